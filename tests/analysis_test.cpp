@@ -258,54 +258,6 @@ TEST(Curve, SmoothingHalvesTheErrorOfASweep) {
   RecordProperty("ratio", std::to_string(smooth / single));
 }
 
-TEST(Curve, RaysAgreeWithSamplingEvenWhereAnswersReturn) {
-  // Noise may cross the whole ring.
-  Setting s = setting(test::annulus(3, 0.3F, 1), {{0.6F, 0, 0}, {0.1F, 0, 0}});
-  const std::vector<double> sigmas = {0.05, 0.1, 0.2, 0.3, 0.5, 0.8};
-  const auto curves = ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 2000).value();
-  EXPECT_GT(curves[1].differed, 0.01);
-  for (std::size_t i = 0; i < 2; ++i) {
-    for (std::size_t k = 0; k < sigmas.size(); ++k) {
-      const double l = i == 0 ? 0.6 : 0.1;
-      const double ring = test::outside_ball(l, 0.3, sigmas[k]) - test::outside_ball(l, 1, sigmas[k]);
-      const double truth = i == 0 ? ring : 1 - ring;
-      const Estimate& estimate = curves[i].estimates[k];
-      EXPECT_NEAR(estimate.p, truth, 4 * *estimate.std_error + 2e-3) << i << ' ' << sigmas[k];
-      EXPECT_NEAR(estimate.p + estimate.p_fail, 1, 1e-12);
-      EXPECT_LT(*estimate.std_error, 0.06);
-      EXPECT_LE(estimate.forwards, 2000 * 4);  // per copy 2.6 for the search and one at random
-    }
-  }
-  EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.2, 0.1}, 10));
-}
-
-TEST(Curve, RaysAreExactWhereAnswersDoNotReturn) {
-  Setting s = setting(test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}, {0.5F, 0})), {{0.3F, 0.4F}});
-  const std::vector<double> sigmas = {0.2, 0.5, 1, 2, 4};
-  const auto curve = ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 4000).value()[0];
-  EXPECT_EQ(curve.differed, 0);
-  for (std::size_t k = 0; k < sigmas.size(); ++k) {
-    const double truth = normal::cdf(1.6 / (sigmas[k] * std::sqrt(5.0)));
-    EXPECT_NEAR(curve.estimates[k].p, truth, 4 * *curve.estimates[k].std_error) << sigmas[k];
-    EXPECT_LT(*curve.estimates[k].ci_high - *curve.estimates[k].ci_low, 4.2 * *curve.estimates[k].std_error + 1e-3);
-  }
-}
-
-TEST(Curve, RaysRefuseWhatTheyCannotAnswer) {
-  Setting s = setting(test::ball(3, 1), {{0, 0, 0}, {kNanFloat, 0, 0}});
-  s.points.target = {0, 0};
-  const auto curves = ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.1, 0.2}, 10).value();
-  EXPECT_EQ(curves[1].estimates[0].status, Status::nonfinite);
-  EXPECT_TRUE(std::isnan(curves[1].estimates[1].p));
-  for (const std::vector<double>& sigmas : {std::vector<double>{0.1, kNan}, {0.1, 1 / 0.0}, {}, {-1, 1}})
-    EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), sigmas, 10));
-  s.points.target = {0, 2};
-  EXPECT_FALSE(ray_curves(*s.executor, s.points, *isotropic_gaussian(), std::vector<double>{0.1, 0.2}, 10));
-  EXPECT_FALSE(nearest_boundary(*s.executor, s.points));
-  EXPECT_FALSE(nearest_boundary_black_box(*s.executor, s.points));
-  EXPECT_FALSE(margin_plane(*s.executor, s.points, 0, 1, 8));
-}
-
 // Estimators that are not normal probabilities of margins are not smoothed.
 TEST(Curve, SharesAreNotSmoothed) {
   Setting s = setting(test::ball(3, 1), {{0, 0, 0}});

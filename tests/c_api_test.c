@@ -52,7 +52,8 @@ static void test_rows(probust_model* model, const probust_points* points) {
     EXPECT(row.label == points->labels[i / 4] && row.target == row.predicted);
     EXPECT(strcmp(row.noise, noises[i / 2 % 2]) == 0 && strcmp(row.estimator, estimators[i % 2]) == 0);
     EXPECT(row.sigma == (i / 2 % 2 == 0 ? 0.2 : 0.1));
-    EXPECT(row.p >= 0 && row.p <= 1 && fabs(row.p + row.p_fail - 1) < 1e-12);
+    EXPECT(row.p >= 0 && row.p <= 1 && (strcmp(row.status, "bound") == 0 || fabs(row.p + row.p_fail - 1) < 1e-12));
+    EXPECT(row.p_label >= 0 && row.p_label <= 1 && (row.label != row.target || row.p_label == row.p));
     EXPECT(i % 2 == 0 ? row.std_error >= 0 && row.ci_low <= row.p && row.p <= row.ci_high : isnan(row.std_error));
     EXPECT(row.forwards > 0 && (row.backwards > 0) == (i % 2 == 1));
     EXPECT(strlen(row.status) > 0 && strcmp(row.method, row.estimator) == 0);
@@ -72,7 +73,7 @@ static void test_events(probust_model* model, const probust_points* points) {
   options.target = "3";
   EXPECT(probust_estimate(model, points->x, 1, &options, &rows) == PROBUST_OK);
   EXPECT(probust_get_row(rows, 0, &row) == PROBUST_OK);
-  EXPECT(row.target == 3 && row.label == -1 && row.class_count == 10);
+  EXPECT(row.target == 3 && row.label == -1 && isnan(row.p_label) && row.class_count == 10);
   for (i = 0; i < row.class_count; ++i) sum += row.classes[i];
   EXPECT(fabs(sum - 1) < 1e-12 && row.classes[3] == row.p);
   probust_free_rows(rows);
@@ -124,7 +125,36 @@ static void test_progress(probust_model* model, const probust_points* points) {
   probust_free_rows(rows);
 }
 
-static void test_mistakes(probust_model* model, const probust_points* points, const char* data) {
+static void test_labels(probust_model* model, const probust_points* points) {
+  const int64_t labels[] = {0, 9, 10, 3};
+  const char *table = "c_api_labels.csv", *names = "c_api_names.txt";
+  probust_estimate_options options = plain();
+  probust_data_options reading = {.size = sizeof reading};
+  probust_points read = {.size = sizeof read};
+  probust_data* data = NULL;
+  probust_rows* rows = NULL;
+  FILE* file;
+  options.labels = labels;
+  REFUSED(probust_estimate(model, points->x, 4, &options, &rows), PROBUST_USAGE,
+          "labels: has 10 at position 2; the model has classes 0..9");
+  file = fopen(table, "w");
+  EXPECT(file != NULL && fputs("1,2,pear\n3,4,apple\n", file) >= 0 && fclose(file) == 0);
+  file = fopen(names, "w");
+  EXPECT(file != NULL && fputs("fig\npear\napple\n", file) >= 0 && fclose(file) == 0);
+  EXPECT(probust_read_data(table, &reading, &data) == PROBUST_OK && probust_get_points(data, &read) == PROBUST_OK);
+  EXPECT(read.labels[0] == 1 && read.labels[1] == 0);
+  EXPECT(strcmp(probust_data_note(data, 0), "text labels are numbered in sorted order: apple = 0, pear = 1") == 0);
+  EXPECT(probust_data_note(data, 1) == NULL && probust_data_note(NULL, 0) == NULL);
+  probust_free_data(data);
+  reading.classes_path = names;
+  EXPECT(probust_read_data(table, &reading, &data) == PROBUST_OK && probust_get_points(data, &read) == PROBUST_OK);
+  EXPECT(read.labels[0] == 1 && read.labels[1] == 2);
+  probust_free_data(data);
+  remove(table);
+  remove(names);
+}
+
+static void test_mistakes(probust_model* model, const probust_points* points, const char* model_path, const char* data) {
   static const char* const strange[] = {"gaussian:-1"};
   probust_estimate_options options = plain();
   probust_load_options loading = {.size = sizeof loading};
@@ -136,6 +166,22 @@ static void test_mistakes(probust_model* model, const probust_points* points, co
   REFUSED(probust_load_model("no-such-file.onnx", NULL, &other), PROBUST_UNREADABLE, "no-such-file.onnx");
   REFUSED(probust_load_model(data, NULL, &other), PROBUST_UNREADABLE, "model");
   REFUSED(probust_load_model_bytes("not a model", 11, NULL, &other), PROBUST_UNREADABLE, "model");
+  {
+    static const int64_t wanted[] = {3, 8}, wrong[] = {3, 10};
+    const double threshold = 0.5;
+    loading.outputs = wanted;
+    loading.output_count = 2;
+    EXPECT(probust_load_model(model_path, &loading, &other) == PROBUST_OK && probust_classes(other) == 2);
+    EXPECT(strstr(probust_decision(other), "restricted to 2") != NULL && probust_class_name(other, 0) == NULL);
+    probust_free_model(other);
+    other = NULL;
+    loading.outputs = wrong;
+    REFUSED(probust_load_model(model_path, &loading, &other), PROBUST_USAGE, "outputs");
+    loading.output_count = 0;
+    loading.threshold = &threshold;
+    REFUSED(probust_load_model(model_path, &loading, &other), PROBUST_USAGE, "threshold");
+    loading.threshold = NULL;
+  }
   loading.layout = "sideways";
   REFUSED(probust_load_model_bytes("not a model", 11, &loading, &other), PROBUST_USAGE, "sideways");
   REFUSED(probust_read_data("no-such-file.npz", NULL, &read), PROBUST_UNREADABLE, "no-such-file.npz");
@@ -145,6 +191,10 @@ static void test_mistakes(probust_model* model, const probust_points* points, co
   REFUSED(probust_estimate(model, points->x, 1, NULL, &rows), PROBUST_USAGE, "noises");
   reading.limit = -5;
   REFUSED(probust_read_data(data, &reading, &read), PROBUST_USAGE, "limit: is negative");
+  reading.limit = 0;
+  reading.resize = -1;
+  REFUSED(probust_read_data(data, &reading, &read), PROBUST_USAGE, "resize: is not a number of pixels from 1 to 16384");
+  reading.resize = 0;
   options.first_index = -1;
   REFUSED(probust_estimate(model, points->x, 1, &options, &rows), PROBUST_USAGE, "first_index: is -1");
   options.first_index = INT64_MAX;
@@ -230,6 +280,93 @@ static unsigned char* bytes_of(const char* path, size_t* size) {
   return bytes;
 }
 
+static void test_check(probust_model* model, const probust_points* points) {
+  probust_check_options options = {.size = sizeof options};
+  int64_t labels[8];
+  double sigma = 50;
+  char* text = NULL;
+  EXPECT(probust_check(model, points->x, points->count, NULL, &text) == PROBUST_OK);
+  EXPECT(strstr(text, "\"suspicious\": false") != NULL && strstr(text, "\"accuracy\": null") != NULL);
+  probust_free_text(text);
+  options.labels = points->labels;
+  options.sigmas = &sigma;
+  options.sigma_count = 1;
+  EXPECT(probust_check(model, points->x, points->count, &options, &text) == PROBUST_OK);
+  EXPECT(strstr(text, "noise of 50 is larger than the range of the data") != NULL);
+  probust_free_text(text);
+  for (int i = 0; i < 8; ++i) labels[i] = points->labels[i] + 90;
+  options.labels = labels;
+  options.sigma_count = 0;
+  options.text = 1;
+  EXPECT(probust_check(model, points->x, points->count, &options, &text) == PROBUST_OK);
+  EXPECT(strstr(text, "warning: labels run from 90") != NULL);
+  probust_free_text(text);
+  REFUSED(probust_check(NULL, points->x, 1, NULL, &text), PROBUST_USAGE, "model");
+}
+
+/* Noise of 50 is no noise for pixels in 0..1: the warning stays with the rows. */
+static void test_warnings(probust_model* model, const probust_points* points) {
+  static const char* const large[] = {"gaussian:50"};
+  int64_t none[8];
+  probust_estimate_options options = plain();
+  probust_row row = {.size = sizeof row};
+  probust_rows* rows = NULL;
+  options.noises = large;
+  options.noise_count = 1;
+  EXPECT(probust_estimate(model, points->x, points->count, &options, &rows) == PROBUST_OK);
+  EXPECT(probust_warning(rows, 0) != NULL && strstr(probust_warning(rows, 0), "noise of 50 is larger") != NULL);
+  EXPECT(probust_warning(rows, 1) == NULL && probust_warning(NULL, 0) == NULL);
+  EXPECT(probust_get_row(rows, 0, &row) == PROBUST_OK && strstr(row.note, "may answer another question") != NULL);
+  probust_free_rows(rows);
+  for (int i = 0; i < 8; ++i) none[i] = -1; /* points without labels, which are checked as such */
+  options.labels = none;
+  EXPECT(probust_estimate(model, points->x, 8, &options, &rows) == PROBUST_OK && probust_warning(rows, 0) != NULL);
+  probust_free_rows(rows);
+  options.labels = NULL;
+  options.no_check = 1;
+  EXPECT(probust_estimate(model, points->x, points->count, &options, &rows) == PROBUST_OK && probust_warning(rows, 0) == NULL);
+  probust_free_rows(rows);
+}
+
+/* Rows of a GPU, or of the loop that stands for one where PROBUST_MODULES names its folder, next to the processor's. */
+static void test_devices(const char* path, const probust_points* points) {
+  const char *problem = NULL, *name;
+  probust_load_options loading = {.size = sizeof loading};
+  probust_model *here = NULL, *there = NULL;
+  probust_rows* rows[2] = {NULL, NULL};
+  probust_estimate_options options = plain();
+  size_t i = 0;
+  EXPECT(strcmp(probust_device(0, &problem), "cpu") == 0 && problem == NULL && probust_device(100, NULL) == NULL);
+  while ((name = probust_device(i, &problem)) != NULL && strncmp(name, "cuda", 4) != 0) ++i;
+  EXPECT(name != NULL && (problem == NULL) == (strcmp(name, "cuda:0") == 0));
+  loading.device = "cuda";
+  if (problem != NULL) {
+    char reason[200] = "";
+    strncpy(reason, problem, sizeof reason - 1);
+    REFUSED(probust_load_model(path, &loading, &there), PROBUST_RESOURCES, reason);
+    EXPECT(getenv("PROBUST_MODULES") == NULL);
+  } else {
+    EXPECT(probust_load_model(path, NULL, &here) == PROBUST_OK && probust_load_model(path, &loading, &there) == PROBUST_OK);
+    EXPECT(probust_estimate(here, points->x, points->count, &options, &rows[0]) == PROBUST_OK);
+    EXPECT(probust_estimate(there, points->x, points->count, &options, &rows[1]) == PROBUST_OK);
+    EXPECT(probust_row_count(rows[0]) == probust_row_count(rows[1]));
+    for (i = 0; i < probust_row_count(rows[0]); ++i) {
+      probust_row row = {.size = sizeof row}, other = {.size = sizeof other};
+      EXPECT(probust_get_row(rows[0], i, &row) == PROBUST_OK && probust_get_row(rows[1], i, &other) == PROBUST_OK);
+      EXPECT(row.predicted == other.predicted && fabs(row.p - other.p) <= 2e-5);
+    }
+    probust_free_rows(rows[0]);
+    probust_free_rows(rows[1]);
+    probust_free_model(here);
+    probust_free_model(there);
+  }
+  loading.device = "gpu";
+  REFUSED(probust_load_model(path, &loading, &there), PROBUST_USAGE, "device: 'gpu' is not a known device");
+  loading.device = "cpu";
+  loading.precision = "tf32";
+  REFUSED(probust_load_model(path, &loading, &there), PROBUST_USAGE, "precision: is tf32, and the processor has float32");
+}
+
 int main(int argc, char** argv) {
   probust_load_options loading = {.size = sizeof loading};
   probust_data_options reading = {.size = sizeof reading};
@@ -256,8 +393,12 @@ int main(int argc, char** argv) {
   test_events(model, &points);
   test_sizes(model, &points);
   test_progress(model, &points);
+  test_labels(model, &points);
   test_functions();
-  test_mistakes(model, &points, argv[2]);
+  test_check(model, &points);
+  test_warnings(model, &points);
+  test_devices(argv[1], &points);
+  test_mistakes(model, &points, argv[1], argv[2]);
   probust_free_data(data);
   probust_free_model(model);
   probust_free_model(same);

@@ -224,7 +224,7 @@ TEST_F(CliAnalysis, MistakesAreNamed) {
     EXPECT_TRUE(done.out.empty()) << done.out;
   }
   EXPECT_EQ(test::probust("summary '" + *folder / "nothing.sqlite" + "'").status, 3);
-  EXPECT_EQ(test::probust("summary " + given + " --plot /nowhere/a.svg").status, 2);
+  EXPECT_EQ(test::probust("summary " + given + " --plot /nowhere/a.svg").status, 5);
   std::filesystem::create_symlink("/dev/full", *folder / "full.svg");
   EXPECT_EQ(test::probust("summary " + given + " --plot '" + *folder / "full.svg" + "'").status, 5);
 }

@@ -134,5 +134,25 @@ TEST(CliCompare, WhatCannotBeComparedIsRefused) {
   refused(folder / "none.sqlite", 3, "cannot be opened");
 }
 
+TEST(CliCompare, TheFirstLineSaysWhichModelKeepsTheRightAnswer) {
+  const Folder folder;
+  std::vector<Row> right, wrong;
+  for (int i = 0; i < 20; ++i) {
+    right.push_back(test::labelled_row(i, 0.8, 0.8, true));
+    wrong.push_back(test::labelled_row(i, 0.99, 0.01, false));
+  }
+  const std::string runs = run_file_of(folder / "a.sqlite", right) + " " + run_file_of(folder / "b.sqlite", wrong);
+  const std::string out = test::probust("compare " + runs).out;
+  EXPECT_EQ(out.rfind("B keeps the right answer under noise less often than A: 1% against 80%, difference -79 points", 0), 0U)
+      << out;
+  EXPECT_TRUE(mentions(out, "100.0%     0.0%")) << out;
+  const auto first = json_of(runs)["comparisons"][0];
+  EXPECT_EQ(out.rfind(first["sentence"].get<std::string>(), 0), 0U);
+  EXPECT_EQ(first["groups"][0]["clean_accuracy"], 0.0);
+  EXPECT_NEAR(first["groups"][0]["noisy_accuracy"].get<double>(), 0.01, 1e-12);
+  EXPECT_NEAR(first["groups"][0]["noisy_difference"].get<double>(), -0.79, 1e-12);
+  EXPECT_GT(first["groups"][0]["difference"].get<double>(), 0);
+}
+
 }  // namespace
 }  // namespace probust

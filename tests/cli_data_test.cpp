@@ -12,6 +12,7 @@
 #include "datasets/dataset.h"
 #include "datasets/iris.h"
 #include "probust/data/datasets.h"
+#include "store/run_file.h"
 #include "support/command.h"
 #include "support/http_server.h"
 
@@ -91,7 +92,7 @@ TEST(CliData, SaysWhatIsWrongOnOneLine) {
            {"moons --classes 3" + out, 2, "moons: 3 classes; it has 2"},
            {"digits --side 7" + out, 2, "digits: a side of 7 pixels"},
            {"moons --noise -1" + out, 2, "moons: noise of -1"},
-           {"moons -o " + (folder / "none/x.npz"), 2, "cannot be written"},
+           {"moons -o " + (folder / "none/x.npz"), 5, "cannot be written"},
            {"moons --from x" + out, 2, "--from: is not for generated data"},
            {"moons mnist" + out, 2, "NAME: is not for generated data"},
            {"iris --count 3" + out, 2, "--count: is not for iris"},
@@ -102,7 +103,7 @@ TEST(CliData, SaysWhatIsWrongOnOneLine) {
            {"fetch mnist" + out, 2, "--output: is not for fetch, which has --cache FOLDER"},
            {"fetch mnist --unverified --cache " + (folder / "c"), 2,
             "--unverified: is for files of a folder; give --from FOLDER"},
-           {"fetch mnist --cache " + (folder / "file/c"), 2,
+           {"fetch mnist --cache " + (folder / "file/c"), 5,
             "cannot be created: Not a directory; name another folder with --cache"},
            {"fetch mnist --from " + (folder / "none") + " --cache " + (folder / "c"), 3, "none: cannot be searched"},
            {"fetch mnist --from " + (folder / "") + " --cache " + (folder / "c"), 3,
@@ -154,7 +155,7 @@ TEST(CliData, UnverifiedFilesAreMarked) {
   EXPECT_TRUE(mentions(taken.out, file + ": 12 bytes, NOT as published; copied from " + (folder / "from/ionosphere.csv")))
       << taken.out;
   EXPECT_TRUE(mentions(taken.out, "use: probust train --data " + file)) << taken.out;
-  EXPECT_EQ(read_dataset(file).value().labels, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(read_dataset(file).value().labels, (std::vector<std::int64_t>{1, 0}));
   const auto record = nlohmann::json::parse(data(how + " --json").out);
   EXPECT_EQ(record["train"], file);
   EXPECT_TRUE(record["test"].is_null());
@@ -206,6 +207,90 @@ TEST(CliData, TakesThePublishedFilesOfAFolder) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(record["files"][i]["verified"], i < 2);
   EXPECT_EQ(read_dataset(record["train"], {.limit = 10}).value().labels[0], 5);
   ASSERT_EQ(data("fetch ionosphere --quiet --from " + from + " --cache " + (folder / "c")).status, 0);
+}
+
+// ---- labels
+
+// Two tables of the same three classes, whose first rows are of different classes.
+class CliLabels : public testing::Test {
+ protected:
+  CliLabels() {
+    const char* rows[] = {"1,0,pear\n1.1,0.1,pear\n", "-1,0,apple\n-1.1,-0.1,apple\n", "0,9,fig\n0.1,9.1,fig\n"};
+    train_ = folder_.write("train.csv", std::string(rows[0]) + rows[1] + rows[2]);
+    test_ = folder_.write("test.csv", std::string(rows[2]) + rows[0] + rows[1]);
+    folder_.write("names.txt", "pear\nfig\napple\nkiwi\n");
+  }
+
+  Finished train(const std::string& options) const {
+    return test::probust("train --model mlp:8 --epochs 300 --batch 6 --rate 0.05 --data " + train_ + " --test " + test_ + " -o " +
+                         (folder_ / "m.onnx") + options);
+  }
+  Finished estimate(const std::string& options) const {
+    return test::probust("estimate " + (folder_ / "m.onnx") + " " + test_ + " --sigma 0.1 --estimator mc:20" + options);
+  }
+
+  const Folder folder_;
+  std::string train_, test_;
+};
+
+TEST_F(CliLabels, TrainingAndEstimatesAgree) {
+  const Finished trained = train("");
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  EXPECT_TRUE(mentions(trained.out, "on test data 100.00%")) << trained.out;
+  const Finished estimated = estimate("");
+  ASSERT_EQ(estimated.status, 0) << estimated.err;
+  EXPECT_TRUE(mentions(estimated.err, "clean accuracy 100.00% (6 of 6)")) << estimated.err;
+  EXPECT_TRUE(mentions(estimated.err, "labels are ") ||
+              mentions(estimated.err, "text labels are numbered in sorted order: apple = 0"))
+      << estimated.err;
+}
+
+TEST_F(CliLabels, ClassesGiveTheOrder) {
+  const std::string classes = " --classes " + (folder_ / "names.txt");
+  ASSERT_EQ(train(classes + " --quiet").status, 0);
+  const Finished estimated = estimate(classes + " -o " + (folder_ / "r.sqlite"));
+  ASSERT_EQ(estimated.status, 0) << estimated.err;
+  EXPECT_TRUE(mentions(estimated.err, "probust: labels are matched with the class names of --classes\n")) << estimated.err;
+  EXPECT_TRUE(mentions(estimated.err, "probust: the data have 3 classes, and the model has 4\n")) << estimated.err;
+  EXPECT_TRUE(mentions(estimated.err, "clean accuracy 100.00% (6 of 6)")) << estimated.err;
+  const store::RunFile run = store::RunFile::read(folder_ / "r.sqlite");
+  EXPECT_EQ(store::value_of(run.information(), "labels"), "labels are matched with the class names of --classes");
+  EXPECT_EQ(store::value_of(run.information(), "class_names"), "pear\nfig\napple\nkiwi");
+  EXPECT_EQ(run.results().rows.front().label, 1) << "a fig";
+}
+
+TEST_F(CliLabels, AnUnknownNameIsAnError) {
+  ASSERT_EQ(train(" --quiet").status, 0);
+  folder_.write("names.txt", "apple\nfigs\npear\n");
+  const Finished estimated = estimate(" --classes " + (folder_ / "names.txt"));
+  EXPECT_EQ(estimated.status, 3);
+  EXPECT_EQ(estimated.err,
+            "probust: " + test_ + ": has the label 'fig', which is not a class name of --classes; the nearest is 'figs'\n");
+}
+
+TEST_F(CliLabels, QuietHidesNotes) {
+  ASSERT_EQ(train(" --quiet").err, "");
+  EXPECT_EQ(estimate(" --quiet").err, "");
+}
+
+TEST_F(CliLabels, TheModelKeepsTheNames) {
+  ASSERT_EQ(train(" --quiet").status, 0);
+  EXPECT_TRUE(mentions(test::read_whole(folder_ / "m.onnx"), R"(["apple","fig","pear"])"));
+}
+
+TEST(CliData, AGitLfsPointerIsNamedAsOne) {
+  const Folder folder;
+  const std::string text = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+  const std::string model = folder.write("m.onnx", text), points = folder.write("x.npz", text);
+  const std::string words = ": is a Git LFS pointer, not the file itself; run git lfs pull\n";
+  for (const std::string& command :
+       {"estimate " + model + " '" + test::digits("points.npz") + "' --sigma 0.1", "inspect " + model}) {
+    const Finished finished = test::probust(command);
+    EXPECT_EQ(finished.status, 3) << command;
+    EXPECT_TRUE(mentions(finished.err + finished.out, model + words)) << command << finished.err;
+  }
+  EXPECT_EQ(test::probust("estimate '" + test::digits("digits.onnx") + "' " + points + " --sigma 0.1").err,
+            "probust: " + points + words);
 }
 
 }  // namespace

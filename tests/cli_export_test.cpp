@@ -25,7 +25,7 @@ TEST(CliExport, AFormatOfTextIsRefusedForArrays) {
   const Finished refused = test::probust("export " + run + " -o " + out + " --format csv");
   EXPECT_EQ(refused.status, 2) << refused.err;
   EXPECT_FALSE(std::filesystem::exists(out));
-  EXPECT_EQ(test::probust("export " + run + " -o " + folder / "none/r.npz").status, 2);
+  EXPECT_EQ(test::probust("export " + run + " -o " + folder / "none/r.npz").status, 5);
   EXPECT_EQ(test::probust("export " + run + " -o /dev/full --format csv").status, 2);
 }
 

@@ -64,6 +64,33 @@ TEST(CliGate, ADropIsMeasuredAgainstTheBaseline) {
   EXPECT_EQ(status_of_gate(run_file_of(folder / "labels.sqlite", labels) + flags + "0.5"), 3);
 }
 
+TEST(CliGate, OtherInputsThanTheBaselinesAreNamedWithoutLabels) {
+  const Folder folder;
+  std::vector<Row> unlabelled = two_noises();
+  for (Row& row : unlabelled) row.label.reset();
+  const std::string flags = " --max-drop 0 --baseline ", warning = "warning: mean is '0.5', and '' in the baseline";
+  for (const bool labels : {false, true}) {
+    const std::vector<Row> rows = labels ? two_noises() : unlabelled;
+    const std::string baseline = run_file_of(folder / "base.sqlite", rows, {{"mean", ""}});
+    const std::string run = run_file_of(folder / "run.sqlite", rows, {{"mean", "0.5"}});
+    EXPECT_EQ(mentions(test::probust("gate " + run + flags + baseline).err, warning), !labels);
+    EXPECT_EQ(mentions(test::probust("compare " + baseline + " " + run).err, warning), !labels);
+  }
+}
+
+// 30 points of which each excludes p_fail > 0.036 do not show that nothing ever fails.
+TEST(CliGate, AMeanOfBoundsReachesDownToWhatTheyExclude) {
+  const Folder folder;
+  std::vector<Row> rows = rows_of_p(std::vector<double>(30, 1.0));
+  for (Row& row : rows) {
+    row.estimate.status = Status::bound;
+    row.estimate.p_fail = 0.036;
+  }
+  const std::string run = run_file_of(folder / "run.sqlite", rows);
+  EXPECT_TRUE(mentions(test::probust("gate " + run + " --min-mean 0.9").out, "0.9988..1.0000"));
+  EXPECT_TRUE(mentions(test::probust("summary " + run).out, "0.9988..1.0000"));
+}
+
 TEST(CliGate, ARunThatLacksPointsFailsUnlessAllowed) {
   const Folder folder;
   const auto both = [&](const std::string& arguments, const std::string& warning) {
@@ -97,7 +124,7 @@ TEST(CliGate, WrongOptionsAreUsageErrors) {
        {"", "--min-mean 1.1", "--min-mean -0.1", "--min-mean nan", "--min-mean x", "--min-class inf", "--min-quantile 0.5",
         "--min-quantile 0.5=", "--min-quantile =0.5", "--min-quantile 2=0.5", "--min-quantile 0.5=0.5=0.5",
         "--min-quantile nan=0.5", "--max-drop 0.1", "--min-mean 0.5 --baseline run.sqlite", "--min-mean 0.5 --noise gaussian:9",
-        "--min-mean 0.5 --estimator mc:1", "--min-mean 0.5 --junit /none/report.xml"}) {
+        "--min-mean 0.5 --estimator mc:1"}) {
     const Finished finished = test::probust("gate " + run + " " + options);
     EXPECT_EQ(finished.status, 2) << options << ": " << finished.out << finished.err;
     EXPECT_EQ(test::lines_of(finished.err).size(), 1U) << finished.err;
@@ -107,6 +134,18 @@ TEST(CliGate, WrongOptionsAreUsageErrors) {
       mentions(test::probust("gate " + run + " --min-mean 0.5 --noise gaussian:9").err, "it has gaussian:0.1, gaussian:0.2"));
   EXPECT_EQ(status_of_gate(run + " --min-mean 0.5 --junit " + folder / "." + "/run.sqlite"), 2);
   EXPECT_EQ(status_of_gate(run + " --min-mean 0.5"), 0);  // the run is as it was
+}
+
+TEST(CliGate, ChecksArePrintedThoughTheirFileCannotBeWritten) {
+  const Folder folder;
+  const std::string run = run_file_of(folder / "run.sqlite", two_noises());
+  for (const std::string& file : {std::string("/none/report.xml"), folder / "."}) {
+    const Finished finished = test::probust("gate " + run + " --min-mean 0.61 --junit " + file);
+    EXPECT_EQ(finished.status, 5) << file;
+    EXPECT_TRUE(mentions(finished.out, "mean p") && mentions(finished.out, "1 not met")) << finished.out;
+    EXPECT_EQ(test::lines_of(finished.err).size(), 1U) << finished.err;
+    EXPECT_TRUE(mentions(finished.err, file + ": cannot be written: ")) << finished.err;
+  }
 }
 
 TEST(CliGate, JsonHasTheChecks) {
@@ -121,6 +160,31 @@ TEST(CliGate, JsonHasTheChecks) {
   EXPECT_NEAR(document["checks"][2]["measured"].get<double>(), 0.6, 1e-12);
   EXPECT_EQ(document["checks"][2]["met"], false);
   EXPECT_EQ(document["checks"][3]["class"], 0);
+}
+
+TEST(CliGate, AccuraciesNeedLabels) {
+  const Folder folder;
+  std::vector<Row> rows;
+  for (int i = 0; i < 10; ++i) rows.push_back(test::labelled_row(i, 1, i < 5 ? 0.9 : 0.1, i < 6));
+  const std::string run = run_file_of(folder / "run.sqlite", rows);
+  EXPECT_EQ(status_of_gate(run + " --min-accuracy 0.6 --min-noisy-accuracy 0.49"), 0);
+  EXPECT_EQ(status_of_gate(run + " --min-accuracy 0.61"), 1);
+  EXPECT_EQ(status_of_gate(run + " --min-noisy-accuracy 0.51"), 1);
+  EXPECT_EQ(status_of_gate(run + " --min-noisy-accuracy 0.51 --confident"), 0);
+  const Finished failed = test::probust("gate " + run + " --min-noisy-accuracy 0.6 --json");
+  const auto check = nlohmann::json::parse(failed.out)["checks"][0];
+  EXPECT_EQ(check["check"], "accuracy under noise >= 0.6");
+  EXPECT_NEAR(check["measured"].get<double>(), 0.5, 1e-12);
+  for (Row& row : rows) row.estimate.p_label.reset();
+  const std::string old = run_file_of(folder / "old.sqlite", rows);
+  EXPECT_EQ(status_of_gate(old + " --min-accuracy 0.6"), 0);
+  const Finished unknown = test::probust("gate " + old + " --min-noisy-accuracy 0.5");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_TRUE(mentions(unknown.err, "--min-noisy-accuracy: needs the probabilities of labels")) << unknown.err;
+  for (Row& row : rows) row.label.reset();
+  const Finished none = test::probust("gate " + run_file_of(folder / "none.sqlite", rows) + " --min-accuracy 0.5");
+  EXPECT_EQ(none.status, 2);
+  EXPECT_TRUE(mentions(none.err, "--min-accuracy: needs labels")) << none.err;
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(CliReproduce, WhatIsWrongIsNamed) {
   EXPECT_EQ(alone.status, 2);
   EXPECT_TRUE(mentions(alone.err, "--test: is missing")) << alone.err;
   const std::string file = folder_.write("file", "");
-  EXPECT_EQ(test::probust("reproduce error --data digits -o '" + file + "'").status, 2);
+  EXPECT_EQ(test::probust("reproduce error --data digits -o '" + file + "'").status, 5);
   const std::string wide = folder_.write("wide.csv", "1,2,3,0\n1,2,3,1\n");
   const Finished shape = test::probust("reproduce error --data '" + train_ + "' --test '" + wide + "' -o '" + output_ + "'");
   EXPECT_EQ(shape.status, 2);

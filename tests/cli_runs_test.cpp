@@ -246,6 +246,154 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   EXPECT_EQ(grown.err.find("--extend"), std::string::npos) << grown.err;
 }
 
+// The numbers of points of shards 1 to `parts`, and what is said about them; their runs are s1.sqlite and so on.
+std::vector<std::size_t> points_of_shards(const Folder& folder, const std::string& command, int parts, std::string& said) {
+  std::vector<std::size_t> points;
+  for (int i = 1; i <= parts; ++i) {
+    const std::string part = std::to_string(i), run = folder / ("s" + part + ".sqlite");
+    const Finished finished = test::probust(command + " --shard " + part + "/" + std::to_string(parts) + " -o " + run);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    said = finished.err;
+    points.push_back(store::RunFile::read(run).results().points.size());
+  }
+  return points;
+}
+
+TEST(CliRuns, ShardsAreEquallyLongIfNoEstimatorBorrows) {
+  const Folder folder;
+  const std::string command = "estimate " + kDigits + " --sigma 0.2 --limit 38 --offset 1 --estimator mc:20,taylor";
+  std::string said;
+  EXPECT_EQ(points_of_shards(folder, command, 4, said), (std::vector<std::size_t>{9, 10, 9, 10}));
+  EXPECT_FALSE(test::mentions(said, "--shard")) << said;
+  std::string shards;
+  for (const char* part : {"s1", "s2", "s3", "s4"}) shards += " " + folder / (part + std::string(".sqlite"));
+  const std::string merged = folder / "merged.sqlite";
+  ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
+  EXPECT_EQ(test::probust("export " + merged).out, test::probust(command + " --quiet").out);
+  EXPECT_TRUE(test::mentions(test::probust(command + " -o " + merged).err, "38 points were done before"));
+}
+
+TEST(CliRuns, ShardsWithoutABlockAreReported) {
+  const Folder folder;
+  const std::string command = "estimate " + kDigits + " --sigma 0.2 --estimator mc:20,auto:20";
+  std::string said;
+  EXPECT_EQ(points_of_shards(folder, command, 3, said), (std::vector<std::size_t>{0, 0, 40}));
+  EXPECT_TRUE(test::mentions(said, "whole blocks of 256 points") && test::mentions(said, "shards 1, 2 of 3 are empty")) << said;
+  EXPECT_TRUE(test::mentions(test::probust(command + " --plan --shard 1/3").err, "shards 1, 2 of 3 are empty"));
+  EXPECT_FALSE(test::mentions(test::probust(command + " --quiet --shard 1/3").err, "empty"));
+  EXPECT_TRUE(test::mentions(test::probust("summary " + folder / "s1.sqlite").err, "give what merge makes of all shards"));
+}
+
+// Otherwise the shards of a run would overlap, or leave out points.
+TEST(CliRuns, AnEstimatorThatMovesTheEndsOfShardsCannotBeAdded) {
+  const Folder folder;
+  const std::string run = folder / "s.sqlite", command = "estimate " + kDigits + " --sigma 0.2 --shard 1/2 -o " + run;
+  ASSERT_EQ(test::probust(command + " --estimator mc:20").status, 0);
+  EXPECT_EQ(test::probust(command + " --extend --estimator mc:20,taylor").status, 0);
+  const Finished refused = test::probust(command + " --extend --estimator mc:20,taylor,auto:20");
+  EXPECT_EQ(refused.status, 7);
+  EXPECT_TRUE(test::mentions(refused.err, "shard_unit was 'points', now 'blocks'")) << refused.err;
+}
+
+// ---- what is refused, and what others left
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(CliRuns, ARefusedCommandLeavesTheRunAsItIs) {
+  const Folder folder;
+  const std::string run = folder / "r.sqlite",
+                    command = "estimate " + kDigits + " --limit 5 --sigma 0.2 --estimator taylor --quiet -o " + run;
+  ASSERT_EQ(test::probust(command).status, 0);
+  const std::string before = test::read_whole(run);
+  const std::pair<const char*, int> refusals[] = {{" --seed 5", 7},
+                                                  {" --extend --seed 5", 7},
+                                                  {" --force-new --groups 0,99", 2},
+                                                  {" --force-new --target label --top 99", 2}};
+  for (const auto& [options, status] : refusals) {
+    EXPECT_EQ(test::probust(command + options).status, status) << options;
+    EXPECT_EQ(test::read_whole(run), before) << options;
+    EXPECT_EQ(names_in(folder / "."), std::vector<std::string>{"r.sqlite"}) << options;
+  }
+  const std::string other = "estimate " + kDigits + " --sigma 0.2 --groups 0,99 -o " + folder / "new.sqlite";
+  EXPECT_EQ(test::probust(other).status, 2);
+  EXPECT_EQ(names_in(folder / "."), std::vector<std::string>{"r.sqlite"}) << "no run is begun";
+  const std::string rows = folder.write("rows.csv", "what was there");
+  EXPECT_EQ(test::probust("estimate " + kDigits + " --sigma 0.2 --groups 0,99 -o " + rows).status, 2);
+  EXPECT_EQ(test::read_whole(rows), "what was there");
+  EXPECT_EQ(names_in(folder / "."), (std::vector<std::string>{"r.sqlite", "rows.csv"}));
+}
+
+// Starts a command that writes the run, and kills it when it has some rows.
+void kill_at_its_first_rows(const std::string& arguments, const std::string& run) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", (std::string("exec ") + PROBUST_PROGRAM + " " + arguments).c_str(), nullptr);
+    _exit(127);
+  }
+  const auto rows = [&] {
+    try {
+      return std::filesystem::exists(run) ? store::RunFile::read(run).rows() : 0;
+    } catch (const Error&) {  // it is being created
+      return std::int64_t{0};
+    }
+  };
+  while (rows() == 0) usleep(1000);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST(CliRuns, ACopyOfARunThatWasKilledHasItsRows) {
+  const Folder folder;
+  const std::string run = folder / "r.sqlite", copy = folder / "copy.sqlite";
+  kill_at_its_first_rows("estimate " + kLong + " -o " + run, run);
+  std::filesystem::copy_file(run, copy);
+  const std::vector<std::string> rows = lines_of(test::probust("export " + copy).out);
+  EXPECT_GE(rows.size(), 16U);
+  EXPECT_EQ(rows, lines_of(test::probust("export " + run).out));
+  EXPECT_EQ(test::probust("summary " + copy).status, 0);
+}
+
+// As another user, if this is run as root, whom nothing stops.
+Finished as_stranger(const std::string& arguments) {
+  const Folder folder;
+  std::filesystem::permissions(folder / ".", std::filesystem::perms::all);
+  const std::string command = std::string(PROBUST_PROGRAM) + " " + arguments + " >" + folder / "out" + " 2>" + folder / "err";
+  const std::string whole = geteuid() == 0 ? "su nobody -s /bin/sh -c '" + command + "' </dev/null" : command;
+  const int raw = std::system(whole.c_str());
+  return {WIFEXITED(raw) ? WEXITSTATUS(raw) : -1, test::read_whole(folder / "out"), test::read_whole(folder / "err")};
+}
+
+TEST(CliRuns, RunsInAFolderThatCannotBeWrittenAreRead) {
+  const Folder folder;
+  if (geteuid() == 0 && as_stranger("version").status != 0) GTEST_SKIP() << "another user cannot start the program";
+  const std::string done = folder / "done.sqlite", killed = folder / "killed.sqlite";
+  const std::string command = "estimate " + kDigits + " --sigma 0.2 --estimator taylor --quiet -o " + done;
+  ASSERT_EQ(test::probust(command).status, 0);
+  ASSERT_EQ(test::probust(command + " --seed 5").status, 7);
+  kill_at_its_first_rows("estimate " + kLong + " -o " + killed, killed);
+  std::filesystem::create_directory(folder / "pages");
+  std::filesystem::permissions(folder / "pages", std::filesystem::perms::all);
+  std::filesystem::permissions(folder / ".", std::filesystem::perms(0555));
+  for (const std::string& run : {done, killed}) {
+    for (const std::string& reading :
+         {"summary " + run, "export " + run, "compare " + run + " " + run, "gate " + run + " --min-mean 0 --allow-partial",
+          "report " + run + " -o " + folder / "pages/" + (run == done ? "done.html" : "killed.html")}) {
+      const Finished finished = as_stranger(reading);
+      EXPECT_EQ(finished.status, 0) << reading << ": " << finished.err;
+    }
+  }
+  EXPECT_EQ(as_stranger("estimate " + test::digits("digits.onnx") + " " + test::digits("points.npz") +
+                        " --sigma 0.2 --estimator taylor --quiet -o " + done)
+                .status,
+            5);
+  std::filesystem::permissions(folder / ".", std::filesystem::perms(0755));
+}
+
 TEST(CliRuns, ShardsOptionIsChecked) {
   for (const std::string wrong : {"0/4", "5/4", "1", "1/2/3", "a/b", "1/0"})
     EXPECT_EQ(test::probust("estimate " + kDigits + " --sigma 0.2 --shard " + wrong).status, 2) << wrong;
@@ -264,7 +412,7 @@ TEST(CliRuns, SeveralModels) {
   const std::string run = folder / "r.sqlite";
   ASSERT_EQ(test::probust(command + other + " -o " + run).status, 0);
   EXPECT_EQ(test::rows(test::probust("export " + run).out), rows);
-  EXPECT_NE(lines_of(test::probust("export " + run + " --format csv").out)[0].find(",note,model"), std::string::npos);
+  EXPECT_NE(lines_of(test::probust("export " + run + " --format csv").out)[0].find(",p_label_high,model"), std::string::npos);
   EXPECT_EQ(test::probust(command + "'" + test::digits("digits.onnx") + "'").status, 2) << "two models of one name";
 }
 
@@ -276,7 +424,7 @@ TEST(CliRuns, PlanEstimatesNothing) {
   EXPECT_NE(plan.out.find("40 points, 80 rows"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find(" 300 "), std::string::npos) << plan.out;
   EXPECT_FALSE(std::filesystem::exists(folder / "r.sqlite"));
-  const std::string shard = " --limit 40 --offset 0 --sigma 0.2 --estimator taylor --threads 1 --plan --shard ";
+  const std::string shard = " --limit 40 --offset 0 --sigma 0.2 --estimator probit:20:pooled --threads 1 --plan --shard ";
   EXPECT_NE(test::probust("estimate " + kDigits + shard + "1/2").out.find("0 points, 0 rows"), std::string::npos);
   const Finished second = test::probust("estimate " + kDigits + shard + "2/2");
   EXPECT_NE(second.out.find("40 points, 40 rows"), std::string::npos) << second.out;

@@ -67,6 +67,41 @@ TEST(CliOutput, AnInputIsNotOverwritten) {
   EXPECT_EQ(test::read_whole(model), linear_model(""));
 }
 
+// A folder that does not exist, a file where a folder should be, and a folder where a file should be.
+TEST(CliOutput, WhatCannotBeWrittenEndsWithItsOwnStatus) {
+  const Folder folder;
+  const std::string run = folder / "run.sqlite", points = folder.write("x.csv", "1,2,0\n2,1,1\n");
+  const std::string estimate = "estimate " + kDigits + " --limit 3 --sigma 0.1 --estimator taylor --quiet";
+  ASSERT_EQ(test::probust(estimate + " -o " + run).status, 0);
+  ASSERT_EQ(test::probust(estimate + " --shard 1/1 -o " + folder / "shard.sqlite").status, 0);
+  const std::pair<std::string, std::string> commands[] = {{estimate + " -o", ".sqlite"},
+                                                          {estimate + " -o", ".csv"},
+                                                          {"summary " + run + " --plot", ".svg"},
+                                                          {"rank " + run + " --gallery", ".html"},
+                                                          {"gate " + run + " --min-mean 0 --junit", ".xml"},
+                                                          {"report " + run + " -o", ".html"},
+                                                          {"export " + run + " -o", ".csv"},
+                                                          {"export " + run + " -o", ".npz"},
+                                                          {"merge " + folder / "shard.sqlite" + " -o", ".sqlite"},
+                                                          {"train --data " + points + " --model linear -o", ".onnx"},
+                                                          {"data moons -o", ".npz"},
+                                                          {"data moons -o", ".csv"},
+                                                          {"logits " + kDigits + " -o", ".npy"},
+                                                          {"jacobian " + kDigits + " -o", ".npy"}};
+  folder.write("file", "");
+  for (const auto& [command, ending] : commands) {
+    std::filesystem::create_directory(folder / ("d" + ending));
+    for (const std::string& path : {"none/x" + ending, "file/x" + ending, "d" + ending}) {
+      const Finished finished = test::probust(command + " " + folder / path);
+      EXPECT_EQ(finished.status, 5) << command << " " << path << ": " << finished.err;
+      EXPECT_TRUE(mentions(finished.err, folder / path + ": cannot be written: ")) << finished.err;
+      EXPECT_EQ(lines_of(finished.err).size(), 1U) << finished.err;
+    }
+  }
+  EXPECT_EQ(test::probust("reproduce lambda --data digits --quick -o " + folder / "file").status, 5);
+  EXPECT_EQ(test::probust(estimate + " -o " + folder / "none/x.txt").status, 2) << "an ending that is not known";
+}
+
 TEST(CliOutput, AHangupEndsARunAsAStopDoes) {
   const Folder folder;
   const std::string run = "PROBUST estimate " + kDigits + " --sigma 0.1 --estimator mc:100000000 --quiet >/dev/null & child=$!; ";
@@ -110,6 +145,39 @@ TEST(CliHelp, MistypedWordsGetSuggestions) {
   EXPECT_TRUE(mentions(message(""), "use inspect"));
 }
 
+TEST(CliHelp, UnknownWordsAreErrorsThoughHelpIsAskedFor) {
+  const auto refused = [](const std::string& arguments, const std::string& hint) {
+    const Finished finished = test::probust(arguments);
+    EXPECT_EQ(finished.status, 2) << arguments;
+    EXPECT_TRUE(finished.out.empty()) << arguments;
+    EXPECT_TRUE(mentions(finished.err, hint)) << arguments << ": " << finished.err;
+  };
+  refused("estimat --help", "'estimat' is not a command; did you mean estimate?");
+  refused("--help estimat", "'estimat' is not a command; did you mean estimate?");
+  refused("foo --help", "'foo' is not a command; use inspect");
+  refused("--version foo", "'foo' is not a command");
+  refused("estimate --help --sgima", "did you mean --sigma?");
+  refused("estimate --sgima --help", "did you mean --sigma?");
+  refused("version --help now", "not expected: now; see probust version --help");
+  EXPECT_EQ(test::probust("--help estimate").status, 0);
+  EXPECT_EQ(test::probust("--help estimate").out, test::probust("estimate --help").out);
+}
+
+// ---- probust mvn
+
+TEST(CliMvn, EndsWithAnErrorIfNoLineCouldBeAnswered) {
+  const std::string good = "{\"z\": [1], \"R\": [[1]]}\n", bad = "{\"z\": [1], \"r\": [[1]]}\n";
+  const auto status = [](const std::string& lines) { return test::probust("mvn --threads 2", lines).status; };
+  EXPECT_EQ(status(""), 0);
+  EXPECT_EQ(status(good), 0);
+  EXPECT_EQ(status(bad + good), 0);
+  EXPECT_EQ(status(bad), 6);
+  EXPECT_EQ(status("\n"), 6);
+  const Finished finished = test::probust("mvn", bad + bad);
+  EXPECT_EQ(lines_of(finished.out).size(), 2U);
+  EXPECT_TRUE(mentions(finished.err, "no line could be answered")) << finished.err;
+}
+
 // ---- hints about data and noise
 
 TEST(CliHints, AccuracyCloseToChanceAndWrongLabels) {
@@ -124,7 +192,7 @@ TEST(CliHints, AccuracyCloseToChanceAndWrongLabels) {
   const auto messages = [&](const std::string& rows) {
     return test::probust("estimate " + model + " " + folder.write("x.csv", rows) + options).err;
   };
-  EXPECT_TRUE(mentions(messages(wrong), "close to chance; check --scale, --mean, --std, --layout and the labels"));
+  EXPECT_TRUE(mentions(messages(wrong), "accuracy is 0.0% as given, and 100.0% with labels + 1"));
   EXPECT_TRUE(mentions(messages(beyond), "labels run from 7 to 7, but the model has classes 0 to 1"));
   EXPECT_FALSE(mentions(test::probust("estimate " + kDigits + options).err, "chance"));
 }
@@ -163,9 +231,9 @@ TEST(CliRows, EveryFormatHasTheClasses) {
   const auto records = rows(test::probust(run + "jsonl").out);
   const auto csv = lines_of(test::probust(run + "csv").out);
   ASSERT_EQ(csv.size(), 5U);
-  EXPECT_TRUE(mentions(csv[0], ",note,p_class_0,p_class_1,")) << csv[0];
+  EXPECT_TRUE(mentions(csv[0], ",p_label_high,p_class_0,p_class_1,")) << csv[0];
   const std::size_t columns = std::count(csv[0].begin(), csv[0].end(), ',');
-  EXPECT_EQ(columns, 16U + 10U);
+  EXPECT_EQ(columns, 19U + 10U);
   double sum = 0;
   std::string rest = csv[1];
   for (std::size_t c = 10; c-- > 0;) {

@@ -550,6 +550,45 @@ std::vector<std::pair<std::string, std::shared_ptr<const NoiseShape>>> all_noise
   return noises;
 }
 
+// Laplace noise whose draws claim to be of a kind that no kernel knows.
+class UnknownDraws final : public NoiseShape {
+ public:
+  std::string name() const override { return "unknown"; }
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    inner_->add(lanes, elements, scale, x);
+  }
+  std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
+    return inner_->whiten(points, elements, gradients);
+  }
+  void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
+    inner_->variances(points, elements, variance);
+  }
+  bool mirrored() const override { return true; }
+  std::optional<ElementNoise> by_element() const override {
+    ElementNoise noise = inner_->by_element().value();
+    noise.draw = static_cast<ElementNoise::Draw>(99);
+    return noise;
+  }
+
+ private:
+  std::shared_ptr<const NoiseShape> inner_ = laplace_noise();
+};
+
+TEST(CudaExecutor, NoiseWithoutAKernelIsDrawnOnTheHostWhichIsSaid) {
+  std::vector<std::string> told;
+  CudaOptions options;
+  options.warn = [&](const std::string& text) { told.push_back(text); };
+  const auto device = make_cuda_executor(test::small_cnn(), {}, options).value();
+  const auto host = make_executor("cpu", test::small_cnn(), {}).value();
+  const Points points = some_points(3, {1, 8, 8}, 4);
+  const Noise noise{std::make_shared<UnknownDraws>(), 0.3};
+  EXPECT_EQ(device->sample(points, noise, 37, 5).value(), host->sample(points, noise, 37, 5).value());
+  EXPECT_EQ(device->sample(points, noise, 37, 5).value(), host->sample(points, {laplace_noise(), 0.3}, 37, 5).value());
+  told.erase(std::remove_if(told.begin(), told.end(), [](const std::string& text) { return !text.starts_with("noise"); }),
+             told.end());
+  EXPECT_EQ(told, std::vector<std::string>{"noise unknown is drawn on the processor: no kernel of the device draws it"});
+}
+
 void expect_same_calls(Executor& device, Executor& host, const Points& points, const std::shared_ptr<const NoiseShape>& shape,
                        const std::string& what) {
   const Noise noise{shape, 0.3};

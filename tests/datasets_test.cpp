@@ -356,8 +356,8 @@ TEST_F(Datasets, NpyWriterSaysWhyItCannotWrite) {
     }
     return ErrorCode::numerical;
   };
-  EXPECT_EQ(code_of(at("missing/x.npy")), ErrorCode::usage);
-  EXPECT_EQ(code_of(folder_.string()), ErrorCode::usage);
+  EXPECT_EQ(code_of(at("missing/x.npy")), ErrorCode::resources);
+  EXPECT_EQ(code_of(folder_.string()), ErrorCode::resources);
   EXPECT_EQ(code_of("/dev/full"), ErrorCode::resources);
   write_npy("/dev/null", Tensor({2}));
   EXPECT_TRUE(fs::is_character_file("/dev/null")) << "a device is written to, never replaced";
@@ -378,6 +378,9 @@ TEST_F(Datasets, NpzGivesPointsAndLabels) {
     }
   }
   EXPECT_TRUE(read(write("x.npz", zip({{"x.npy", kPoints}}))).labels.empty());
+  EXPECT_EQ(read(write("d.npz", zip({{"x.npy", kPoints}, {"labels.npy", kLabels}}))).labels,
+            read(write("d.npz", zip({{"x.npy", kPoints}, {"y.npy", kLabels}}))).labels);
+  EXPECT_TRUE(read(write("d.npz", zip({{"x.npy", kPoints}, {"z.npy", kLabels}}))).labels.empty());
 }
 
 TEST_F(Datasets, NpzIsToldByContent) { EXPECT_EQ(read(write("d.dat", zip({{"x.npy", kPoints}}))).x.shape, (Shape{2, 2})); }
@@ -485,18 +488,209 @@ TEST_F(Datasets, CifarThatBeginsLikeIdxIsStillCifar) {
 
 // ---- CSV ------------------------------------------------------------------------------------------------------------------
 
-TEST_F(Datasets, CsvNumbersTextLabelsByFirstAppearance) {
-  const Dataset data = read(write("i.csv", "5.1,3.5,setosa\n4.9,3,virginica\n4.7,3.2,setosa\n"));
+TEST_F(Datasets, CsvNumbersTextLabelsInSortedOrder) {
+  const Dataset data = read(write("i.csv", "5.1,3.5,virginica\n4.9,3,setosa\n4.7,3.2,virginica\n"));
   EXPECT_EQ(data.x.shape, (Shape{3, 2}));
   EXPECT_EQ(data.x.data, (Values{5.1F, 3.5F, 4.9F, 3.0F, 4.7F, 3.2F}));
-  EXPECT_EQ(data.labels, (Labels{0, 1, 0}));
+  EXPECT_EQ(data.labels, (Labels{1, 0, 1}));
   EXPECT_EQ(data.class_names, (Names{"setosa", "virginica"}));
+  EXPECT_EQ(data.label_mapping, "text labels are numbered in sorted order: setosa = 0, virginica = 1");
+  EXPECT_EQ(data.notes, (Names{data.label_mapping}));
+}
+
+TEST_F(Datasets, ManyTextLabelsGiveAShortMapping) {
+  std::string text;
+  for (char c = 'z'; c >= 'a'; --c) text += std::string("1,") + c + "\n";
+  EXPECT_EQ(read(write("i.csv", text)).label_mapping,
+            "text labels are numbered in sorted order: a = 0, b = 1, c = 2, d = 3, e = 4, f = 5, ...");
+}
+
+TEST_F(Datasets, TextLabelsAreMatchedWithGivenClasses) {
+  const std::string path = write("i.csv", "1,2,Cat\n3,4,dog\n5,6,cat\n");
+  const Dataset data = read(path, {.classes = {"dog", "fox", " CAT "}});
+  EXPECT_EQ(data.labels, (Labels{2, 0, 2}));
+  EXPECT_EQ(data.class_names, (Names{"dog", "fox", " CAT "}));
+  EXPECT_NE(data.label_mapping.find("matched with the class names of"), std::string::npos) << data.label_mapping;
+  expect_refused(path, "i.csv: has the label 'dog', which is not a class name of classes; the nearest is 'dogs'",
+                 {.classes = {"cat", "dogs", "frog"}});
+  const std::string twins = write("j.csv", "1,crane\n2,gull\n");
+  expect_refused(twins, "classes 0 and 2 of classes are both called that", {.classes = {"crane", "gull", "crane"}});
+}
+
+TEST_F(Datasets, AnExactNameIsPreferredToOneInOtherCase) {
+  EXPECT_EQ(read(write("i.csv", "1,b\n2,B\n"), {.classes = {"B", "b"}}).labels, (Labels{1, 0}));
+}
+
+TEST_F(Datasets, TextLabelsAreMatchedWithTheModelsClasses) {
+  const std::string path = write("i.csv", "1,2,cat\n3,4,dog\n");
+  EXPECT_EQ(read(path, {.known_classes = {"fox", "dog", "cat"}}).labels, (Labels{2, 1}));
+  expect_refused(path, "has the label 'dog', which is not a class name of the model; the nearest is 'dodo'",
+                 {.known_classes = {"cat", "dodo"}});
+  const Dataset other = read(path, {.known_classes = {"a", "b", "c"}});
+  EXPECT_EQ(other.labels, (Labels{0, 1})) << "no name is known";
+  EXPECT_NE(other.label_mapping.find("none is a class name of the model, such as 'a'"), std::string::npos);
+  EXPECT_EQ(read(path, {.classes = {"dog", "cat"}, .known_classes = {"cat", "dog"}}).labels, (Labels{1, 0}))
+      << "given ones first";
+}
+
+TEST_F(Datasets, NumbersAreMatchedWithClassNamesThatAreNumbers) {
+  const std::string path = write("i.csv", "1,2,3\n3,4,8\n");
+  EXPECT_EQ(read(path, {.known_classes = {"3", "8"}}).labels, (Labels{0, 1})) << "keys of a ZipMap";
+  EXPECT_EQ(read(path, {.known_classes = {"3", "9"}}).labels, (Labels{3, 8})) << "8 is not among them";
+  EXPECT_EQ(read(path, {.classes = {"8", "03"}}).labels, (Labels{1, 0}));
+  expect_refused(path, "the label '8', which is not a class name of classes", {.classes = {"3", "9"}});
+  const Names digits{"0", "1", "2", "3", "4", "5", "6", "7", "8"};
+  const Dataset same = read(path, {.classes = digits});
+  EXPECT_EQ(same.labels, (Labels{3, 8}));
+  EXPECT_EQ(same.label_mapping, "");
+  EXPECT_EQ(read(path, {.classes = {"cat", "dog"}}).labels, (Labels{3, 8})) << "names only name the classes";
+  const std::string array = write("l.npy", npy("'|u1'", "(2,)", "\x03\x08"));
+  EXPECT_EQ(read(path, {.labels_path = array, .known_classes = {"3", "8"}}).labels, (Labels{0, 1}));
+}
+
+// As support vector machines have them, whatever the file.
+TEST_F(Datasets, LabelsMinusOneAndOneAreTwoClasses) {
+  const std::string signs = little(static_cast<std::uint64_t>(-1), 8) + little(1, 8);
+  const std::string both = write("b.npz", zip({{"x.npy", kPoints}, {"y.npy", npy("'<i8'", "(2,)", signs)}}));
+  const std::string table = write("i.csv", "1,2,-1\n3,4,1\n"), lines = write("l.txt", "-1\n+1\n");
+  for (const Dataset& data : {read(both), read(table), read(table, {.labels_path = lines}), read(table, {.classes = {"a", "b"}}),
+                              read(table, {.known_classes = {"0", "1"}})}) {
+    EXPECT_EQ(data.labels, (Labels{0, 1}));
+    EXPECT_EQ(data.label_mapping, "labels -1 and 1 are taken as classes 0 and 1");
+  }
+  EXPECT_EQ(read(table, {.known_classes = {"1", "-1"}}).labels, (Labels{1, 0})) << "the names say so";
+  EXPECT_EQ(read(write("n.csv", "1,2,-1\n3,4,0\n")).labels, (Labels{-1, 0})) << "may be no label";
+}
+
+TEST_F(Datasets, AnEmptyTextLabelIsABadRow) {
+  const std::string path = write("i.csv", "1,2,b\n3,4,\n5,6,a\n");
+  expect_refused(path, "row 2, column 3 is an empty label");
+  EXPECT_EQ(read(path, {.skip_bad = true}).labels, (Labels{1, 0}));
+}
+
+TEST_F(Datasets, NpyLabelsMayBeTexts) {
+  const std::string points = write("d.npz", zip({{"x.npy", kPoints}}));
+  const auto utf32 = [](const std::u32string& text, bool swapped) {
+    std::string bytes;
+    for (const char32_t c : text) bytes += swapped ? big(c, 4) : little(c, 4);
+    return bytes;
+  };
+  const std::u32string two{U'f', U'o', U'x', U'd', U'\u00f6', 0};
+  for (const bool swapped : {false, true}) {
+    const std::string labels = write("l.npy", npy(swapped ? "'>U3'" : "'<U3'", "(2,)", utf32(two, swapped)));
+    const Dataset data = read(points, {.labels_path = labels});
+    EXPECT_EQ(data.labels, (Labels{1, 0}));
+    EXPECT_EQ(data.class_names, (Names{"d\xc3\xb6", "fox"}));
+  }
+  EXPECT_EQ(read(points, {.labels_path = write("l.npy", npy("'|S2'", "(2, 1)", std::string("b\0aa", 4)))}).labels,
+            (Labels{1, 0}));
+  EXPECT_EQ(read(points, {.labels_path = write("l.npy", npy("'|S1'", "(2,)", "73"))}).labels, (Labels{7, 3})) << "numbers";
+  EXPECT_EQ(read(points, {.labels_path = write("l.npy", npy("'|b1'", "(2,)", std::string("\1\0", 2)))}).labels, (Labels{1, 0}));
+  const std::string both = write("b.npz", zip({{"x.npy", kPoints}, {"y.npy", npy("'|S1'", "(2,)", "qp")}}));
+  EXPECT_EQ(read(both).labels, (Labels{1, 0}));
+  expect_refused(points, "label 1 is empty", {.labels_path = write("l.npy", npy("'|S1'", "(2,)", std::string("a\0", 2)))});
+  expect_refused(points, "holds Python objects", {.labels_path = write("l.npy", npy("'|O'", "(2,)", "ab"))});
+  expect_refused(points, "truncated", {.labels_path = write("l.npy", npy("'|S2'", "(2,)", "abc"))});
 }
 
 TEST_F(Datasets, CsvKeepsWholeNumberLabels) {
   EXPECT_EQ(read(write("i.csv", "1,2,3\n1,2,1.0\n")).labels, (Labels{3, 1}));
   EXPECT_TRUE(read(at("i.csv")).class_names.empty());
   expect_refused(write("i.csv", "1,2,3\n1,2,0.25\n"), "row 2, column 3 is a label and not a whole number: '0.25'");
+}
+
+TEST_F(Datasets, CsvFindsTheColumnThatIsCalledLikeLabels) {
+  const std::string path = write("i.csv", "label,p0,p1\n7,0,1\n3,0,2\n");
+  const Dataset data = read(path);
+  EXPECT_EQ(data.labels, (Labels{7, 3}));
+  EXPECT_EQ(data.x.data, (Values{0, 1, 0, 2}));
+  ASSERT_EQ(data.notes.size(), 1U);
+  EXPECT_NE(spelled(data.notes[0], as_field).find("in the column 'label'; if they are in the last, give label_column 2"),
+            std::string::npos)
+      << data.notes[0];
+  EXPECT_EQ(read(path, {.label_column = "2"}).labels, (Labels{1, 2}));
+  EXPECT_EQ(read(write("i.csv", "target,p0,class\n7,0,1\n3,0,2\n")).labels, (Labels{1, 2})) << "two are";
+  EXPECT_EQ(read(write("i.csv", "y,x,kind\n7,0,1\n3,0,2\n")).labels, (Labels{1, 2})) << "y may be a coordinate";
+}
+
+TEST_F(Datasets, CsvNamesTheColumnThatMayHaveTheLabels) {
+  expect_refused(write("i.csv", "setosa,5.1,3\nvirginica,6,2\n"),
+                 "remove the column, or give label_column 0 if the labels are in it");
+  expect_refused(write("i.csv", "0,5.1,3.5\n1,6.5,2.5\n"), "none if there are no labels, or 0 if they are in the first column");
+  const Result<Dataset> unlabelled = read_dataset(write("i.csv", "0.5,5.1,3.5\n1,6.5,2.5\n"));
+  ASSERT_FALSE(unlabelled);
+  EXPECT_EQ(unlabelled.error().message().find("or 0 if"), std::string::npos) << unlabelled.error().message();
+  const Dataset constant = read(write("i.csv", "5,1,0\n3,2,0\n5,1,0\n"));
+  ASSERT_EQ(constant.notes.size(), 1U);
+  EXPECT_NE(spelled(constant.notes[0], as_field).find("if they are in the first, give label_column 0"), std::string::npos);
+  EXPECT_TRUE(read(write("i.csv", "5,1,0\n3,2,1\n")).notes.empty());
+}
+
+TEST_F(Datasets, CsvLeavesOutAnIndexWithoutAName) {
+  for (const std::string name : {"", "Unnamed: 0"}) {
+    for (const std::string rows : {"0,5,6,1\n1,7,8,0\n", "12,5,6,1\n3,7,8,0\n"}) {
+      const Dataset data = read(write("i.csv", name + ",a,b,kind\n" + rows));
+      EXPECT_EQ(data.x.data, (Values{5, 6, 7, 8})) << name;
+      EXPECT_EQ(data.labels, (Labels{1, 0}));
+      EXPECT_EQ(data.notes.size(), 1U);
+    }
+  }
+  EXPECT_EQ(read(write("i.csv", ",a,b,kind\n4,5,6,1\n4,7,8,0\n")).x.data, (Values{4, 5, 6, 4, 7, 8})) << "no index";
+  EXPECT_EQ(read(write("i.csv", ",0,1,kind\n0,5.5,6,1\n1,7,8,0\n")).x.data, (Values{5.5, 6, 7, 8})) << "names are numbers";
+  std::string counted;
+  for (int i = 0; i < 12; ++i) counted += std::to_string(i) + "," + std::to_string(i % 5) + "," + std::to_string(i % 2) + "\n";
+  const Dataset data = read(write("i.csv", "id,a,kind\n" + counted));
+  EXPECT_EQ(data.x.shape, (Shape{12, 2}));
+  ASSERT_EQ(data.notes.size(), 1U);
+  EXPECT_NE(data.notes[0].find("if it is an index, remove it"), std::string::npos);
+}
+
+TEST_F(Datasets, CsvTakesNoClassForAMissingLabel) {
+  for (const std::string mark : {"NA", "N/A", "nan", "null"}) {
+    const std::string line = " is a missing label: '" + mark + "'; remove the row, or call the class otherwise";
+    const std::string names = write("i.csv", "a,b,kind\n1,2,cat\n3,4," + mark + "\n5,6,ant\n");
+    expect_refused(names, "row 3, column 3" + line);
+    EXPECT_EQ(read(names, {.skip_bad = true}).labels, (Labels{1, 0})) << mark;
+    const std::string numbers = write("i.csv", "1,2,10\n3,4," + mark + "\n5,6,9\n");
+    expect_refused(numbers, "row 2, column 3" + line);
+    EXPECT_EQ(read(numbers, {.skip_bad = true}).labels, (Labels{10, 9})) << mark;
+  }
+  EXPECT_EQ(read(write("i.csv", "1,2,NAN\n3,4,Nantes\n")).labels, (Labels{0, 1})) << "other words are names";
+}
+
+TEST_F(Datasets, CsvTakesTheSeparatorThatExcelNames) {
+  const Dataset data = read(write("i.csv", "\xef\xbb\xbfsep=;\r\n1,5 m;b;kind\r\n1;2;7\r\n3;4;8\r\n"));
+  EXPECT_EQ(data.x.data, (Values{1, 2, 3, 4}));
+  EXPECT_EQ(data.labels, (Labels{7, 8}));
+  expect_refused(write("i.csv", "sep=|\n1|2|0\n3|x|1\n3|4|x\n"), "row 3, column 2 is not a number: 'x'");
+}
+
+TEST_F(Datasets, CsvNamesDecimalCommasAndTitles) {
+  expect_refused(write("i.csv", "a;b;kind\nJan 1, 2024;2;0\n"),
+                 "is not a number: 'Jan 1, 2024'; every feature is a number: remove");
+  expect_refused(write("i.csv", "a;b;kind\n1,5;2,5;0\n"), "row 2, column 1 is not a number: '1,5'; write decimals with a point");
+  expect_refused(write("i.csv", "a,b,kind\n\"1,5\",2,0\n"), "write decimals with a point");
+  expect_refused(write("i.csv", "a;b\n1;2,5\n2;3,5\n"), "write decimals with a point");
+  for (const std::string rows : {"1,2,0\n3,4,1\n", "1;2;0\n3;4;1\n"})
+    expect_refused(write("i.csv", "measurements\n" + rows),
+                   "has one cell in its first row, 'measurements', and more in the next");
+}
+
+TEST_F(Datasets, AWordAboveLabelsIsAHeader) {
+  const std::string points = write("d.npz", zip({{"x.npy", kPoints}}));
+  const Dataset data = read(points, {.labels_path = write("l.txt", "diagnosis\nill\nfine\n")});
+  EXPECT_EQ(data.labels, (Labels{1, 0}));
+  EXPECT_NE(data.notes.back().find("'diagnosis', is read as a header"), std::string::npos);
+  expect_refused(points, "has 3 labels for 2 points", {.labels_path = write("l.txt", "ill\nill\nfine\n")});
+}
+
+TEST_F(Datasets, LabelsMayBeTheBeginningsOfGivenNames) {
+  const std::string path = write("i.csv", "1,2,g\n3,4,b\n");
+  const Dataset data = read(path, {.classes = {"good", "bad"}});
+  EXPECT_EQ(data.labels, (Labels{0, 1}));
+  EXPECT_EQ(spelled(data.label_mapping, as_field), "labels are the beginnings of class names of classes: b = 1, g = 0");
+  expect_refused(path, "the label 'b', which is not a class name of classes", {.classes = {"good", "bad", "best"}});
+  expect_refused(path, "the label 'b', which is not a class name of classes", {.classes = {"g", "bad"}});
 }
 
 TEST_F(Datasets, CsvLabelColumnMayStandAnywhere) {
@@ -523,6 +717,69 @@ TEST_F(Datasets, CsvHeaderIsTold) {
   expect_refused(write("i.csv", "1,b,2\n3,4,5\n"), "row 1, column 2 is not a number: 'b'");
 }
 
+TEST_F(Datasets, CsvHeaderOfCountedColumnsIsTold) {
+  const auto points = [&](const std::string& text, const DatasetOptions& options = {}) {
+    return read(write("i.csv", text), options).x.shape[0];
+  };
+  const DatasetOptions none{.label_column = "none"};
+  EXPECT_EQ(points("0,1,species\n5.1,3.5,a\n4.9,3,a\n6,2,b\n6,3,b\n"), 4) << "a word over repeated words";
+  EXPECT_EQ(points("0,1,2\n5.1,3.5,a\n4.9,3,b\n"), 2) << "a number over words";
+  EXPECT_EQ(points("0,1,2\n5.1,3.5,0\n4.9,3,1\n"), 2) << "the label is counted, too";
+  EXPECT_EQ(points("0,1,2\n5,3.5,4\n", none), 1);
+  EXPECT_EQ(points("1,2,3,4\n5,3.5,4,2\n", none), 1);
+  EXPECT_EQ(points("1,2\n2,5.5\n", none), 2) << "two numbers from 1 are a point";
+  EXPECT_EQ(points("0,1,2,3,digit\n5,3,2,2,one\n4,3,1,2,one\n"), 2) << "four numbers over integers";
+  EXPECT_EQ(points("400,410,420,kind\n.5,.3,.2,a\n.5,.4,.2,a\n"), 2) << "wavelengths";
+  EXPECT_EQ(points("0,1,width,kind\n1,2,3,a\n1,2,4,a\n"), 2) << "a text over numbers";
+  EXPECT_EQ(points("species,0,1\na,5.1,3.5\na,4.9,3\n", {.label_column = "0"}), 2);
+  EXPECT_EQ(points("0,1,2\n3,4,5\n", none), 2) << "integers over integers are a point";
+  EXPECT_EQ(points("5,3,a\n4.5,3,b\n4.5,2,b\n"), 3) << "these do not count";
+  EXPECT_EQ(points("0,1,a\n1,0,b\n1,1,b\n"), 3) << "two numbers over integers are a point";
+  EXPECT_EQ(points("0,1,a\n0.5,0,b\n0.5,1,c\n"), 3) << "no label repeats";
+  EXPECT_EQ(points("0,1,b\n0.5,0,b\n0.5,1,c\n"), 3) << "the word is a label";
+  EXPECT_EQ(points("0,1,2,1\n0.5,1,1,0\n"), 2) << "the label does not count";
+  EXPECT_EQ(read(at("i.csv")).notes, Names{});
+}
+
+TEST_F(Datasets, CsvSaysHowItReadAFirstRowThatCounts) {
+  EXPECT_EQ(read(write("i.csv", "0,1,2,3\n0.5,1,1,0\n"), {.label_column = "none"}).notes,
+            (Names{"the first row is 0, 1, 2, ... and is read as a header"}));
+  EXPECT_EQ(read(write("i.csv", "0,1,2\n3,4,5\n"), {.label_column = "none"}).notes,
+            (Names{"the first row is 0, 1, 2 and is read as a point; if it names the columns, remove it"}));
+}
+
+TEST_F(Datasets, NumbersOfNoiseHaveNoCountedHeader) {
+  EXPECT_EQ(read_numbers(write("i.csv", "0,1,2,3\n0.5,1,1,0\n"))->shape, (Shape{2, 4}));
+}
+
+TEST_F(Datasets, CsvTakesBooleansAsNumbers) {
+  EXPECT_EQ(read(write("i.csv", "a,red,y\n0.5,True,0\n0.2,False,1\n")).x.data, (Values{0.5F, 1, 0.2F, 0}));
+  EXPECT_EQ(read(write("i.csv", "TRUE,false,0\ntrue,FALSE,1\n")).x.data, (Values{1, 0, 1, 0})) << "the first row is a point";
+  const Dataset labelled = read(write("i.csv", "1,True\n2,False\n"));
+  EXPECT_EQ(labelled.labels, (Labels{1, 0}));
+}
+
+TEST_F(Datasets, CsvCellsMayBeSeparatedByBlanksOrBars) {
+  const Values expected{1, 2, 3, 4};
+  for (const std::string text :
+       {"1 2 0\n3 4 1\n", "  1.0e+00   2 0  \n 3 4 \t 1\n", "1|2|0\n3|4|1\n", "a b y\n1 2 0\n3 4 1\n",
+        "a | b | y\n1 | 2 | 0\n3|4|1", "# made by numpy\n1 2 0\n3 4 1\n", "# a,b,y\n1,2,0\n3,4,1\n", "\"1\" \"2\" 0\n3 4 1"}) {
+    const Dataset data = read(write("i.txt", text));
+    EXPECT_EQ(data.x.data, expected) << text;
+    EXPECT_EQ(data.labels, (Labels{0, 1})) << text;
+  }
+  EXPECT_EQ(read(write("i.csv", "# a,y\n1,7\n"), {.label_column = "y"}).labels, (Labels{7})) << "a header after #";
+  expect_refused(write("i.txt", "1 2 0\n3 4\n"), "row 2, column 3 is missing");
+  expect_refused(write("i.txt", "# only\n# comments\n"), "no rows");
+  expect_refused(write("i.txt", "# one\n\n1 2 0\n3 x 1\n"), "row 4, column 2 is not a number: 'x'");
+}
+
+TEST_F(Datasets, CsvDecimalsAreNoLabels) {
+  expect_refused(write("i.csv", "1,2.5\n3,0.5\n4,1\n"),
+                 "row 1, column 2 is a label and not a whole number: '2.5'; give label_column none if there are no labels");
+  EXPECT_FALSE(read_dataset(at("i.csv"), {.skip_bad = true})) << "it is the table that is wrong, not a row";
+}
+
 TEST_F(Datasets, CsvReadsQuotesBlanksAndAnyLineEnding) {
   const Values expected{1, 2, 3, 4};
   EXPECT_EQ(read(write("i.csv", "1,2,a\r\n3,4,b\r\n")).x.data, expected);
@@ -547,7 +804,8 @@ TEST_F(Datasets, CsvTakesNanAndInfinityAsValues) {
 
 TEST_F(Datasets, CsvErrorsNameRowAndColumn) {
   expect_refused(write("i.csv", "1,2,a\n3,b\n"), "row 2, column 3 is missing");
-  expect_refused(write("i.csv", "1,2,a\n3,4,b,5\n"), "row 2, column 4 is one too many");
+  expect_refused(write("i.csv", "1,2,a\n3,4,b,5\n"),
+                 "row 2, column 4 is one too many: the row has 4 cells and the first has 3; every row has");
   expect_refused(write("i.csv", "1,2,a\n\"x\ny\",4,b\n"), "row 2, column 1 is not a number");
   expect_refused(write("i.csv", "1,\"2\n\n2\",a\n"), "row 1, column 2 is not a number");
   expect_refused(write("i.csv", "1,2,\"a\nb\"\n3,x,c\n"), "row 3, column 2 is not a number: 'x'");
@@ -568,6 +826,10 @@ TEST_F(Datasets, LabelFilesOverride) {
         write("l-idx1-ubyte.gz", gzip(idx(8, {2}, "\x01\x02"))), write("l.txt", "1\n2\n")}) {
     EXPECT_EQ(read(points, {.labels_path = labels}).labels, (Labels{1, 2})) << labels;
   }
+  EXPECT_EQ(read(points, {.labels_path = write("l.txt", "label\n1\n2\n")}).labels, (Labels{1, 2})) << "a header";
+  EXPECT_EQ(read(points, {.labels_path = write("l.txt", "polar bear\nbear\n")}).labels, (Labels{1, 0}));
+  EXPECT_EQ(read(points, {.labels_path = at("l.txt")}).class_names, (Names{"bear", "polar bear"}));
+  EXPECT_EQ(read(points, {.labels_path = write("l.txt", "species\nb\na\n")}).labels, (Labels{1, 0}));
   expect_refused(points, "l.txt: has 3 labels for 2 points", {.labels_path = write("l.txt", "1\n2\n3\n")});
   expect_refused(points, "row 2, column 1 is not one whole number", {.labels_path = write("l.txt", "1\ncat\n")});
   expect_refused(points, "none.npy: cannot be opened", {.labels_path = at("none.npy")});
@@ -586,6 +848,9 @@ TEST_F(Datasets, WrongFilesAreRefusedByName) {
   expect_refused(at("missing.npy"), "missing.npy: cannot be opened: No such file");
   expect_refused(folder_.string(), "is a folder without images");
   expect_refused("/dev/null", "not a regular file");
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+  for (const std::string name : {"p.npy", "p.npz", "p.csv", "p.bin", "p-idx3-ubyte.gz", "p"})
+    expect_refused(write(name, pointer), name + ": is a Git LFS pointer, not the file itself; run git lfs pull");
   for (const std::string name : {"x.npy", "x.npz", "x.csv", "x.bin", "x-idx3-ubyte.gz", "x"}) {
     expect_refused(write(name, ""), "is empty");
     expect_refused(write(name, "\x89PNG\r\n\x1a\n" + counting(3065)), "PNG image");
@@ -723,7 +988,7 @@ TEST_F(SharedDatasets, Tables) {
   EXPECT_EQ(iris.class_names, (Names{"Iris-setosa", "Iris-versicolor", "Iris-virginica"}));
   EXPECT_EQ(iris.labels[149], 2);
   EXPECT_EQ(read(at("ionosphere.csv")).x.shape, (Shape{351, 34}));
-  EXPECT_EQ(read(at("ionosphere.csv")).class_names, (Names{"g", "b"}));
+  EXPECT_EQ(read(at("ionosphere.csv")).class_names, (Names{"b", "g"}));
   EXPECT_EQ(read(at("sonar.csv")).x.shape, (Shape{208, 60}));
   EXPECT_EQ(read(at("banknote_authentication.csv")).x.shape, (Shape{1372, 4}));
   EXPECT_EQ(read(at("pima-indians-diabetes.csv")).labels[0], 1);

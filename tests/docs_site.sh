@@ -9,6 +9,7 @@ command -v node >/dev/null || { echo "skipped: no node"; exit 77; }
 [ -d node_modules/vitepress ] || { echo "skipped: run 'npm install' in docs/ first"; exit 77; }
 
 node scripts/figures.mjs --check
+node scripts/noise-figures.mjs --check
 export PROBUST_PROGRAM=$program PROBUST_DOCS_BASE=/probust/ PROBUST_DOCS_OUT=$site
 npm run --silent build
 node scripts/check-links.mjs "$site" /probust/

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "probust/base/parallel.h"
+#include "probust/exec/devices.h"
 #include "probust/exec/stepwise.h"
 #include "probust/ops/append.h"
 #include "support/networks.h"
@@ -368,6 +369,60 @@ TEST(Executor, RectifiersKeepWhatIsNotANumber) {
       EXPECT_EQ(y[i], i == 5 ? 2.0F : 0.0F) << i;
     }
   }
+}
+
+// Two devices that are the processor, and a third that is out of order.
+class Pretended final : public DeviceKind {
+ public:
+  explicit Pretended(std::vector<int>& asked) : asked_(asked) {}
+  std::string_view name() const override { return "pretended"; }
+  DevicesFound find() const override { return {3}; }
+  Result<std::unique_ptr<Executor>> make(int ordinal, const Graph& graph, const ExecutorOptions& options) const override {
+    asked_.push_back(ordinal);
+    if (options.precision == Precision::tf32) return Error{ErrorCode::resources, "it", "is out of order", ""};
+    return make_executor("cpu", graph, {.threads = options.threads, .memory = options.memory});
+  }
+  Result<DeviceRates> rates(int ordinal, Precision) const override { return DeviceRates{"it", 1.0 + ordinal, 2}; }
+
+ private:
+  std::vector<int>& asked_;
+};
+
+TEST(Devices, AreFoundByName) {
+  static std::vector<int> asked;  // the kind is kept
+  add_device_kind(std::make_unique<Pretended>(asked));
+  const Graph graph = test::small_cnn();
+  for (const std::string name : {"pretended", "pretended:2", "pretended:all", "auto"})
+    EXPECT_TRUE(make_executor(name, graph, {.precision = Precision::bf16})) << name;
+  EXPECT_EQ(asked, (std::vector<int>{0, 2, DeviceKind::kAll, 0}));
+  for (const std::string name : {"pretended:", "pretended:x", "pretended:-1", "pretended:1x", "pretende", "", "cpu:0"})
+    EXPECT_EQ(make_executor(name, graph, {}).error().code, ErrorCode::usage) << name;
+  const std::vector<DeviceStatus> all = devices();
+  EXPECT_EQ(all[all.size() - 1].name, "pretended:2");
+  EXPECT_EQ(device_rates("pretended:1", Precision::float32)->product, 2);
+  EXPECT_FALSE(device_rates("cpu", Precision::float32));
+}
+
+TEST(Devices, AutoTakesTheProcessorIfADeviceFailsAndSaysSo) {
+  static std::vector<int> asked;
+  if (device_kinds().empty()) add_device_kind(std::make_unique<Pretended>(asked));
+  std::vector<std::string> told;
+  ExecutorOptions options{.precision = Precision::tf32};
+  options.warn = [&](const std::string& text) { told.push_back(text); };
+  EXPECT_EQ(make_executor("auto", test::small_cnn(), options).value()->name(), "cpu");
+  EXPECT_EQ(told, std::vector<std::string>{"it: is out of order; the processor is taken"});
+  EXPECT_EQ(make_executor("pretended", test::small_cnn(), options).error().code, ErrorCode::resources);
+}
+
+TEST(Devices, TheProcessorRefusesOtherPrecisions) {
+  for (const std::string_view name : backends())
+    EXPECT_EQ(make_executor(name, test::small_cnn(), {.precision = Precision::bf16}).error().code, ErrorCode::usage) << name;
+  EXPECT_EQ(parse_precision("bf16"), Precision::bf16);
+  EXPECT_THROW(parse_precision("fp16"), Error);
+  EXPECT_EQ(parse_memory("8G"), std::int64_t{8} << 30);
+  EXPECT_EQ(parse_memory("1.5k"), 1536);
+  for (const std::string text : {"", "G", "-1G", "0", "nan", "8 G", "1e30"}) EXPECT_THROW(parse_memory(text), Error) << text;
+  EXPECT_EQ(make_executor("cpu", test::small_cnn(), {}).value()->options().memory, kProcessorMemory);
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ TEST(Catalogue, LocatesWhatIsInTheCache) {
   ASSERT_TRUE(located);
   EXPECT_EQ(located->train, cache + "/ionosphere/ionosphere.data");
   EXPECT_EQ(located->test, "");
-  EXPECT_EQ(located->classes, (std::vector<std::string>{"good", "bad"}));
+  EXPECT_EQ(located->classes, (std::vector<std::string>{"b", "g"}));
   EXPECT_FALSE(located->whole);
   std::ofstream(cache + "/ionosphere/ionosphere.data") << std::string(76467, ' ');
   EXPECT_TRUE(locate("ionosphere", cache)->whole);

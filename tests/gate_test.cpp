@@ -154,5 +154,31 @@ TEST(Gate, ThresholdsAreNamedInWords) {
   EXPECT_EQ(drops_at_most(0.02).condition(), "<= 0.02");
 }
 
+TEST(Gate, AccuraciesAreThoseOfTheLabels) {
+  const std::vector<Row> rows = {test::labelled_row(0, 1, 1, true), test::labelled_row(1, 1, 0.8, true),
+                                 test::labelled_row(2, 1, 0, false), test::labelled_row(3, 0.9, 0.1, false), row_of_p(4, 1)};
+  const Check clean = checked(rows, {Threshold::Kind::accuracy, 0.5});
+  EXPECT_EQ(clean.measured, 0.5);
+  EXPECT_EQ(clean.count, 4);
+  EXPECT_TRUE(clean.met);
+  EXPECT_FALSE(checked(rows, {Threshold::Kind::accuracy, 0.6}).met);
+  EXPECT_TRUE(checked(rows, {Threshold::Kind::accuracy, 0.6}, Decision::confident).met);
+  const Check noisy = checked(rows, {Threshold::Kind::noisy_accuracy, 0.48});
+  EXPECT_NEAR(noisy.measured, 0.475, 1e-12);
+  EXPECT_EQ(noisy.count, 4);
+  EXPECT_FALSE(noisy.met);
+  EXPECT_FALSE(checked(rows_of_p({1, 1}), {Threshold::Kind::noisy_accuracy, 0}).met) << "nothing was measured";
+}
+
+TEST(Gate, ADropOfAccuracyUnderNoiseIsPaired) {
+  const std::vector<Row> before = {test::labelled_row(0, 0.8, 0.8, true), test::labelled_row(1, 0.9, 0.9, true)},
+                         after = {test::labelled_row(0, 1, 0.7, true), test::labelled_row(1, 1, 0.8, true)};
+  const Check drop = checked(after, {Threshold::Kind::noisy_drop, 0.09}, Decision::measured, before);
+  EXPECT_NEAR(drop.measured, 0.1, 1e-12);
+  EXPECT_FALSE(drop.met);
+  EXPECT_EQ(drop.threshold.quantity() + " " + drop.threshold.condition(), "drop of accuracy under noise <= 0.09");
+  EXPECT_TRUE(checked(after, drops_at_most(0), Decision::measured, before).met) << "mean p has risen";
+}
+
 }  // namespace
 }  // namespace probust

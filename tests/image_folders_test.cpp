@@ -65,6 +65,93 @@ TEST_F(ImageFolders, SubfoldersAreClassesInAlphabeticalOrder) {
   EXPECT_EQ(read_dataset(pets(), {.scale = 1.0})->x.data[0], 10.0F);
 }
 
+TEST_F(ImageFolders, ColourThatBecomesGrayIsNoted) {
+  write("c/a.png", test::png(1, 1, "\x0a\x14\x1e", {8, test::kPngColour}));
+  const auto gray = open_dataset(at("c"), {.channels = 1}).value(), colour = open_dataset(at("c")).value();
+  EXPECT_EQ(gray->point_shape(), (Shape{1, 1, 1}));
+  ASSERT_EQ(gray->notes().size(), 1U);
+  EXPECT_NE(gray->notes()[0].find("are read as 0.299 red"), std::string::npos);
+  EXPECT_TRUE(colour->notes().empty());
+}
+
+TEST_F(ImageFolders, NumericNamesAreTheClass) {
+  for (const char* name : {"0", "1", "10", "9", "007"})
+    write(std::string("n/") + name + "/a.png", plain_png(1, 1, std::stoi(name)));
+  const Dataset data = read_dataset(at("n")).value();
+  EXPECT_EQ(data.labels, first_pixels(data.x));
+  EXPECT_EQ(data.label_mapping, "folder names are numbers and give the class");
+  EXPECT_TRUE(data.class_names.empty());
+  const Names names{"zero", "1", "2", "3", "4", "5", "6", "7", "8", "9", "ten"};
+  const Dataset named = read_dataset(at("n"), {.classes = names}).value();
+  EXPECT_EQ(named.labels, data.labels);
+  EXPECT_EQ(named.class_names, names);
+  expect_folder_refused(at("n"), "has the folder '007', and classes has 2 names", {.classes = {"zero", "one"}});
+  write("n/07/a.png", plain_png(1, 1, 7));
+  expect_folder_refused(at("n"), "has the folder '007' and the folder '07', which both mean class 7; give each class one folder");
+}
+
+TEST_F(ImageFolders, NumbersAfterACommonPrefixAreTheClass) {
+  for (const char* name : {"c0", "c2", "c10"}) write(std::string("n/") + name + "/a.png", plain_png(1, 1, std::stoi(name + 1)));
+  const Dataset data = read_dataset(at("n")).value();
+  EXPECT_EQ(data.labels, first_pixels(data.x));
+  EXPECT_EQ(data.class_names, (Names{"c0", "1", "c2", "3", "4", "5", "6", "7", "8", "9", "c10"}));
+  EXPECT_NE(data.label_mapping.find("give the class: c0 = 0, c10 = 10, c2 = 2"), std::string::npos) << data.label_mapping;
+  for (const char* name : {"n01440764", "n02102040"}) write(std::string("w/") + name + "/a.png", plain_png(1, 1, 1));
+  EXPECT_EQ(read_dataset(at("w"))->labels, (Labels{0, 1})) << "identifiers are no numbers of classes";
+}
+
+TEST_F(ImageFolders, NamesAreMatchedWithClasses) {
+  EXPECT_EQ(read_dataset(pets(), {.classes = {"Dog", "fox", "Cat"}})->labels, (Labels{2, 2, 0}));
+  EXPECT_EQ(read_dataset(pets(), {.known_classes = {"dog", "cat"}})->labels, (Labels{1, 1, 0}));
+  EXPECT_EQ(read_dataset(pets(), {.known_classes = {"dog", "cat"}})->class_names, (Names{"dog", "cat"}));
+  expect_folder_refused(pets(), "has the folder 'cat', which is not a class name of classes; the nearest is 'cats'",
+                        {.classes = {"cats", "dog"}});
+  EXPECT_EQ(open_dataset(pets(), {.limit = 1}).value()->named_classes(), 2);
+  EXPECT_TRUE(open_dataset(pets()).value()->labels_guessed());
+  EXPECT_FALSE(open_dataset(pets(), {.classes = {"cat", "dog"}}).value()->labels_guessed());
+}
+
+TEST_F(ImageFolders, FilesThatAreLeftOutAreNoted) {
+  pets();
+  EXPECT_EQ(read_dataset(at("pets"))->notes.size(), 1U);
+  for (const char* name : {"pets/cat/a.jfif", "pets/cat/b.txt", "pets/dog/c.ppm", "pets/zoo.csv"}) write(name, "x");
+  write("pets/.hidden", "x");
+  const Dataset data = read_dataset(at("pets")).value();
+  EXPECT_EQ(data.x.shape[0], 3);
+  ASSERT_EQ(data.notes.size(), 2U);
+  EXPECT_EQ(data.notes[1],
+            "4 files are left out, because the name does not end like an image's: zoo.csv, cat/a.jfif, cat/b.txt, ...");
+  write("flat/a.png", plain_png(1, 1, 1));
+  write("flat/l.csv", "a.png,3\n");
+  EXPECT_EQ(read_dataset(at("flat"), {.labels_path = at("flat/l.csv")})->notes, Names{}) << "the table of labels is used";
+}
+
+TEST_F(ImageFolders, OrientationsAreNoted) {
+  const std::string field("II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0\0\0\0\0\0\0", 26);
+  test::PngKind turned;
+  turned.palette = test::png_chunk("eXIf", field);
+  write("f/a.png", plain_png(1, 1, 1));
+  write("f/b.png", test::png(1, 1, "\x01", turned));
+  write("f/c.png", test::png(1, 1, "\x01", turned));
+  const Names notes = read_dataset(at("f"))->notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("EXIF orientation of 2 images is ignored, first of b.png"), std::string::npos) << notes[0];
+  EXPECT_EQ(read_dataset(at("f"), {.limit = 1})->notes, Names{}) << "of images that are read";
+}
+
+TEST_F(ImageFolders, SixteenBitsKeepTheirLevels) {
+  write("f/a.png", test::png(1, 2, std::string("\x0f\xff\0\1", 4), {16, test::kPngGray}));
+  const Dataset data = read_dataset(at("f")).value();
+  EXPECT_EQ(data.x.data, (std::vector<float>{4095.0F / 65535.0F, 1.0F / 65535.0F}));
+  ASSERT_EQ(data.notes.size(), 1U);
+  EXPECT_NE(spelled(data.notes[0], as_field).find("if the data have 12 bits, give scale 0.0002442"), std::string::npos);
+  EXPECT_EQ(read_dataset(at("f"), {.scale = 1.0})->x.data, (std::vector<float>{4095, 1}));
+  write("f/b.png", plain_png(1, 2, 255));
+  EXPECT_EQ(read_dataset(at("f"))->x.data.back(), 1.0F) << "each by its own white";
+  write("f/c.png", test::png(1, 2, std::string("\x10\0\0\1", 4), {16, test::kPngGray}));
+  EXPECT_NE(read_dataset(at("f"))->notes[0].find("values are divided by 65535"), std::string::npos);
+}
+
 TEST_F(ImageFolders, OffsetAndLimitCountImages) {
   const Dataset data = read_dataset(pets(), {.offset = 1, .limit = 1}).value();
   EXPECT_EQ(first_pixels(data.x), (Labels{20}));

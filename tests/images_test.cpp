@@ -15,7 +15,7 @@ namespace {
 using datasets::Bytes;
 using datasets::Image;
 using test::PngKind;
-using Pixels = std::vector<std::uint8_t>;
+using Pixels = std::vector<std::uint16_t>;
 
 Bytes bytes_of(const std::string& text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
@@ -41,11 +41,71 @@ TEST(Images, PngStoresPixelsInManyWays) {
   EXPECT_EQ(decoded(test::png(1, 1, "\x07\x80", {8, test::kPngGrayAlpha}), 1).pixels, (Pixels{7})) << "transparency is dropped";
   EXPECT_EQ(decoded(test::png(1, 1, "\x07\x80", {8, test::kPngGrayAlpha}), 3).pixels, (Pixels{7, 7, 7}));
   EXPECT_EQ(decoded(test::png(1, 1, std::string("\x01\x02\x03\0", 4), {8, test::kPngColourAlpha}), 3).pixels, (Pixels{1, 2, 3}));
-  EXPECT_EQ(decoded(test::png(1, 2, "\x12\x34\xab\xcd", {16, test::kPngGray}), 1).pixels, (Pixels{0x12, 0xab})) << "16 bits";
+  EXPECT_EQ(decoded(test::png(1, 2, "\x12\x34\xab\xcd", {16, test::kPngGray}), 1).pixels, (Pixels{0x1234, 0xabcd})) << "16 bits";
   EXPECT_EQ(decoded(test::png(1, 8, "\xa5", {1, test::kPngGray}), 1).pixels, (Pixels{255, 0, 255, 0, 0, 255, 0, 255}));
   const std::string palette = test::png_chunk("PLTE", "\x0a\x0b\x0c\x01\x02\x03");
   EXPECT_EQ(decoded(test::png(1, 2, std::string("\x01\0", 2), {8, test::kPngPalette, palette}), 3).pixels,
             (Pixels{1, 2, 3, 10, 11, 12}));
+}
+
+TEST(Images, SixteenBitsStayInEveryForm) {
+  const std::string gray = test::png(1, 2, std::string("\x01\x02\xff\xfe", 4), {16, test::kPngGray});
+  EXPECT_EQ(decoded(gray, 1).largest, 65535);
+  EXPECT_EQ(decoded(gray, 3).pixels, (Pixels{0x0102, 0x0102, 0x0102, 0xfffe, 0xfffe, 0xfffe}));
+  const std::string colour = test::png(1, 1, std::string("\xff\xff\x80\0\0\1", 6), {16, test::kPngColour});
+  EXPECT_EQ(decoded(colour, 3).pixels, (Pixels{65535, 32768, 1}));
+  EXPECT_EQ(decoded(colour, 1).pixels, (Pixels{(65535 * 19595L + 32768 * 38470L + 1 * 7471L + 0x8000) >> 16}));
+  const std::string transparent = test::png(1, 1, std::string("\1\2\3\4\5\6\0\0", 8), {16, test::kPngColourAlpha});
+  EXPECT_EQ(decoded(transparent, 3).pixels, (Pixels{0x0102, 0x0304, 0x0506}));
+  EXPECT_EQ(decoded(test::png(1, 1, "\x07"), 1).largest, 255);
+}
+
+TEST(Images, SixteenBitsAreResizedAsFinely) {
+  std::string rows;
+  for (int i = 0; i < 16; ++i) rows += test::big_endian_text(static_cast<std::uint64_t>(i * 4369), 2);
+  const Image small = datasets::resized(decoded(test::png(4, 4, rows, {16, test::kPngGray}), 1), 1, "a.png");
+  EXPECT_EQ(small.pixels, (Pixels{32768})) << "the mean of 0 to 65535";
+  EXPECT_EQ(small.largest, 65535);
+  const std::string white = test::png(4, 4, std::string(32, '\xff'), {16, test::kPngGray});
+  for (const std::uint16_t value : datasets::resized(decoded(white, 1), 7, "a.png").pixels) EXPECT_EQ(value, 65535);
+  EXPECT_EQ(datasets::centre_crop(decoded(white, 1), 2, "a.png").largest, 65535);
+}
+
+// An EXIF field of 16 bits.
+std::string exif(int tag, int value, bool little) {
+  const auto number = [&](std::uint64_t n, int width) {
+    std::string text = test::big_endian_text(n, width);
+    return little ? std::string(text.rbegin(), text.rend()) : text;
+  };
+  return (little ? "II" : "MM") + number(42, 2) + number(8, 4) + number(1, 2) + number(tag, 2) + number(3, 2) + number(1, 4) +
+         number(value, 2) + number(0, 2) + number(0, 4);
+}
+
+TEST(Images, TheOrientationIsFound) {
+  const auto jpeg = [](const std::string& segments) { return "\xff\xd8" + segments + "\xff\xda"; };
+  const std::string name("Exif\0\0", 6);
+  for (const bool little : {false, true}) {
+    for (int value = 1; value <= 8; ++value) {
+      EXPECT_EQ(datasets::exif_orientation(bytes_of(jpeg(test::jpeg_segment(0xe1, name + exif(0x112, value, little))))), value);
+    }
+    EXPECT_EQ(datasets::exif_orientation(bytes_of(jpeg(test::jpeg_segment(0xe1, name + exif(0x112, 9, little))))), 1);
+    EXPECT_EQ(datasets::exif_orientation(bytes_of(jpeg(test::jpeg_segment(0xe1, name + exif(0x113, 6, little))))), 1);
+  }
+  const std::string after = test::jpeg_segment(0xe0, "JFIF") + test::jpeg_segment(0xe1, "http://ns.adobe.com") +
+                            test::jpeg_segment(0xe1, name + exif(0x112, 6, true));
+  EXPECT_EQ(datasets::exif_orientation(bytes_of(jpeg(after))), 6);
+  PngKind kind;
+  kind.palette = test::png_chunk("eXIf", exif(0x112, 3, false));
+  EXPECT_EQ(datasets::exif_orientation(bytes_of(test::png(1, 1, "\x01", kind))), 3);
+  EXPECT_EQ(datasets::exif_orientation(bytes_of(test::png(1, 1, "\x01"))), 1);
+}
+
+TEST(Images, TruncatedExifIsNoOrientation) {
+  const std::string file = "\xff\xd8" + test::jpeg_segment(0xe1, std::string("Exif\0\0", 6) + exif(0x112, 6, true)) + "\xff\xda";
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    const int found = datasets::exif_orientation(bytes_of(file.substr(0, size)));
+    EXPECT_TRUE(found == 1 || found == 6) << size;
+  }
 }
 
 // The expected values here and below are Pillow's.
@@ -67,7 +127,7 @@ TEST(Images, JpegMayBeGrayColourOrCmyk) {
 }
 
 Image pattern(std::int64_t height, std::int64_t width, std::int64_t channels) {
-  Image image{height, width, channels, {}};
+  Image image{height, width, channels, 255, {}};
   for (std::int64_t y = 0; y < height; ++y)
     for (std::int64_t x = 0; x < width; ++x)
       for (std::int64_t k = 0; k < channels; ++k)
@@ -93,7 +153,7 @@ TEST(Images, ResizingGivesPillowsPixels) {
 
 TEST(Images, TheCentreIsRoundedToEven) {
   const auto first_pixel = [](std::int64_t width) {
-    Image row{1, width, 1, {}};
+    Image row{1, width, 1, 255, {}};
     for (std::int64_t x = 0; x < width; ++x) row.pixels.push_back(static_cast<std::uint8_t>(x));
     return datasets::centre_crop(row, 1, "a.png").pixels[0];
   };

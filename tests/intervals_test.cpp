@@ -151,20 +151,6 @@ TEST(Intervals, SmoothedCurvesStartFromEachScalesError) {
     EXPECT_NEAR(curve[i].std_error / normal::pdf(z[i]) / std::sqrt((1 + z[i] * z[i] / 2) / kCopies), 1, 0.02) << i;
 }
 
-// Rays of a linear model never return: the error of the correction is one unseen return among all rays.
-TEST(Intervals, RayCurvesAddTheirCorrection) {
-  const auto executor = make_executor("cpu", half_space(0.5F), {}).value();
-  const std::array<double, 4> sigmas{0.2, 0.5, 1, 2};
-  const RayCurve curve = ray_curves(*executor, copies_of_origin(1), *isotropic_gaussian(), sigmas, 100).value()[0];
-  const double spread = std::sqrt(4 * 0.01 / 100);
-  for (const Estimate& estimate : curve.estimates) {
-    const Interval counted = clopper_pearson(std::llround(100 * estimate.p), 100);
-    EXPECT_NEAR(*estimate.ci_low, std::max(0.0, estimate.p - std::hypot(estimate.p - counted.low, kTwoSided95 * spread)), 1e-9);
-    EXPECT_NEAR(*estimate.ci_high, std::min(1.0, estimate.p + std::hypot(counted.high - estimate.p, kTwoSided95 * spread)), 1e-9);
-    EXPECT_NEAR(*estimate.std_error, std::hypot(std::sqrt(estimate.p * (1 - estimate.p) / 100), spread), 1e-9);
-  }
-}
-
 // p_fail is nearly lognormal; an interval of half the width would cover 68%.
 TEST(Intervals, SubsetCovers95Percent) {
   constexpr std::int64_t kRuns = 200;

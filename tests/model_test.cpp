@@ -43,6 +43,16 @@ TEST(LoadedModel, EstimatesOnePointOrMany) {
   }
 }
 
+TEST(LoadedModel, KnowsTheProbabilitiesOfLabels) {
+  EstimateOptions options;
+  options.labels = {1, -1};
+  const std::vector<Row> rows = loaded().estimate(Tensor({2, 2}, {0.5F, 0, 0.5F, 0}), {"gaussian:0.5"}, {"taylor"}, options);
+  EXPECT_EQ(rows[0].label, 1);
+  EXPECT_NEAR(rows[0].estimate.p_label.value(), normal::cdf(-1.0), 1e-6);
+  EXPECT_FALSE(rows[1].label);
+  EXPECT_FALSE(rows[1].estimate.p_label);
+}
+
 TEST(LoadedModel, GivesAutoIfNothingIsAsked) {
   const std::vector<Row> rows = loaded().estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"});
   ASSERT_EQ(rows.size(), 1U);

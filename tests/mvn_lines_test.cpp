@@ -19,7 +19,7 @@ using probust::cli::answer_mvn_line;
 
 /// The answer as JSON; every answer has all seven keys and no line break.
 json answer(const std::string& line) {
-  const std::string text = answer_mvn_line(line);
+  const std::string text = answer_mvn_line(line).line;
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const json object = json::parse(text, nullptr, false);
   EXPECT_TRUE(object.is_object()) << text;
@@ -95,6 +95,20 @@ TEST(MvnLines, SaysWhatIsWrong) {
   expect_refused(R"({"z": [1, 1], "R": [[2, 0.5], [0.5, 1]]})", "diagonal");
   expect_refused(R"({"z": [1, 1], "R": [[1, 1.5], [1.5, 1]]})", "indefinite");
   expect_refused(R"({"z": [1, 1], "U": [[1, 0], [0.5, 0.5]]})", "length");
+}
+
+TEST(MvnLines, OtherKeysAreRefused) {
+  expect_refused(R"({"z": [1], "R": [[1]], "rho": 0.5})", "the key 'rho' is unknown; the keys are id, z, R and U");
+  expect_refused(R"({"z": [1], "r": [[1]]})", "'r' is unknown");
+  expect_refused(R"({"Z": [1], "R": [[1]]})", "'Z' is unknown");
+  expect_refused(R"({"z": [1], "z": [2], "R": [[1]]})", "the key 'z' is given twice");
+  EXPECT_EQ(answer(R"({"id": {"z": 1, "rho": 2}, "z": [1], "R": [[1]]})")["status"], "ok") << "an id may be anything";
+}
+
+TEST(MvnLines, SaysWhetherThereIsAnAnswer) {
+  EXPECT_TRUE(answer_mvn_line(R"({"z": [1], "R": [[1]]})").answered);
+  EXPECT_FALSE(answer_mvn_line(R"({"z": [1], "R": [[2]]})").answered);
+  EXPECT_FALSE(answer_mvn_line("").answered);
 }
 
 TEST(MvnLines, ABadProblemKeepsItsId) { EXPECT_EQ(answer(R"({"id": "a", "z": [1]})")["id"], "a"); }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Approximations to the multivariate normal probability: cases where they are exact, when they are trusted, their derivatives.
+// The one-factor expansion of the multivariate normal probability: where it is exact, and when it is trusted.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <numeric>
 #include <random>
 #include <vector>
 
 #include "probust/normal/bivariate.h"
 #include "probust/normal/closed_form.h"
-#include "probust/normal/gradient.h"
 #include "probust/normal/limits.h"
 #include "probust/normal/univariate.h"
 #include "support/correlations.h"
@@ -52,128 +50,31 @@ MatrixXd margin_correlations(Index m, Index dimension, unsigned seed) {
   return gram(U);
 }
 
-// ---- bounds and products
-
-TEST(NormalClosedForm, IndependentProduct) {
-  const std::vector<double> z = {0.3, 1.0, -0.5};
-  EXPECT_NEAR(independent_product(z).p, cdf(0.3) * cdf(1.0) * cdf(-0.5), 1e-16);
-  EXPECT_NEAR(independent_product(z).p_fail, 1 - cdf(0.3) * cdf(1.0) * cdf(-0.5), 1e-15);
-  const double tail = complement(9.0);
-  EXPECT_NEAR(independent_product(std::vector<double>(5, 9.0)).p_fail, 5 * tail, 1e-12 * tail);
-}
-
-TEST(NormalClosedForm, UnionBoundHolds) {
-  for (const unsigned seed : {1U, 2U, 3U}) {
-    const MatrixXd R = margin_correlations(6, 8, seed);
-    for (const double level : {-1.0, 1.0, 3.0, 6.0}) {
-      const auto z = spread(6, level, level + 1);
-      const ClosedForm bound = union_bound(z);
-      const Probability truth = mvn_cdf(z, R);
-      EXPECT_GE(bound.p_fail, truth.p_fail - truth.error_fail);
-      EXPECT_LE(bound.p, truth.p + truth.error);
-      EXPECT_LE(bound.p_fail, 1.0);
-      EXPECT_GE(bound.p, 0.0);
-      // If failure is rare, little is counted twice.
-      EXPECT_LE(bound.p_fail, level > 5 ? 1.2 * truth.p_fail : 1.0);
-    }
-  }
-}
-
 TEST(NormalClosedForm, InfiniteLimitsAndNan) {
-  const VectorXd a = mixed_loadings(2, 0.3, 0.5);
-  const MatrixXd R = one_factor_matrix(a);
-  const auto all = [&](const std::vector<double>& z) {
-    const SecondOrder second = second_order(z, R);
-    return std::vector<ClosedForm>{
-        independent_product(z), union_bound(z), one_factor_probability(z, a), {second.p, second.p_fail, second.status}};
-  };
-  for (const ClosedForm& form : all({kInfinity, kInfinity})) EXPECT_TRUE(form.p == 1.0 && form.p_fail == 0.0);
-  for (const ClosedForm& form : all({-kInfinity, kInfinity})) EXPECT_TRUE(form.p == 0.0 && form.p_fail == 1.0);
-  for (const ClosedForm& form : all({kInfinity, 0.7})) EXPECT_NEAR(form.p, cdf(0.7), 1e-14);
-  for (const ClosedForm& form : all({0.3, kNan})) {
-    EXPECT_TRUE(std::isnan(form.p) && std::isnan(form.p_fail));
-    EXPECT_EQ(form.status, Status::nonfinite);
-  }
-  for (const ClosedForm& form : {independent_product({}), union_bound({}), one_factor_probability({}, VectorXd())})
-    EXPECT_TRUE(form.p == 1.0 && form.p_fail == 0.0);
+  const MatrixXd R = one_factor_matrix(mixed_loadings(2, 0.3, 0.5));
+  const auto of = [&](const std::vector<double>& z) { return second_order(z, R); };
+  EXPECT_TRUE(of({kInfinity, kInfinity}).p == 1.0 && of({kInfinity, kInfinity}).p_fail == 0.0);
+  EXPECT_TRUE(of({-kInfinity, kInfinity}).p == 0.0 && of({-kInfinity, kInfinity}).p_fail == 1.0);
+  EXPECT_NEAR(of({kInfinity, 0.7}).p, cdf(0.7), 1e-14);
+  EXPECT_TRUE(std::isnan(of({0.3, kNan}).p) && std::isnan(of({0.3, kNan}).p_fail));
+  EXPECT_EQ(of({0.3, kNan}).status, Status::nonfinite);
   EXPECT_EQ(second_order({}, MatrixXd()).p, 1.0);
 }
 
-// ---- one factor
-
-TEST(NormalClosedForm, FitFindsOneFactor) {
-  for (const Index m : {3, 4, 9, 50}) {
-    const VectorXd a = mixed_loadings(m, 0.2, 0.9);
-    const OneFactorFit fit = one_factor_fit(one_factor_matrix(a));
-    ASSERT_EQ(fit.status, Status::ok);
-    EXPECT_LE((fit.loading * std::copysign(1.0, fit.loading[0]) - a).cwiseAbs().maxCoeff(), 1e-9) << m;
-    EXPECT_LE(fit.residual_max, 1e-9);
-    EXPECT_LE(fit.residual_rms, fit.residual_max);
-  }
-}
-
-TEST(NormalClosedForm, FitOfFewVariables) {
-  EXPECT_EQ(one_factor_fit(MatrixXd()).loading.size(), 0);
-  const OneFactorFit one = one_factor_fit(MatrixXd::Identity(1, 1));
-  EXPECT_EQ(one.loading, VectorXd::Zero(1));
-  EXPECT_EQ(one.residual_max, 0.0);
-  for (const double rho : {-0.99, -0.4, 0.0, 0.5, 0.99}) {
-    const OneFactorFit two = one_factor_fit(MatrixXd{{1, rho}, {rho, 1}});
-    EXPECT_NEAR(two.loading[0] * two.loading[1], rho, 1e-15);
-    EXPECT_LE(two.residual_max, 1e-15);
-  }
-  EXPECT_EQ(one_factor_fit(MatrixXd::Identity(5, 5)).loading, VectorXd::Zero(5));
-}
-
-TEST(NormalClosedForm, FitIsALocalMinimumWithinItsBounds) {
-  const auto squares = [](const MatrixXd& R, const VectorXd& a) {
-    MatrixXd E = R - a * a.transpose();
-    E.diagonal().setZero();
-    return E.squaredNorm();
-  };
-  MatrixXd negative = MatrixXd::Constant(4, 4, -0.3);
-  negative.diagonal().setOnes();
-  const MatrixXd heywood{{1, 0.9, 0.9, 0.1}, {0.9, 1, 0.7, 0.3}, {0.9, 0.7, 1, 0.1}, {0.1, 0.3, 0.1, 1}};
-  for (const MatrixXd& R : {negative, heywood, margin_correlations(9, 12, 4), margin_correlations(30, 200, 5)}) {
-    const OneFactorFit fit = one_factor_fit(R);
-    ASSERT_EQ(fit.status, Status::ok);
-    const double m = static_cast<double>(R.rows()), least = squares(R, fit.loading);
-    EXPECT_NEAR(fit.residual_rms, std::sqrt(least / (m * (m - 1))), 1e-14);
-    EXPECT_LE(fit.loading.cwiseAbs().maxCoeff(), 0.999);
-    for (Index i = 0; i < R.rows(); ++i) {
-      for (const double step : {-1e-3, 1e-3}) {
-        VectorXd a = fit.loading;
-        a[i] = std::clamp(a[i] + step, -0.999, 0.999);
-        EXPECT_GE(squares(R, a), least - 1e-12);
-      }
-    }
-  }
-}
-
-TEST(NormalClosedForm, OneFactorProbabilityIsExact) {
+TEST(NormalClosedForm, OneFactorIsExactAndNeedsNoCorrection) {
   for (const Index m : {1, 2, 9, 99}) {
-    const VectorXd a = mixed_loadings(m, 0.5, 0.97);
+    const MatrixXd R = one_factor_matrix(mixed_loadings(m, 0.5, 0.97));
     for (const double level : {-2.0, 0.5, 2.5, 6.0, 12.0}) {
       const auto z = spread(m, level, level + 1);
-      const ClosedForm form = one_factor_probability(z, a);
-      const Probability truth = mvn_cdf(z, one_factor_matrix(a));
-      EXPECT_NEAR(form.p, truth.p, 1e-12) << m << ' ' << level;
+      const SecondOrder form = second_order(z, R);
+      const Probability truth = mvn_cdf(z, R);
+      EXPECT_NEAR(form.p, truth.p, 1e-10) << m << ' ' << level;
       EXPECT_NEAR(form.p_fail, truth.p_fail, 1e-7 * truth.p_fail + truth.error_fail) << m << ' ' << level;
+      EXPECT_LE(std::abs(form.first) + std::abs(form.second) + form.error, 3e-7) << m << ' ' << level;
     }
-    const ClosedForm half = one_factor_probability(std::vector<double>(m, 0.0), VectorXd::Constant(m, std::sqrt(0.5)));
-    EXPECT_NEAR(half.p, 1.0 / static_cast<double>(m + 1), 1e-11);
+    const MatrixXd half = one_factor_matrix(VectorXd::Constant(m, std::sqrt(0.5)));
+    EXPECT_NEAR(second_order(std::vector<double>(m, 0.0), half).p, 1.0 / static_cast<double>(m + 1), 1e-11);
   }
-}
-
-// ---- second order
-
-TEST(NormalClosedForm, OneFactorNeedsNoCorrection) {
-  const VectorXd a = mixed_loadings(7, 0.3, 0.8);
-  const auto z = spread(7, 0.5, 1.5);
-  const SecondOrder form = second_order(z, one_factor_matrix(a));
-  EXPECT_TRUE(form.trusted);
-  EXPECT_NEAR(form.p, one_factor_probability(z, a).p, 1e-10);
-  EXPECT_LE(std::abs(form.first) + std::abs(form.second) + form.error, 2e-7);
 }
 
 TEST(NormalClosedForm, CorrectionsAreTheDerivativesOfThreeVariables) {
@@ -288,8 +189,9 @@ TEST(NormalClosedForm, BetterThanWhatItStartsFrom) {
     const MatrixXd R = margin_correlations(9, 60, 100 + seed);
     const auto z = spread(9, 0.5, 2.0);
     const double truth = mvn_cdf(z, R, {.abs = 2e-5}).p;
-    plain += std::abs(one_factor_probability(z, one_factor_fit(R).loading).p - truth);
-    corrected += std::abs(second_order(z, R).p - truth);
+    const SecondOrder form = second_order(z, R);
+    plain += std::abs(form.p - form.first - form.second - truth);
+    corrected += std::abs(form.p - truth);
   }
   EXPECT_LE(corrected, 0.1 * plain);
 }
@@ -299,60 +201,15 @@ TEST(NormalClosedForm, HugeLimitsAreNoTrouble) {
   for (const double size : {30.0, 39.0, 1e3, 1e150, 1.7e308}) {
     for (const std::vector<double>& z : {std::vector<double>(5, size), std::vector<double>(5, -size),
                                          std::vector<double>{size, -size, 0, 1, -1}, std::vector<double>{size, 2, 0, 1, 1}}) {
-      const SecondOrderGradient form = second_order_gradient(z, R);
-      EXPECT_EQ(form.value.status, Status::ok);
-      EXPECT_TRUE(form.value.p >= 0 && form.value.p <= 1 && form.value.p_fail >= 0 && form.value.p_fail <= 1);
-      EXPECT_NEAR(form.value.p + form.value.p_fail, 1.0, 1e-12);
-      EXPECT_TRUE(form.dz.allFinite() && form.dR.allFinite() && std::isfinite(form.value.error));
+      const SecondOrder form = second_order(z, R);
+      EXPECT_EQ(form.status, Status::ok);
+      EXPECT_TRUE(form.p >= 0 && form.p <= 1 && form.p_fail >= 0 && form.p_fail <= 1 && std::isfinite(form.error));
+      EXPECT_NEAR(form.p + form.p_fail, 1.0, 1e-12);
     }
   }
   const double far = second_order(std::vector<double>{1.7e308, 2, 0, 1, 1}, R).error;
   EXPECT_EQ(far, second_order(std::vector<double>{50, 2, 0, 1, 1}, R).error);
   EXPECT_NEAR(second_order(std::vector<double>(5, 30.0), R).p_fail / complement(30.0), 5.0, 1e-3);
-}
-
-TEST(NormalClosedForm, GradientByDifferences) {
-  const Index m = 6;
-  const MatrixXd R = margin_correlations(m, 8, 8);
-  const VectorXd a = one_factor_fit(R).loading;
-  ASSERT_GT(one_factor_fit(R).residual_max, 0.1);
-  for (const double level : {-1.5, 0.0, 2.0}) {
-    const auto z = spread(m, level, level + 1.5);
-    const SecondOrderGradient form = second_order_gradient(z, R, a);
-    ASSERT_EQ(form.value.status, Status::ok);
-    EXPECT_TRUE(form.dR.isApprox(form.dR.transpose(), 1e-14));
-    EXPECT_EQ(form.dR.diagonal(), VectorXd::Zero(m));
-    const double h = 1e-4;
-    for (Index i = 0; i < m; ++i) {
-      auto up = z, down = z;
-      up[i] += h;
-      down[i] -= h;
-      EXPECT_NEAR(form.dz[i], (second_order(up, R, a).p - second_order(down, R, a).p) / (2 * h), 1e-7) << i;
-      for (Index j = 0; j < i; ++j) {
-        MatrixXd more = R, less = R;
-        more(i, j) = more(j, i) += h;
-        less(i, j) = less(j, i) -= h;
-        const double slope = (second_order(z, more, a).p - second_order(z, less, a).p) / (2 * h);
-        EXPECT_NEAR(form.dR(i, j), slope, 1e-9) << i << ' ' << j;
-      }
-    }
-  }
-}
-
-TEST(NormalClosedForm, GradientIsNearTheTrueOne) {
-  const MatrixXd R = margin_correlations(9, 80, 9);
-  auto z = spread(9, 1.0, 2.0);
-  z[4] = kInfinity;
-  const SecondOrderGradient form = second_order_gradient(z, R);
-  const MvnGradient truth = mvn_gradient(z, R);
-  EXPECT_TRUE(form.value.trusted);
-  EXPECT_EQ(form.dz[4], 0.0);
-  EXPECT_EQ(form.dR.row(4).cwiseAbs().sum(), 0.0);
-  EXPECT_LE((form.dz - truth.dz).cwiseAbs().maxCoeff(), 1e-3);
-  EXPECT_LE((form.dR - truth.dR).cwiseAbs().maxCoeff(), 1e-3);
-  EXPECT_GT(truth.dR.maxCoeff(), 0.01);
-  const SecondOrderGradient never = second_order_gradient(std::vector<double>(9, -kInfinity), R);
-  EXPECT_EQ(never.value.p + never.dz.cwiseAbs().sum() + never.dR.cwiseAbs().sum(), 0.0);
 }
 
 TEST(NormalClosedForm, EachBadInputHasItsStatus) {
@@ -363,10 +220,6 @@ TEST(NormalClosedForm, EachBadInputHasItsStatus) {
     EXPECT_EQ(form.status, status) << describe(form.status);
     EXPECT_FALSE(form.trusted);
     for (const double value : {form.p, form.p_fail, form.first, form.second, form.error}) EXPECT_TRUE(std::isnan(value));
-    const SecondOrderGradient gradient = second_order_gradient(limits, R);
-    EXPECT_EQ(gradient.value.status, status);
-    EXPECT_EQ(gradient.dz.size(), static_cast<Index>(limits.size()));
-    EXPECT_TRUE(gradient.dz.array().isNaN().all() && gradient.dR.array().isNaN().all());
   };
   expect(z, MatrixXd::Identity(2, 2), Status::size_mismatch);
   expect(z, MatrixXd::Identity(3, 4), Status::size_mismatch);
@@ -384,16 +237,9 @@ TEST(NormalClosedForm, EachBadInputHasItsStatus) {
   for (const auto& [R, status] : bad) {
     expect(z, R, status);
     expect({1, kInfinity, -kInfinity}, R, status);
-    const OneFactorFit fit = one_factor_fit(R);
-    EXPECT_EQ(fit.status, status);
-    EXPECT_TRUE(std::isnan(fit.residual_max) && fit.loading.array().isNaN().all());
   }
-  EXPECT_EQ(one_factor_fit(MatrixXd::Identity(3, 4)).status, Status::size_mismatch);
   EXPECT_EQ(second_order(z, I, VectorXd::Zero(2)).status, Status::size_mismatch);
   EXPECT_EQ(second_order(z, I, VectorXd::Constant(3, kNan)).status, Status::nonfinite);
-  EXPECT_EQ(one_factor_probability(z, VectorXd::Zero(2)).status, Status::size_mismatch);
-  EXPECT_TRUE(std::isnan(one_factor_probability(z, VectorXd::Constant(3, kInfinity)).p));
-  EXPECT_EQ(one_factor_probability(std::vector<double>{1, kNan, 3}, VectorXd::Zero(3)).status, Status::nonfinite);
 }
 
 }  // namespace

@@ -178,32 +178,13 @@ TEST(NormalBivariate, TailsKeepTheirRelativeAccuracy) {
                         {25, 18, -0.3, 2.333084765357542e-295, -678.415411107663386},
                         {0.5, 0.2, 0.97, 0.30361517033629774091, -1.1919942665394059406},
                         {7, 6.5, 0.99, 1.2794816546266158066e-12, -27.38456607733733862},
-                        {10, 3, 0.999, 7.619853024160526066e-24, -53.231285150512470578},
-                        {30, 30, -0.4, 0.0, -1509.57588769380831},
-                        {40, 41, 0.8, 0.0, -920.04850857197226}};
+                        {10, 3, 0.999, 7.619853024160526066e-24, -53.231285150512470578}};
   for (const Case& known : cases) {
     const auto [h, k, rho, value, log_value] = known;
     const double tolerance = 2e-15 * (5.0 + std::abs(log_value));
-    EXPECT_NEAR(log_bivariate_upper(h, k, rho), log_value, tolerance) << h << ' ' << k << ' ' << rho;
-    EXPECT_NEAR(log_bivariate_cdf(-k, -h, rho), log_value, tolerance) << h << ' ' << k << ' ' << rho;
-    if (value == 0.0) continue;
     expect_relative(bivariate_upper(h, k, rho), value, tolerance);
     expect_relative(bivariate(-h, -k, rho).p, value, tolerance);
   }
-}
-
-TEST(NormalBivariate, LogOfTheUnion) {
-  for (const double rho : {-1.0, -0.6, 0.0, 0.6, 1.0}) {
-    EXPECT_NEAR(log_bivariate_complement(1.0, 0.3, rho), std::log(bivariate(1.0, 0.3, rho).q), 1e-14) << rho;
-    // Far out, the two tails do not overlap, but at rho = 1 they are equal.
-    const double expected = log_complement(50.0) + (rho == 1.0 ? 0.0 : std::log(2.0));
-    EXPECT_NEAR(log_bivariate_complement(50.0, 50.0, rho), expected, 1e-9) << rho;
-  }
-  EXPECT_EQ(log_bivariate_complement(kInfinity, kInfinity, 0.3), -kInfinity);
-  EXPECT_EQ(log_bivariate_upper(kInfinity, 1.0, 0.3), -kInfinity);
-  EXPECT_EQ(log_bivariate_upper(3.0, -2.0, -1.0), -kInfinity);
-  EXPECT_NEAR(log_bivariate_upper(-kInfinity, 1.0, 0.3), log_complement(1.0), 1e-15);
-  EXPECT_TRUE(std::isnan(log_bivariate_upper(kNan, 1.0, 0.3)));
 }
 
 TEST(NormalBivariate, MethodsMeetWhereTheyChange) {

@@ -19,7 +19,7 @@ except ImportError:
 PROBUST = sys.argv[1]
 DIGITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "demos", "digits")
 INTEGERS = ["index", "label", "predicted", "target", "forwards", "backwards"]
-NUMBERS = ["sigma", "p", "p_fail", "std_error", "ci_low", "ci_high"]
+NUMBERS = ["sigma", "p", "p_fail", "std_error", "ci_low", "ci_high", "p_label", "p_label_low", "p_label_high"]
 TEXTS = ["noise", "estimator", "status", "method"]
 
 

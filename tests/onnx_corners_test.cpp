@@ -231,9 +231,9 @@ TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
   const Model model = import_onnx(std::as_bytes(std::span(bytes))).value();
   Preprocessing preprocessing;
   preprocessing.layout = Layout::whcn;
-  const Graph graph = with_preprocessing(model, {2, 2, 3}, preprocessing).value();
-  const Tensor image({2, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  EXPECT_EQ(test::evaluate(graph, {image})[0].data, (Floats{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11}));
+  const Graph graph = with_preprocessing(model, {3, 2, 2}, preprocessing).value();
+  const Tensor image({3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  EXPECT_EQ(test::evaluate(graph, {image})[0].data, (Floats{0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11}));
 }
 
 // Two weights in one file, one after the other.

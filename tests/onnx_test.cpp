@@ -364,7 +364,7 @@ TEST(Onnx, TheLogitsAreFoundBehindAnArgMax) {
       .output("y", {-1, 1});
   const Model model = import_bytes(label.bytes()).value();
   expect_values(run(model, {1, 1}), {5, 7, 9}, "ArgMax");
-  EXPECT_EQ(model.notes.size(), 3U);  // a label, the ArgMax, the Softmax
+  EXPECT_EQ(model.notes.size(), 2U);  // the ArgMax, the Softmax
 }
 
 TEST(Onnx, OneNumberBehindASigmoidMayStandForTwoClasses) {
@@ -373,7 +373,7 @@ TEST(Onnx, OneNumberBehindASigmoidMayStandForTwoClasses) {
   builder.output("y", {-1, 1});
   EXPECT_EQ(import_bytes(builder.bytes())->classes, 1);
   ImportOptions options;
-  options.two_classes_of_one = true;
+  options.decide = true;
   expect_values(run(import_bytes(builder.bytes(), options).value(), {1, 2}), {0, 5}, "two classes");
 }
 
@@ -412,7 +412,7 @@ TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
   rows.input("x", {4, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
   rows.output("y", {4, 1});
   ImportOptions options;
-  options.two_classes_of_one = true;
+  options.decide = true;
   const Model model = import_bytes(rows.bytes(), options).value();
   EXPECT_EQ(model.input_shape, (Shape{1, 2}));
   expect_values(run(model, {1, 2}), {0, 5}, "one of four rows");
@@ -614,6 +614,8 @@ TEST(Onnx, PreprocessingBecomesPartOfTheGraph) {
   expect_values(apply({2, 1, 2}, {{}, {}, Layout::automatic}), {1, 3, 2, 4}, "channels last, told from the shape");
   expect_values(apply({2, 1, 2}, {{1, 3}, {1}, Layout::nhwc}), {0, 0, 1, 1}, "per channel");
   EXPECT_EQ(with_preprocessing(model, {5}, {}).error().code, ErrorCode::unreadable);
+  const std::string other_size = with_preprocessing(model, {1, 4, 4}, {}).error().message();
+  EXPECT_NE(other_size.find("with resize 2 and crop 2"), std::string::npos) << other_size;
   EXPECT_EQ(with_preprocessing(model, {1, 2, 2}, {{1, 2, 3}, {}, Layout::nchw}).error().code, ErrorCode::usage);
   EXPECT_EQ(with_preprocessing(model, {1, 2, 2}, {{}, {0}, Layout::nchw}).error().code, ErrorCode::usage);
 }

@@ -2,12 +2,15 @@
 // quadrature:N: exact on linear models, the true value on others, refused if there are too many dimensions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "probust/data/datasets.h"
 #include "probust/estimators/estimator.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/univariate.h"
+#include "probust/train/forest.h"
 #include "probust/train/models.h"
 #include "probust/train/trainer.h"
 #include "support/networks.h"
@@ -130,6 +133,37 @@ TEST(Quadrature, FinerGridsComeCloserAsTheSquareOfTheirCells) {
 TEST(Quadrature, SaysWhereTheGridIsTooCoarse) {
   const Estimate estimate = at(bent_network(), {0.4F, 0.1F}, gaussian(3), "quadrature:8");
   EXPECT_EQ(estimate.status, Status::inexact);
+}
+
+// What a row claims to know: the number in its note, or the accuracy that `ok` stands for.
+double claimed(const Estimate& estimate) {
+  const std::string known = "known to about ";
+  return estimate.status == Status::inexact ? std::stod(estimate.note.substr(known.size())) : 1e-4;
+}
+
+// A tree's margins jump, and so do a network's on inputs with few levels; weights times 30 make margins steep.
+TEST(Quadrature, TheErrorIsNoLargerThanClaimed) {
+  const MadeData rings = make_data(made_data_kind("rings"), {.count = 300, .noise = 0.1}),
+                 spirals = make_data(made_data_kind("spirals"), {.count = 300, .noise = 0.1});
+  const auto classes = [](const MadeData& data) { return *std::max_element(data.labels.begin(), data.labels.end()) + 1; };
+  const auto tree = [&](const MadeData& data, int depth) { return decision_tree(data.x, data.labels, classes(data), depth); };
+  const Graph steep = test::linear_classifier(Tensor({3, 2}, {0, 0, 30, 9, -30, 12}), Tensor({3}, {20, 0, 3}));
+  const std::pair<Graph, Noise> cases[] = {{tree(rings, 3), gaussian(0.3)},
+                                           {tree(rings, 3), gaussian(1)},
+                                           {tree(spirals, 20), gaussian(0.3)},
+                                           {random_forest(spirals.x, spirals.labels, classes(spirals), {}), gaussian(0.5)},
+                                           {bent_network(), {clipped(isotropic_gaussian(), {-2, 2, 9}), 0.3}},
+                                           {bent_network(), gaussian(1)},
+                                           {steep, gaussian(0.5)}};
+  std::size_t number = 0;
+  for (const auto& [graph, noise] : cases) {
+    for (const std::vector<float>& x : {std::vector<float>{0.4F, 0.1F}, {-0.5F, 0.5F}, {0.9F, -0.6F}}) {
+      const Estimate estimate = at(graph, x, noise, "quadrature:32");
+      const double truth = at(graph, x, noise, "quadrature:512").p;
+      EXPECT_LE(std::fabs(estimate.p - truth), claimed(estimate)) << "case " << number;
+    }
+    ++number;
+  }
 }
 
 TEST(Quadrature, TiesGoToTheLowestIndex) {

@@ -40,6 +40,8 @@ Results results_with_all_fields() {
           .model = "ü.onnx"};
   row.estimate.p = 1 - 0x1p-53;
   row.estimate.p_fail = 1.0 / 3e300;
+  row.estimate.p_label = 0.3;
+  row.estimate.p_label_low = 0.1;
   row.estimate.ci_low = 0.25;
   row.estimate.forwards = 1LL << 50;
   row.estimate.status = Status::inexact;
@@ -61,6 +63,7 @@ TEST(Ranks, ResultsArriveAsTheyWereSent) {
   EXPECT_EQ(std::tie(a.model, a.index, a.label, a.predicted, a.target, a.noise, a.sigma, a.estimator),
             std::tie(b.model, b.index, b.label, b.predicted, b.target, b.noise, b.sigma, b.estimator));
   const Estimate &e = a.estimate, &f = b.estimate;
+  EXPECT_EQ(std::tie(e.p_label, e.p_label_low, e.p_label_high), std::tie(f.p_label, f.p_label_low, f.p_label_high));
   EXPECT_EQ(std::tie(e.p, e.p_fail, e.std_error, e.ci_low, e.ci_high, e.forwards, e.backwards, e.status, e.note, e.classes),
             std::tie(f.p, f.p_fail, f.std_error, f.ci_low, f.ci_high, f.forwards, f.backwards, f.status, f.note, f.classes));
   EXPECT_EQ(b.method(), "probit:5");

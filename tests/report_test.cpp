@@ -114,6 +114,45 @@ TEST(Report, MeansAreThoseOfTheRows) {
   EXPECT_TRUE(says(sound_page(run), ">0.3750<"));
 }
 
+report::Run labelled_run(const std::string& file, double p_label) {
+  report::Run run = run_of_size({.sigmas = {0.1}, .estimators = {"mc:200"}});
+  run.file = file;
+  for (Row& row : run.results.rows) row.estimate.p_label = p_label;
+  return run;
+}
+
+TEST(Report, TwoRunsAreComparedInTheFirstSentence) {
+  const report::Run first = labelled_run("old.sqlite", 0.75), second = labelled_run("new.sqlite", 0.25);
+  const std::string html = report::page(first, {}, &second);
+  EXPECT_EQ(test::misnested(html), "");
+  EXPECT_EQ(test::foreign_parts(html), "");
+  const std::string sentence =
+      "At gaussian:0.1, new.sqlite keeps the right answer under noise less often than old.sqlite: 25% against 75%";
+  EXPECT_LT(html.find(sentence), html.find("<section"));
+  EXPECT_TRUE(says(html, "id=\"comparison\""));
+  EXPECT_FALSE(says(sound_page(first), "id=\"comparison\""));
+}
+
+TEST(Report, AccuracyUnderNoiseStandsNextToMeanP) {
+  const std::string html = sound_page(labelled_run("run.sqlite", 0.35));
+  EXPECT_TRUE(says(html, "accuracy under noise at gaussian:0.1"));
+  EXPECT_TRUE(says(html, "35.0%"));
+  EXPECT_FALSE(says(sound_page(run_of_size()), "accuracy under noise at"));
+}
+
+TEST(Report, NoisesOfFilesHaveShortNames) {
+  Results results = results_of_size({.points = 1, .sigmas = {0.1}});
+  results.rows[0].noise = "gaussian:cov=/a/long/path/cov.npy@0..3";
+  results.rows[1].noise = "samples:mixed,file=/b/x.npy";
+  report::shorten_noises(results);
+  EXPECT_EQ(results.rows[0].noise, "gaussian:cov=cov.npy@0..3");
+  EXPECT_EQ(results.rows[1].noise, "samples:mixed,file=x.npy");
+  results.rows[0].noise = "gaussian:cov=/a/cov.npy";
+  results.rows[1].noise = "gaussian:cov=/b/cov.npy";
+  report::shorten_noises(results);
+  EXPECT_EQ(results.rows[0].noise, "gaussian:cov=/a/cov.npy") << "two noise models would have the same name";
+}
+
 TEST(Report, NamesCannotBreakThePage) {
   report::Run run = run_of_size();
   const std::string hostile = "</pre><script>alert('x')</script>\"'&<img src=x onerror=y>\x1b[31m";
@@ -303,6 +342,18 @@ TEST(CliReport, HasTheImagesOfTheRun) {
   EXPECT_FALSE(says(html, "There are no images"));
 }
 
+TEST(CliReport, OpensWithTheSentenceAndTheImages) {
+  const Folder folder;
+  const std::string run = run_of_digits(folder, test::digits("points.npz")), html = folder / "both.html";
+  const Finished finished = test::probust("report " + run + " " + run + " -o " + html);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  const std::string page = test::read_whole(html);
+  EXPECT_LT(page.find("keeps the right answer under noise about as often as"), page.find("<img"));
+  EXPECT_LT(page.rfind("<img"), page.find("<table"));
+  EXPECT_EQ(test::probust("report " + run + " " + run + " " + run + " -o " + html).status, 2);
+  EXPECT_EQ(test::probust("report " + run + " " + folder / "nothing.sqlite" + " -o " + html).status, 3);
+}
+
 TEST(CliReport, SaysWhyThereAreNoImages) {
   const Folder folder;
   const std::string run = run_of_digits(folder, folder / "gone.npz"), html = folder / "r.html";
@@ -353,7 +404,7 @@ TEST(CliReport, RefusesWhatItCannotWrite) {
   const Folder folder;
   const std::string run = run_of_digits(folder, test::digits("points.npz")), bytes = test::read_whole(run);
   EXPECT_EQ(test::probust("report " + run + " -o " + folder / "r.pdf").status, 2);
-  EXPECT_EQ(test::probust("report " + run + " -o " + folder / "no/r.html").status, 2);
+  EXPECT_EQ(test::probust("report " + run + " -o " + folder / "no/r.html").status, 5);
   EXPECT_EQ(test::probust("report " + run).status, 2);
   EXPECT_EQ(test::probust("report " + folder / "nothing.sqlite" + " -o " + folder / "r.html").status, 3);
   std::filesystem::create_hard_link(run, folder / "same.html");

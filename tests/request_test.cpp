@@ -83,6 +83,15 @@ TEST(Request, SomeThingsExcludeOthers) {
   EXPECT_NO_THROW(require_combinable({0, true, true}, models));
 }
 
+TEST(Request, LabelsMinusOneAndOneAreRefusedForTwoClasses) {
+  using Classes = std::vector<std::int64_t>;
+  EXPECT_NE(refusal([] { refuse_signs(Classes{1, -1, 1}, 2); }).find("give 0 and 1"), std::string::npos);
+  refuse_signs(Classes{1, -1, 0}, 2);  // one has none
+  refuse_signs(Classes{1, -1, 1}, 3);
+  refuse_signs(Classes{1, 1}, 2);
+  refuse_signs({}, 2);
+}
+
 TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   std::mt19937 random(3);
   const auto executor = make_executor("cpu", test::small_cnn(4), {}).value();
@@ -91,11 +100,12 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   request.x = test::random_tensor({kPoints, 1, 8, 8}, random);
   request.noises = {parse_noise("gaussian:0.1")};
   request.estimators = {parse_estimator("mc:10")};
-  for (std::int64_t i = 0; i < kPoints; ++i) request.labels.push_back(i - 1);
+  for (std::int64_t i = 0; i < kPoints; ++i) request.labels.push_back(i % 5 - 1);  // -1: none
   EstimateRun run(*executor, request);
   run.finish();
   ASSERT_EQ(run.rows().size(), static_cast<std::size_t>(kPoints));
-  for (std::int64_t i = 0; i < kPoints; ++i) EXPECT_EQ(run.rows()[i].label, i - 1);
+  for (std::int64_t i = 0; i < kPoints; ++i)
+    EXPECT_EQ(run.rows()[i].label, i % 5 == 0 ? std::nullopt : std::optional<std::int64_t>(i % 5 - 1)) << i;
   request.target = "label";
   request.x = test::random_tensor({2, 1, 8, 8}, random);
   request.labels = {3, 2};

@@ -436,5 +436,41 @@ TEST(RunAnalysis, IntervalsOfMeansIncludeSharedErrors) {
   EXPECT_NEAR(of_class.high - of_class.mean, student_quantile(19, 0.975) * std::sqrt(20.0 / 19 * 0.04 / 20 + 0.00025), 1e-9);
 }
 
+// ---- accuracy under noise
+
+TEST(RunAnalysis, AccuracyUnderNoiseIsTheMeanProbabilityOfTheLabel) {
+  std::vector<Row> rows = rows_with({{0, 0.9, 0}, {1, 0.8, 1}, {2, 0.7}});
+  rows[0].estimate.p_label = 0.9;
+  rows[1].estimate.p_label = 0.1;
+  const Summary summary = summarize({rows, {}, {}});
+  ASSERT_EQ(summary.groups.size(), 1U);
+  EXPECT_NEAR(summary.groups[0].noisy.mean, 0.5, 1e-12);
+  EXPECT_EQ(summary.groups[0].noisy.count, 2);
+  EXPECT_NEAR(summary.groups[0].p.mean, 0.8, 1e-12);
+  EXPECT_EQ(summary.models[0].accuracy.count, 1);
+  EXPECT_EQ(summary.models[0].accuracy.of, 2);
+  const GroupBias bias = bias_of(grouped(rows)[0]);
+  ASSERT_EQ(bias.noisy.size(), 2U);
+  EXPECT_EQ(bias.clean[0].share, 1);
+  EXPECT_EQ(bias.clean[1].share, 0);
+  EXPECT_EQ(bias.noisy[1].mean, 0.1);
+}
+
+TEST(RunAnalysis, WithoutLabelsThereIsNoAccuracyUnderNoise) {
+  const std::vector<Row> rows = rows_with({{0, 0.9}, {1, 0.8}});
+  EXPECT_EQ(summarize({rows, {}, {}}).groups[0].noisy.count, 0);
+  EXPECT_TRUE(bias_of(grouped(rows)[0]).noisy.empty());
+  EXPECT_TRUE(bias_of(grouped(rows)[0]).clean.empty());
+}
+
+TEST(RunAnalysis, ABoundOfPFailIsNoEstimate) {
+  std::vector<Row> rows = {row_with({0, 0.9999}, 0.1), row_with({0, 0.5}, 0.2)};
+  const Tolerances exact = tolerances_of(sweeps_of(rows)[0], 0.9);
+  rows[0].estimate.p_fail = 0.034;
+  rows[0].estimate.status = Status::bound;
+  const Tolerances bounded = tolerances_of(sweeps_of(rows)[0], 0.9);
+  EXPECT_NEAR(bounded.points[0].scale.sigma, exact.points[0].scale.sigma, 1e-9);
+}
+
 }  // namespace
 }  // namespace probust

@@ -283,7 +283,9 @@ TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
 
 TEST(Stepwise, APauseCannotBeIgnored) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
-  Computation<bool> job(*executor, 1, [](Executor& of) { return bool(of.logits(Tensor({1000, 1, 8, 8}))); });
+  // So much work that it is not done within the time that new work may take when the machine is busy: see StepTime.
+  const Tensor x({20000, 1, 8, 8});
+  Computation<bool> job(*executor, 1, [&](Executor& of) { return bool(of.logits(x)); });
   expect_refusal(ErrorCode::internal, [&] { job.step(0); });
 }
 

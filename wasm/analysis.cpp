@@ -45,6 +45,9 @@ Estimate read_estimate(const CallArguments& row, const std::string& estimator) {
   estimate.std_error = number_if_any(row, "stdError");
   estimate.ci_low = number_if_any(row, "ciLow");
   estimate.ci_high = number_if_any(row, "ciHigh");
+  estimate.p_label = number_if_any(row, "pLabel");
+  estimate.p_label_low = number_if_any(row, "pLabelLow");
+  estimate.p_label_high = number_if_any(row, "pLabelHigh");
   estimate.forwards = row.integer("forwards", 0, 0);
   estimate.backwards = row.integer("backwards", 0, 0);
   const std::string status = row.text("status", "ok");
@@ -157,6 +160,7 @@ val write_accuracy(const CleanAccuracy& model) {
 val write_group(const GroupSummary& group) {
   val object = write_key(group.key);
   object.set("points", whole(group.points));
+  object.set("noisyAccuracy", write_mean(group.noisy));
   object.set("p", write_mean(group.p));
   val quantiles = val::object();
   for (const auto& [share, value] : std::initializer_list<std::pair<const char*, double>>{{"0", group.least},
@@ -185,6 +189,8 @@ val write_bias(const GroupBias& bias) {
   for (std::size_t k = 0; k < bias.classes.size(); ++k) {
     val entry = write_mean(bias.p[k]);
     entry.set("class", whole(bias.classes[k]));
+    if (!bias.clean.empty()) entry.set("cleanAccuracy", number_or_null(bias.clean[k].share));
+    if (!bias.noisy.empty()) entry.set("noisyAccuracy", write_mean(bias.noisy[k]));
     classes.call<void>("push", entry);
   }
   object.set("classes", classes);

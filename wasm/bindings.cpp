@@ -91,14 +91,17 @@ val load_model(const val& bytes, const val& given) {
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
     ImportOptions import;
     import.output_name = options.text("output", "");
+    if (options.has("threshold")) import.threshold = options.number("threshold", 0);
+    import.outputs = options.integers("outputs");
     import.input_shape = options.extents("inputShape");
-    import.two_classes_of_one = !options.has("tolerance");
+    import.decide = !options.has("tolerance");
     Model model = import_onnx(std::as_bytes(std::span(buffer)), import).value();
     const Shape point = point_shape(options, model);
     const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
     const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
     if (options.has("tolerance")) return val(make_regression(model, point, classifier, executor, options));
-    return val(std::make_shared<ModelHandle>(write(model, point, "probust"), [executor] { return Runner{executor}; }));
+    const Runner runner{executor, nullptr, nullptr, model.input_shape, preprocessing(options), model.decision};
+    return val(std::make_shared<ModelHandle>(write(model, point, "probust"), [runner] { return runner; }));
   });
 }
 
@@ -124,7 +127,10 @@ val load_external(const val& bytes, const val& given) {
                       input,
                       classes,
                       options.texts("notes", ""),
-                      false};
+                      false,
+                      options.text("decision", ""),
+                      {},
+                      {}};
     const Shape point = point_shape(options, model);
     const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
     ExecutorOptions running = executor_options(options);
@@ -134,11 +140,18 @@ val load_external(const val& bytes, const val& given) {
     info.set("flops", std::numeric_limits<double>::quiet_NaN());
     if (buffer.empty()) info.set("parameters", std::numeric_limits<double>::quiet_NaN());
     const bool gradients = options.flag("gradients");
+    const Preprocessing before = preprocessing(options);
+    const std::string decision = model.decision;
     return val(std::make_shared<ModelHandle>(info, [=] {
       auto external = std::make_shared<ExternalEngine>();
       auto forward = external_program(*external, preparation, classes);
       auto gradient = gradients ? external_gradient_program(*external, preparation, classes, running.batch) : nullptr;
-      return Runner{make_forward_executor(engine, std::move(forward), point, classes, running, std::move(gradient)), external};
+      return Runner{make_forward_executor(engine, std::move(forward), point, classes, running, std::move(gradient)),
+                    external,
+                    nullptr,
+                    input,
+                    before,
+                    decision};
     }));
   });
 }

@@ -51,7 +51,7 @@ void refuse_beside_tolerance(const Runner& runner, const CallArguments& argument
   }
 }
 
-std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& arguments) {
+EstimateRequest read_request(const Runner& runner, const CallArguments& arguments) {
   refuse_beside_tolerance(runner, arguments);
   EstimateRequest request;
   request.x = read_points(arguments, runner.model().point_shape());
@@ -68,6 +68,11 @@ std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& 
   request.others = arguments.flag("others");
   request.total = static_cast<std::int64_t>(arguments.number("totalBudget", 0));
   if (arguments.flag("smooth")) request.curve = estimate_curve;
+  return request;
+}
+
+std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& arguments) {
+  EstimateRequest request = read_request(runner, arguments);
   const bool calibrated = arguments.flag("calibrate");
   require_combinable({request.total, request.curve != nullptr, calibrated}, request.estimators);
   const std::size_t questions = request.noises.size() * request.estimators.size();
@@ -125,6 +130,45 @@ std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& ar
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
+// A check that is interrupted reports what is known. Here a pause interrupts it, and the next step repeats it.
+CheckReport unless_paused(CheckReport report) {
+  if (!report.complete) throw interruption();
+  return report;
+}
+
+// The report as JSON, and in words.
+std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arguments) {
+  constexpr std::int64_t kPoints = 500, kUsualAlternatives = 12;
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model().point_shape()));  // not to be copied
+  const std::vector<std::int64_t> labels = arguments.integers("labels");
+  const std::vector<double> sigmas = arguments.numbers("sigma");
+  return computation(runner, std::min(x->shape[0], kPoints) * kUsualAlternatives, [=](Executor& of) {
+    const CheckReport report = unless_paused(check_model(runner.checked(of), *x, labels, sigmas));
+    val object = val::object();
+    object.set("json", check_json(report, in_javascript));
+    object.set("words", check_text(report, in_javascript));
+    return object;
+  });
+}
+
+// What precedes an estimate of the same arguments: its warnings, and what to add to the note of every row. `oneClass`: the class
+// that all points got.
+std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArguments& arguments) {
+  const auto request = std::make_shared<const EstimateRequest>(read_request(runner, arguments));
+  const std::int64_t one_class = arguments.integer("oneClass", -1, -1);
+  return computation(runner, 0, [=](Executor& of) {
+    CheckReport report;
+    if (!runner.regression) {  // whose answers are expected to be alike: within the tolerance
+      report = unless_paused(first_check(runner.checked(of), *request));
+      if (one_class >= 0) add_one_class(report, request->x.shape[0], one_class);
+    }
+    val object = val::object();
+    object.set("hint", report.hint(in_javascript));
+    object.set("warnings", val::array(report.warnings(in_javascript)));
+    return object;
+  });
+}
+
 val linearize(Executor& executor, const PointArguments& point, const Noise& noise, std::int64_t samples) {
   const auto [points, logits] = point.at(executor);
   const Linearization linear = samples > 0 ? executor.linearize_averaged(points, noise, samples).value()[0]
@@ -154,8 +198,10 @@ std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments&
 }
 
 // A curve as columns; NaN if there is no number.
-val write_curve(std::span<const double> sigmas, const std::vector<std::vector<Estimate>>& estimates,
-                const EstimatorSpec& estimator) {
+val write_curve(std::span<const double> sigmas, std::vector<std::vector<Estimate>> estimates, const EstimatorSpec& estimator) {
+  for (auto& at_scale : estimates) {
+    if (sees_failures_in_copies(at_scale[0].method.value_or(estimator).text())) bound_failure(at_scale[0]);
+  }
   const auto column = [&](auto get) {
     std::vector<double> values;
     for (const auto& at_scale : estimates) values.push_back(get(at_scale[0]));
@@ -291,6 +337,8 @@ struct Operation {
 
 constexpr Operation kOperations[] = {
     {"logits", start_logits, true},
+    {"check", start_check},
+    {"firstCheck", start_first_check, true},
     {"linearize", start_linearize},
     {"estimate", start_estimate, true},
     {"sweep", start_sweep, true},

@@ -10,8 +10,10 @@
 
 #include "convert.h"
 #include "probust/base/job.h"
+#include "probust/check/of_model.h"
 #include "probust/exec/executor.h"
 #include "probust/exec/external_engine.h"
+#include "probust/onnx/preprocess.h"
 #include "probust/train/trainer.h"
 
 namespace probust::wasm {
@@ -22,6 +24,12 @@ struct Runner {
   std::shared_ptr<Executor> executor = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
   std::shared_ptr<Executor> regression = nullptr;
+  Shape input_shape = {};            ///< of the model at batch 1
+  Preprocessing preprocessing = {};  ///< before it
+  std::string decision = {};         ///< what decides the class, in one line
+
+  /// What checks see, if `of` runs it.
+  CheckedModel checked(Executor& of) const { return {of, input_shape, preprocessing, decision}; }
 
   /// What the caller's points go through.
   Executor& model() const { return regression ? *regression : *executor; }
@@ -47,8 +55,8 @@ class Call {
   std::shared_ptr<Job> job_;
 };
 
-/// Starts "logits", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws Error if arguments are
-/// invalid.
+/// Starts "logits", "check", "firstCheck", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws Error
+/// if arguments are invalid.
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments);
 
 /// Generates data of `arguments.kind`. Throws likewise.

@@ -108,6 +108,13 @@ val write_list(const std::vector<Entry>& entries, val (*write_entry)(const Entry
   return list;
 }
 
+template <class T>
+val copy(const T* values, std::size_t count) {
+  return val(emscripten::typed_memory_view(count, values)).template call<val>("slice");
+}
+
+}  // namespace
+
 // Options of the package are the core's in camel case, but for one.
 std::string in_javascript(std::string_view field) {
   if (field == "output_name") return "output";
@@ -118,13 +125,6 @@ std::string in_javascript(std::string_view field) {
   }
   return name;
 }
-
-template <class T>
-val copy(const T* values, std::size_t count) {
-  return val(emscripten::typed_memory_view(count, values)).template call<val>("slice");
-}
-
-}  // namespace
 
 bool CallArguments::has(const char* name) const {
   const val value = object_[name];
@@ -313,6 +313,9 @@ val write(const Row& row) {
   object.set("status", std::string(word(e.status)));
   object.set("method", row.method());
   object.set("note", text_or_null(e.note));
+  object.set("pLabel", number_or_null(e.p_label));
+  object.set("pLabelLow", number_or_null(e.p_label_low));
+  object.set("pLabelHigh", number_or_null(e.p_label_high));
   if (!e.classes.empty()) {
     val classes = val::array();
     for (const double p : e.classes) classes.call<void>("push", number_or_null(p));
@@ -346,6 +349,9 @@ val write(const Model& model, const Shape& point, const std::string& engine) {
   object.set("pointShape", shape(point));
   object.set("inputShape", shape(model.input_shape));
   object.set("logits", model.output_name);
+  object.set("decision", model.decision);
+  if (model.threshold) object.set("threshold", *model.threshold);
+  if (!model.class_names.empty()) object.set("classNames", val::array(model.class_names));
   object.set("inputs", write_list(summary.inputs, write_port));
   object.set("outputs", write_list(summary.outputs, write_port));
   object.set("operators", write_list(summary.operators, write_use));

@@ -73,6 +73,9 @@ val write(const Error& error);
 val write(const Row& row);
 val write(const normal::Probability& answer);
 val write(const Model& model, const Shape& point, const std::string& engine);
+/// An option of the core as JavaScript names it, for texts about it.
+std::string in_javascript(std::string_view field);
+
 val number_or_null(const std::optional<double>& value);
 val text_or_null(const std::string& text);
 

@@ -2,6 +2,7 @@
 #include "probust/model.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace probust {
@@ -26,7 +27,7 @@ Tensor LoadedModel::logits(const Tensor& x) { return executor_->logits(batched(x
 Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& targets) {
   const Tensor all = logits(x);
   const Points points = points_of(batched(x), targets.empty() ? predicted_classes(all) : targets, 0, 0);
-  check(*executor_, points);
+  probust::check(*executor_, points);
   Tensor result({points.size(), classes() - 1});
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const Eigen::VectorXd margins = margins_of(all.row(i), points.target[i]);
@@ -35,11 +36,33 @@ Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& ta
   return result;
 }
 
+CheckReport LoadedModel::check(const Tensor& x, const std::vector<std::int64_t>& labels, const std::vector<double>& sigmas) {
+  return check_model({*executor_, model_.input_shape, preprocessing_, model_.decision}, batched(x), labels, sigmas);
+}
+
+CheckReport LoadedModel::first_check(const EstimateRequest& request, std::int64_t points) {
+  return probust::first_check({*executor_, model_.input_shape, preprocessing_, model_.decision}, request, points);
+}
+
+std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) {
+  std::set<std::int64_t> points;
+  for (const Row& row : rows) points.insert(row.index);
+  const auto same = [&](const Row& row) { return row.predicted == rows.front().predicted; };
+  if (!labelled && !rows.empty() && std::all_of(rows.begin(), rows.end(), same))
+    add_one_class(report, std::ssize(points), rows.front().predicted);
+  const std::string hint = report.hint();
+  for (Row& row : rows) {
+    if (!hint.empty()) row.estimate.add_note(hint);
+  }
+  return report.warnings();
+}
+
 EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::string>& noises,
                                         const std::vector<std::string>& estimators, const EstimateOptions& options) {
   EstimateRequest request;
   request.x = batched(x);
   request.targets = options.targets;
+  request.labels = options.labels;
   request.offset = options.first_index;
   request.seed = options.seed;
   for (const std::string& noise : noises) request.noises.push_back(parse_noise(noise, options.noise_source));
@@ -57,15 +80,21 @@ std::vector<Row> LoadedModel::estimate(const Tensor& x, const std::vector<std::s
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options) {
   ImportOptions import;
   import.output_name = options.output_name;
-  import.two_classes_of_one = true;
+  import.decide = true;
+  import.threshold = options.threshold;
+  import.outputs = options.outputs;
+  import.data_classes = options.data_classes;
   import.input_shape = options.input_shape;
   import.data_shape = options.point_shape;
   import.layout = options.preprocessing.layout;
   import.external = options.external_files;
   Model model = import_onnx(bytes, import).value();
   const Graph graph = with_preprocessing(model, shape_of_points(model, options.point_shape), options.preprocessing).value();
-  auto executor = make_executor(options.device, graph, options.execution).value();
-  return {std::move(model), std::move(executor)};
+  auto warnings = std::make_shared<DeviceWarnings>();
+  ExecutorOptions execution = options.execution;
+  if (!execution.warn) execution.warn = [warnings](const std::string& text) { warnings->add(text); };
+  auto executor = make_executor(options.device, graph, execution).value();
+  return {std::move(model), std::move(executor), options.preprocessing, std::move(warnings)};
 }
 
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,

@@ -6,13 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "probust/check/of_model.h"
 #include "probust/estimators/estimate_run.h"
 #include "probust/estimators/row.h"
+#include "probust/exec/devices.h"
 #include "probust/exec/executor.h"
 #include "probust/exec/function_program.h"
 #include "probust/noise/noise.h"
@@ -25,10 +29,13 @@ struct LoadOptions {
   Preprocessing preprocessing = {};   ///< mean, std and layout between the data and the model's input
   Shape point_shape = {};             ///< of one point of the data, e.g. [3, 32, 32]; empty: the model's input without its batch
   Shape input_shape = {};             ///< of the model's input for one example, if neither the model nor point_shape settles it
-  std::string output_name = {};       ///< the output to take as logits; empty: the first that is [1, C]
-  std::string device = "cpu";         ///< one of backends()
-  ExecutorOptions execution = {};     ///< threads and memory
-  ExternalFiles external_files = {};  ///< where the model keeps weights in other files
+  std::string output_name = {};       ///< the output or inner tensor that decides; empty: the only one that can
+  std::optional<double> threshold{};  ///< of one number: class 1 if it is above; empty: 0 for scores, 0.5 for probabilities
+  std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes; empty: all
+  std::int64_t data_classes = 0;           ///< one more than the largest label, which helps to choose the output; 0: unknown
+  std::string device = "cpu";              ///< one of devices() (exec/devices.h), or "auto"
+  ExecutorOptions execution = {};          ///< threads and memory
+  ExternalFiles external_files = {};       ///< where the model keeps weights in other files
 };
 
 struct EstimateOptions {
@@ -36,18 +43,41 @@ struct EstimateOptions {
   std::uint64_t seed = 0;                  ///< of the noise
   std::int64_t first_index = 0;            ///< position of the first point in the data; the noise depends on it
   NoiseSource noise_source = {};           ///< reads the files that a noise text names
+  std::vector<std::int64_t> labels = {};   ///< [N] classes, -1 for none; empty: none. Rows then have p_label
+};
+
+/// What a device has to say (ExecutorOptions::warn), from any thread.
+class DeviceWarnings {
+ public:
+  void add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    texts_.push_back(spelled(text, as_field));
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(texts_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
 };
 
 /// A classifier that answers questions. A handle to weights and threads: it can be moved, and its calls must not overlap.
 /// All calls throw Error. x is [N, ...], or one point, in the units of the data.
 class LoadedModel {
  public:
-  LoadedModel(Model model, std::unique_ptr<Executor> executor) : model_(std::move(model)), executor_(std::move(executor)) {}
+  LoadedModel(Model model, std::unique_ptr<Executor> executor, Preprocessing preprocessing = {},
+              std::shared_ptr<DeviceWarnings> warnings = std::make_shared<DeviceWarnings>())
+      : model_(std::move(model)),
+        executor_(std::move(executor)),
+        preprocessing_(std::move(preprocessing)),
+        warnings_(std::move(warnings)) {}
 
   std::int64_t classes() const { return executor_->classes(); }
   /// The shape of one point of the data.
   const Shape& point_shape() const { return executor_->point_shape(); }
-  /// What import found: inputs, outputs, operators, notes. Empty for functions.
+  /// What import found: inputs, outputs, operators, what decides, notes. Empty for functions.
   const Model& imported() const { return model_; }
 
   /// [N, C].
@@ -62,10 +92,22 @@ class LoadedModel {
   std::vector<Row> estimate(const Tensor& x, const std::vector<std::string>& noises,
                             const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
 
-  /// The same as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take run.rows(). The model
-  /// must outlive it.
+  /// Whether the points, the preprocessing and the labels [N] (may be empty) suit the model; `sigmas` are noise scales to compare
+  /// with the data's range.
+  CheckReport check(const Tensor& x, const std::vector<std::int64_t>& labels = {}, const std::vector<double>& sigmas = {});
+
+  /// A shorter check, the first step of an estimate (check/of_model.h). `points` is of how many points those of the request are a
+  /// selection; 0: they are all.
+  CheckReport first_check(const EstimateRequest& request, std::int64_t points = 0);
+
+  /// `estimate` as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take run.rows(). The
+  /// model must outlive it.
   EstimateRun start_estimate(const Tensor& x, const std::vector<std::string>& noises,
                              const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
+
+  /// What the device had to say since the last call, such as that it rounds, or that the processor is used in its place. Empty if
+  /// ExecutorOptions::warn was given.
+  std::vector<std::string> take_warnings() { return warnings_->take(); }
 
   /// Passes done so far; set `stop`, from any thread or a signal handler, to end the running call or job with
   /// Error{interrupted}.
@@ -79,7 +121,13 @@ class LoadedModel {
 
   Model model_;
   std::unique_ptr<Executor> executor_;
+  Preprocessing preprocessing_;
+  std::shared_ptr<DeviceWarnings> warnings_;
 };
+
+/// Adds to the note of every row what the check before an estimate found, and returns the warnings. Points without labels are not
+/// compared before: if 20 of them or more get one class, that is a warning, too.
+std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows);
 
 /// Imports an ONNX model and compiles it. Throws Error: unreadable (not a model, or damaged), unsupported (names the operator and
 /// node), usage (options that do not fit the model), resources (one example does not fit the memory).

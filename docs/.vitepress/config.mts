@@ -11,7 +11,9 @@ const start = [page('In a browser', '/start/browser'), page('Command line', '/st
 
 const guides = [
   page('Choosing an estimator', '/choosing'),
+  page('Noise', '/noise'),
   page('Your own model', '/own-model'),
+  page('Check data and model', '/check'),
   page('Data to start with', '/data'),
   page('Tabular data', '/tabular'),
   page('Rare failures', '/rare-failures'),

@@ -14,6 +14,7 @@
 #include "datasets/dataset.h"
 #include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "modules/device_modules.h"
 #include "probust/estimators/request.h"
 #include "probust/model.h"
 
@@ -27,6 +28,7 @@ struct probust_data {
 
 struct probust_rows {
   std::vector<probust::Row> rows;
+  std::vector<std::string> warnings;
   std::vector<std::string> methods;  // a row's is made on request, but a C text must stay
 };
 
@@ -119,9 +121,13 @@ probust::LoadOptions load_options(const probust_load_options* given) {
   options.output_name = text(from.output_name);
   options.device = text(from.device, "cpu");
   require(from.threads >= 0, "threads", "is negative", "give the number of threads, or 0 for one");
-  require(from.memory >= 0, "memory", "is negative", "give bytes, or 0 for 2 GiB");
+  require(from.memory >= 0, "memory", "is negative", "give bytes, or 0 for what suits the device");
+  if (from.threshold != nullptr) options.threshold = *from.threshold;
+  options.outputs = list(from.outputs, from.output_count, "outputs");
   if (from.threads > 0) options.execution.threads = from.threads;
-  if (from.memory > 0) options.execution.memory = from.memory;
+  options.execution.memory = from.memory;
+  options.execution.precision = probust::parse_precision(text(from.precision, "float32"));
+  probust::use_device_modules();
   return options;
 }
 
@@ -203,6 +209,9 @@ probust_row row_of(const probust::Row& row, const std::string& method) {
   result.note = estimate.note.c_str();
   result.classes = estimate.classes.empty() ? nullptr : estimate.classes.data();
   result.class_count = estimate.classes.size();
+  result.p_label = estimate.p_label.value_or(kNone);
+  result.p_label_low = estimate.p_label_low.value_or(kNone);
+  result.p_label_high = estimate.p_label_high.value_or(kNone);
   return result;
 }
 
@@ -213,6 +222,20 @@ extern "C" {
 const char* probust_version(void) { return PROBUST_VERSION; }
 
 const char* probust_error(void) { return last_error; }
+
+const char* probust_device(size_t i, const char** problem) {
+  static thread_local std::vector<probust::DeviceStatus> all;
+  const char* name = nullptr;
+  door("probust_device", [&] {
+    probust::use_device_modules();
+    all = probust::devices();
+    if (problem != nullptr) *problem = nullptr;
+    if (i >= all.size()) return;
+    name = all[i].name.c_str();
+    if (problem != nullptr && !all[i].problem.empty()) *problem = all[i].problem.c_str();
+  });
+  return name;
+}
 
 probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model) {
   return door("probust_load_model", [&] {
@@ -253,6 +276,17 @@ probust_status probust_model_from_function(const probust_functions* functions, p
 
 void probust_free_model(probust_model* model) { delete model; }
 
+const char* probust_decision(const probust_model* model) {
+  return model == nullptr ? "" : model->loaded.imported().decision.c_str();
+}
+
+const char* probust_class_name(const probust_model* model, int64_t class_number) {
+  if (model == nullptr) return nullptr;
+  const std::vector<std::string>& names = model->loaded.imported().class_names;
+  const bool known = class_number >= 0 && class_number < static_cast<int64_t>(names.size());
+  return known ? names[static_cast<std::size_t>(class_number)].c_str() : nullptr;
+}
+
 int64_t probust_classes(const probust_model* model) { return model == nullptr ? 0 : model->loaded.classes(); }
 
 size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t capacity) {
@@ -277,13 +311,42 @@ probust_status probust_estimate(probust_model* model, const float* x, int64_t co
     require_argument(model, "model");
     require_argument(rows, "rows");
     const probust_estimate_options wanted = options_of(options, "options");
-    probust::EstimateRun job(model->loaded.executor(), request(*model, x, count, wanted));
+    probust::EstimateRequest asked = request(*model, x, count, wanted);
+    probust::CheckReport found;
+    if (wanted.no_check == 0) found = model->loaded.first_check(asked);
+    const bool labelled = !asked.labels.empty();
+    probust::EstimateRun job(model->loaded.executor(), std::move(asked));
     run(job, wanted);
     auto result = std::make_unique<probust_rows>();
     result->rows = job.rows();
+    if (wanted.no_check == 0) result->warnings = probust::attach_check(std::move(found), labelled, result->rows);
+    for (std::string& text : model->loaded.take_warnings()) result->warnings.push_back(std::move(text));
     for (const probust::Row& row : result->rows) result->methods.push_back(row.method());
     *rows = result.release();
   });
+}
+
+probust_status probust_check(probust_model* model, const float* x, int64_t count, const probust_check_options* options,
+                             char** written) {
+  return door("probust_check", [&] {
+    require_argument(model, "model");
+    require_argument(written, "text");
+    const probust_check_options from = options_of(options, "options");
+    std::vector<std::int64_t> labels;
+    if (from.labels != nullptr) labels.assign(from.labels, from.labels + count);
+    const probust::CheckReport report =
+        model->loaded.check(points(*model, x, count), labels, list(from.sigmas, from.sigma_count, "sigmas"));
+    const std::string result = from.text != 0 ? probust::check_text(report) : probust::check_json(report);
+    char* const copy = new char[result.size() + 1];
+    std::memcpy(copy, result.c_str(), result.size() + 1);
+    *written = copy;
+  });
+}
+
+void probust_free_text(char* text) { delete[] text; }
+
+const char* probust_warning(const probust_rows* rows, size_t i) {
+  return rows == nullptr || i >= rows->warnings.size() ? nullptr : rows->warnings[i].c_str();
 }
 
 size_t probust_row_count(const probust_rows* rows) { return rows == nullptr ? 0 : rows->rows.size(); }
@@ -311,7 +374,11 @@ probust_status probust_read_data(const char* path, const probust_data_options* o
     wanted.labels_path = text(from.labels_path);
     wanted.label_column = text(from.label_column, "last");
     wanted.skip_bad = from.skip_bad != 0;
+    wanted.resize = from.resize;
+    wanted.crop = from.crop;
+    if (from.classes_path != nullptr) wanted.classes = probust::read_class_names(from.classes_path).value();
     *data = new probust_data{probust::read_dataset(path, wanted).value()};
+    for (std::string& note : (*data)->read.notes) note = probust::spelled(note, probust::as_field);
   });
 }
 
@@ -328,6 +395,10 @@ probust_status probust_get_points(const probust_data* data, probust_points* poin
     result.index = data->read.index.data();
     give(result, points, "points");
   });
+}
+
+const char* probust_data_note(const probust_data* data, size_t i) {
+  return data == nullptr || i >= data->read.notes.size() ? nullptr : data->read.notes[i].c_str();
 }
 
 void probust_free_data(probust_data* data) { delete data; }

@@ -66,11 +66,21 @@ typedef struct probust_load_options {
   size_t point_rank;
   const int64_t* input_shape; /* [input_rank] of the model's input for one example, if it leaves extents open */
   size_t input_rank;
-  const char* output_name; /* the output to take as logits; NULL: the first that is [1, C] */
-  const char* device;      /* "cpu", or "eigen", which takes less memory; NULL: "cpu" */
-  int threads;             /* 0: one */
-  int64_t memory;          /* bytes for activations and gradients; 0: 2 GiB */
+  const char* output_name; /* the output or inner tensor that decides; NULL: the only one that can */
+  const char* device; /* one of probust_device, such as "cpu" (the default), "eigen", which takes less memory, or "cuda"; "auto":
+                         a GPU if there is one */
+  int threads;        /* 0: one */
+  int64_t memory;     /* bytes for activations and gradients; 0: 2 GiB, and 80% of what is free on a GPU */
+  const double* threshold; /* of a model with one number: class 1 if it is above; NULL: 0 for scores, 0.5 for probabilities */
+  const int64_t* outputs;  /* [output_count] the values of the output that are the classes, in this order; NULL: all */
+  size_t output_count;
+  const char* precision; /* of products and convolutions on a GPU: "float32" (the default), "tf32" or "bf16" */
 } probust_load_options;
+
+/* The name of the i-th device of this machine, such as "cpu" or "cuda:0"; NULL if there are fewer. If problem is not NULL,
+ * *problem becomes what keeps the device from being used, or NULL: "cuda" says so if there is no GPU. Texts are valid until this
+ * thread's next call. */
+PROBUST_API const char* probust_device(size_t i, const char** problem);
 
 /* Loads an ONNX model from a file, with the weights that it keeps in its folder. */
 PROBUST_API probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model);
@@ -101,6 +111,12 @@ PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, a
 
 PROBUST_API int64_t probust_classes(const probust_model* model);
 
+/* What decides the class, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model. */
+PROBUST_API const char* probust_decision(const probust_model* model);
+
+/* The name of a class, from the model's metadata or operators; NULL if it has none. Valid as long as the model. */
+PROBUST_API const char* probust_class_name(const probust_model* model, int64_t class_number);
+
 /* The number of dimensions of a point. Writes its shape to shape[0 .. capacity - 1], as far as there is room. */
 PROBUST_API size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t capacity);
 
@@ -119,7 +135,7 @@ typedef struct probust_estimate_options {
   size_t noise_count;
   const char* const* estimators; /* [estimator_count] such as "auto:100"; NULL: "auto" */
   size_t estimator_count;
-  const int64_t* labels;     /* [count] of the points, or NULL */
+  const int64_t* labels;     /* [count] classes of the points, from 0 to classes - 1, or NULL */
   const char* target;        /* the class that has to survive: "predicted" (the default), "label", or a number */
   const char* groups;        /* "0,1/2,3": any class of the target's group will do */
   int per_class;             /* also the probability of each class */
@@ -128,6 +144,7 @@ typedef struct probust_estimate_options {
   int64_t first_index;       /* position of the first point in its data, which the noise depends on */
   probust_progress progress; /* or NULL */
   void* context;             /* for progress */
+  int no_check; /* not 0: do not check first, on at most 100 points, that points, preprocessing and labels suit the model */
 } probust_estimate_options;
 
 /* One estimate. Texts and `classes` belong to the rows that it was taken from. Numbers that do not exist are NaN. */
@@ -141,7 +158,7 @@ typedef struct probust_row {
   double sigma;
   const char* estimator; /* the one that was asked */
   double p;              /* probability that the target survives; NaN if it could not be computed: `note` says why */
-  double p_fail;         /* 1 - p, computed directly */
+  double p_fail;         /* 1 - p, computed directly; with the status "bound", the upper end of its 95% interval */
   double std_error;      /* of p */
   double ci_low;         /* 95% interval of p */
   double ci_high;
@@ -152,19 +169,45 @@ typedef struct probust_row {
   const char* note;      /* a sentence for people; may be empty */
   const double* classes; /* [class_count] the probability of each class, with per_class; else NULL */
   size_t class_count;
+  double p_label;     /* probability that the label is given, from the same passes; NaN without a label */
+  double p_label_low; /* 95% interval of p_label */
+  double p_label_high;
 } probust_row;
 
 /* Estimates at each of `count` points: one row for each point, noise and estimator, in that order. x is [count, ...], row-major,
- * in the units of the data. */
+ * in the units of the data, as floats: divide bytes by 255 first, as probust_read_data does. */
 PROBUST_API probust_status probust_estimate(probust_model* model, const float* x, int64_t count,
                                             const probust_estimate_options* options, probust_rows** rows);
 
 PROBUST_API size_t probust_row_count(const probust_rows* rows);
 
+/* The i-th warning of the check that precedes an estimate, such as "accuracy is 23.3% as given, and 78.1% with CIFAR-10 mean and
+ * std (...)", which the notes of all rows hold, too; then what the device had to say, such as that a precision changes logits.
+ * NULL if there are fewer. Belongs to the rows. */
+PROBUST_API const char* probust_warning(const probust_rows* rows, size_t i);
+
 /* Sets row->size first: probust_row row = {.size = sizeof row}. */
 PROBUST_API probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* row);
 
 PROBUST_API void probust_free_rows(probust_rows* rows);
+
+/* ---- Check ---- */
+
+typedef struct probust_check_options {
+  size_t size;           /* sizeof(probust_check_options) */
+  const int64_t* labels; /* [count] of the points, or NULL */
+  const double* sigmas;  /* [sigma_count] noise scales to compare with the data's range */
+  size_t sigma_count;
+  int text; /* not 0: for people; else JSON */
+} probust_check_options;
+
+/* Whether points, preprocessing, layout and labels suit the model: the accuracy under the usual alternatives, warnings, and the
+ * options that repair them, as JSON (docs/check.md). x is [count, ...] in the units of the data, of which at most 500 points are
+ * used. The text is to be freed with probust_free_text. */
+PROBUST_API probust_status probust_check(probust_model* model, const float* x, int64_t count,
+                                         const probust_check_options* options, char** text);
+
+PROBUST_API void probust_free_text(char* text);
 
 /* ---- Data ---- */
 
@@ -176,6 +219,10 @@ typedef struct probust_data_options {
   const char* labels_path;  /* a file of labels, or NULL */
   const char* label_column; /* of CSV: a column counted from 0, a name in the first row, "last" or "none"; NULL: "last" */
   int skip_bad;             /* not 0: leave out points that cannot be read, instead of an error */
+  const char* classes_path; /* a file with a class name per line, in the model's order: text labels and folders are matched with
+                               them; NULL: numbers are class numbers, and names are numbered in sorted order */
+  int64_t resize;           /* of images: the shorter side after resizing; 0: as stored */
+  int64_t crop;             /* of images: the side of the square taken from the centre after that; 0: all */
 } probust_data_options;
 
 /* Points of a file, valid as long as the data. */
@@ -194,6 +241,10 @@ PROBUST_API probust_status probust_read_data(const char* path, const probust_dat
 
 /* Set points->size first. */
 PROBUST_API probust_status probust_get_points(const probust_data* data, probust_points* points);
+
+/* What was decided or left out, such as how text labels are numbered: note i, or NULL beyond the last. Valid as long as the data.
+ */
+PROBUST_API const char* probust_data_note(const probust_data* data, size_t i);
 
 PROBUST_API void probust_free_data(probust_data* data);
 

@@ -9,6 +9,7 @@
 
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
+#include "cli/first_check.h"
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/load.h"
@@ -46,6 +47,9 @@ struct CurvatureProblem {
 CurvatureProblem load_curvature_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
   CurvatureProblem loaded{load_problem(arguments, noises), {}, {}, false};
   Problem& problem = loaded.problem;
+  report_notes(problem.notes, arguments.quiet);
+  const std::int64_t planned = 2 * arguments.pairs * point_count(problem) * std::ssize(noises);
+  say_warnings(first_check(problem, noises, planned).warnings);
   PointBlock block = read_points(problem, first_position(problem), point_count(problem));
   report_bad(skipped_points(problem.data->bad()));
   loaded.labels = block.labels;

@@ -171,7 +171,7 @@ int run_curve(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const std::vector<RowSweep> sweeps = sweeps_to_show(run, arguments);
   if (arguments.json) {
-    ordered_json json{{"curves", ordered_json::array()}};
+    ordered_json json{{"warnings", json_warnings(run)}, {"curves", ordered_json::array()}};
     for (const RowSweep& sweep : sweeps) json["curves"].push_back(json_of(sweep, arguments.threshold));
     fmt::print("{}\n", json_text(json, 2));
   } else {
@@ -188,7 +188,7 @@ int run_agree(const Arguments& arguments) {
     throw Error{ErrorCode::usage, arguments.model, "has one estimator and no logits: there is nothing to compare",
                 "estimate with, for example, --estimator auto,mc:1000"};
   if (arguments.json) {
-    ordered_json json{{"pairs", ordered_json::array()}};
+    ordered_json json{{"warnings", json_warnings(run)}, {"pairs", ordered_json::array()}};
     for (const Comparison& comparison : comparisons) json["pairs"].push_back(json_of(comparison));
     fmt::print("{}\n", json_text(json, 2));
   } else {

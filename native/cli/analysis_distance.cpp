@@ -189,7 +189,7 @@ int run_distance(const Arguments& arguments) {
     say("nearest boundaries need the model: give MODEL DATA instead of a run\n");
   }
   report::Chart chart = boundaries ? boundary_chart() : certified_chart();
-  ordered_json json{{"boundary", nullptr}, {"groups", ordered_json::array()}};
+  ordered_json json{{"warnings", json_warnings(run)}, {"boundary", nullptr}, {"groups", ordered_json::array()}};
   if (boundaries) json["boundary"] = boundaries->gradients ? "gradients" : "random search";
   const std::vector<RowGroup> groups = grouped(run.results.rows);
   for (const RowGroup& group : groups) {

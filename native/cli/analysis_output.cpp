@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/analysis_output.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "cli/text_file.h"
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 
@@ -55,8 +58,10 @@ std::string what_there_is(const std::vector<Row>& rows) {
 }  // namespace
 
 void check_plot(const Arguments& arguments) {
-  if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg"))
+  if (arguments.plot.empty()) return;
+  if (!arguments.plot.ends_with(".svg"))
     throw Error{ErrorCode::usage, "--plot", "'" + arguments.plot + "' does not end in .svg", "charts are written as SVG"};
+  require_writable(arguments.plot);
 }
 
 RunResults selected_results(const Arguments& arguments) {
@@ -68,6 +73,9 @@ RunResults selected_results(const Arguments& arguments) {
   const std::string all = what_there_is(rows);
   std::erase_if(rows, [&](const Row& row) { return !selection.takes(row); });
   if (rows.empty()) throw Error{ErrorCode::usage, arguments.model, "has no rows of that noise and estimator", all};
+  if (!arguments.json) {
+    for (const std::string& warning : results.warnings) fmt::print("warning: {}\n", warning);
+  }
   return results;
 }
 
@@ -85,6 +93,12 @@ nlohmann::ordered_json json_number(double value) {
 
 nlohmann::ordered_json json_number(const std::optional<double>& value) {
   return value ? json_number(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json json_warnings(const RunResults& run) {
+  auto list = nlohmann::ordered_json::array();
+  for (const std::string& warning : run.warnings) list.push_back(warning);
+  return list;
 }
 
 nlohmann::ordered_json json_key(const GroupKey& key) {

@@ -19,8 +19,9 @@ namespace probust::cli {
 /// Throws Error{usage} if --plot is given and names no .svg file.
 void check_plot(const Arguments& arguments);
 
-/// What results_of gives. Of a run, --sigma, --noise and --estimator select rows: throws Error{usage}, naming what there is, if
-/// none is left. Also checks --plot, so that a mistake shows before anything is computed.
+/// What results_of gives, after its warnings are printed if it is a run and the output is text. Of a run, --sigma, --noise and
+/// --estimator select rows: throws Error{usage}, naming what there is, if none is left. Also checks --plot, so that a mistake
+/// shows before anything is computed.
 RunResults selected_results(const Arguments& arguments);
 
 /// "gaussian:0.1, mc:100", after the model if it has a name.
@@ -32,6 +33,9 @@ std::string class_text(std::int64_t of_class, const std::vector<std::string>& na
 /// The number, or null if it is not finite.
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json json_number(const std::optional<double>& value);
+
+/// The warnings of a run, as an array of texts.
+nlohmann::ordered_json json_warnings(const RunResults& run);
 
 /// {"model", "noise", "sigma", "estimator"}; the model only if it has a name.
 nlohmann::ordered_json json_key(const GroupKey& key);

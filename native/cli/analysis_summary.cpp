@@ -33,6 +33,20 @@ std::string accuracy_text(const CleanAccuracy& model) {
                      100 * right.share, 100 * right.low, 100 * right.high, right.count, right.of);
 }
 
+std::string percent_text(double share) { return std::isfinite(share) ? fmt::format("{:.2f}%", 100 * share) : "-"; }
+
+// "73.25%"
+std::string accuracy_text(const MeanInterval& accuracy) {
+  return accuracy.count == 0 ? "-" : fmt::format("{:.2f}%", 100 * accuracy.mean);
+}
+
+std::string percents_text(double low, double high) {
+  return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f}..{:.2f}%", 100 * low, 100 * high) : "-";
+}
+
+// A mean or a quantile of p. What no number of copies shows is not written out.
+std::string summary_text(double p) { return p > 0 && p < 1e-6 ? "<1e-06" : probability_text(p); }
+
 // "3 nonfinite, 1 undefined"
 std::string unanswered_text(const GroupSummary& group) {
   std::string text;
@@ -47,13 +61,25 @@ void print_summary(const Summary& summary, const RunResults& run) {
   for (const auto& [name, value] : run.information) {
     if (name == "seconds") fmt::print("time {}\n", duration_text(parse_double(value).value_or(0)));
   }
-  TextTable table({"<noise", "<estimator", "points", "mean p", "95% interval", "5%", "25%", "median", "75%", "95%", "passes",
-                   "<not answered"});
+  const bool labelled =
+      std::any_of(summary.groups.begin(), summary.groups.end(), [](const GroupSummary& group) { return group.noisy.count > 0; });
+  std::vector<std::string> columns{"<noise", "<estimator", "points", "mean p", "95% interval", "5%",
+                                   "25%",    "median",     "75%",    "95%",    "passes",       "<not answered"};
+  const char* const of_labels[] = {"accuracy under noise", "95% interval"};
+  if (labelled) columns.insert(columns.begin() + 3, std::begin(of_labels), std::end(of_labels));
+  TextTable table(columns);
   for (const GroupSummary& group : summary.groups) {
-    table.add({whose(group.key.model) + group.key.noise, group.key.estimator, std::to_string(group.points),
-               probability_text(group.p.mean), interval_text(group.p.low, group.p.high), probability_text(group.q05),
-               probability_text(group.q25), probability_text(group.median), probability_text(group.q75),
-               probability_text(group.q95), std::to_string(group.forwards + group.backwards), unanswered_text(group)});
+    std::vector<std::string> cells{whose(group.key.model) + group.key.noise, group.key.estimator, std::to_string(group.points)};
+    if (labelled) {
+      cells.push_back(accuracy_text(group.noisy));
+      cells.push_back(percents_text(group.noisy.low, group.noisy.high));
+    }
+    for (std::string& cell : std::vector<std::string>{
+             summary_text(group.p.mean), interval_text(group.p.low, group.p.high), summary_text(group.q05),
+             summary_text(group.q25), summary_text(group.median), summary_text(group.q75), summary_text(group.q95),
+             std::to_string(group.forwards + group.backwards), unanswered_text(group)})
+      cells.push_back(std::move(cell));
+    table.add(std::move(cells));
   }
   fmt::print("{}", table.text());
 }
@@ -72,6 +98,7 @@ ordered_json json_of(const CleanAccuracy& model) {
 ordered_json json_of(const GroupSummary& group) {
   ordered_json json = json_key(group.key);
   json["points"] = group.points;
+  json["noisy_accuracy"] = json_mean(group.noisy);
   json["p"] = json_mean(group.p);
   json["quantiles"] = {{"0", json_number(group.least)},    {"0.05", json_number(group.q05)}, {"0.25", json_number(group.q25)},
                        {"0.5", json_number(group.median)}, {"0.75", json_number(group.q75)}, {"0.95", json_number(group.q95)},
@@ -121,11 +148,20 @@ void print_bias(const GroupBias& bias, const std::vector<std::string>& names) {
   fmt::print("{}: p by {}", group_text(bias.key), bias.by_label ? "label" : "prediction (no labels)");
   if (bias.compared > 1) fmt::print(", intervals adjusted for {} classes ({:.4g}% each)", bias.compared, 100 * bias.confidence);
   fmt::print("\n");
-  TextTable table({"<class", "points", "mean p", "interval"});
+  std::vector<std::string> columns{"<class", "points", "mean p", "interval"};
+  if (!bias.clean.empty()) columns.emplace_back("clean accuracy");
+  if (!bias.noisy.empty()) columns.insert(columns.end(), {"accuracy under noise", "interval"});
+  TextTable table(columns);
   for (std::size_t k = 0; k < bias.classes.size(); ++k) {
     const MeanInterval& p = bias.p[k];
-    table.add(
-        {class_text(bias.classes[k], names), std::to_string(p.count), probability_text(p.mean), interval_text(p.low, p.high)});
+    std::vector<std::string> cells{class_text(bias.classes[k], names), std::to_string(p.count), probability_text(p.mean),
+                                   interval_text(p.low, p.high)};
+    if (!bias.clean.empty()) cells.push_back(percent_text(bias.clean[k].share));
+    if (!bias.noisy.empty()) {
+      cells.push_back(accuracy_text(bias.noisy[k]));
+      cells.push_back(percents_text(bias.noisy[k].low, bias.noisy[k].high));
+    }
+    table.add(std::move(cells));
   }
   table.add({"all", std::to_string(bias.all.count), probability_text(bias.all.mean), interval_text(bias.all.low, bias.all.high)});
   fmt::print("{}", table.text());
@@ -148,6 +184,8 @@ ordered_json json_of(const GroupBias& bias, const std::vector<std::string>& name
   for (std::size_t k = 0; k < bias.classes.size(); ++k) {
     ordered_json entry{{"class", bias.classes[k]}, {"name", class_text(bias.classes[k], names)}};
     entry.update(json_mean(bias.p[k]));
+    if (!bias.clean.empty()) entry["clean_accuracy"] = json_number(bias.clean[k].share);
+    if (!bias.noisy.empty()) entry["noisy_accuracy"] = json_mean(bias.noisy[k]);
     json["classes"].push_back(entry);
   }
   json["all"] = json_mean(bias.all);
@@ -257,7 +295,7 @@ int run_summary(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const Summary summary = summarize(run.results);
   if (arguments.json) {
-    ordered_json json{{"models", ordered_json::array()}, {"groups", ordered_json::array()}};
+    ordered_json json{{"warnings", json_warnings(run)}, {"models", ordered_json::array()}, {"groups", ordered_json::array()}};
     for (const CleanAccuracy& model : summary.models) json["models"].push_back(json_of(model));
     for (const GroupSummary& group : summary.groups) json["groups"].push_back(json_of(group));
     json["information"] = ordered_json::object();
@@ -274,7 +312,7 @@ int run_bias(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   std::vector<GroupBias> biases;
   for (const RowGroup& group : grouped(run.results.rows)) biases.push_back(bias_of(group));
-  ordered_json json{{"groups", ordered_json::array()}};
+  ordered_json json{{"warnings", json_warnings(run)}, {"groups", ordered_json::array()}};
   for (const GroupBias& bias : biases) {
     if (arguments.json) {
       json["groups"].push_back(json_of(bias, run.class_names));
@@ -293,7 +331,7 @@ int run_rank(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const std::vector<RowGroup> groups = grouped(run.results.rows);
   std::vector<Ranking> rankings;
-  ordered_json json{{"groups", ordered_json::array()}};
+  ordered_json json{{"warnings", json_warnings(run)}, {"groups", ordered_json::array()}};
   for (const RowGroup& group : groups) {
     const Ranking& ranking = rankings.emplace_back(ranking_of(group, arguments.count));
     if (arguments.json) {

@@ -48,6 +48,20 @@ bool lies_in(const std::string& file, const std::string& folder) {
 
 }  // namespace
 
+std::vector<std::int64_t> parse_outputs(const std::string& text) {
+  constexpr std::int64_t kMost = 1 << 20;
+  std::vector<std::int64_t> outputs;
+  for (const std::string& part : split(text, ',')) {
+    const std::size_t dots = part.find("..");
+    const auto first = parse_integer(part.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : parse_integer(part.substr(dots + 2));
+    if (!first || !last || *first < 0 || *last < *first || *last > kMost)
+      throw Error{ErrorCode::usage, "--outputs", "'" + part + "' is neither a number nor a range", "write 0,1 or 0..9"};
+    for (std::int64_t k = *first; k <= *last; ++k) outputs.push_back(k);
+  }
+  return outputs;
+}
+
 std::vector<double> parse_numbers(const std::string& text, const std::string& option) {
   std::vector<double> values;
   for (const std::string& part : split(text, ',')) {
@@ -64,23 +78,13 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
   return values;
 }
 
-std::int64_t parse_memory(const std::string& text) {
-  const std::string units = "KMGT";
-  const std::size_t unit =
-      text.empty() ? std::string::npos : units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
-  const auto number = parse_double(unit == std::string::npos ? text : text.substr(0, text.size() - 1));
-  const double bytes = number.value_or(0) * std::pow(1024.0, unit == std::string::npos ? 0 : static_cast<double>(unit + 1));
-  if (!number || !(bytes >= 1) || bytes > 9e18) {
-    throw Error{ErrorCode::usage, "--memory", "'" + text + "' is not an amount of memory", "write for example 512M or 4G"};
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
 namespace {
 
 // "MODEL:SCALES@COLUMNS" with every scale; a text without a list of scales is one model. All scales share one shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
-  const std::size_t at = std::min(text.rfind('@'), text.size()), colon = text.rfind(':', at);
+  const std::size_t at = std::min(text.rfind('@'), text.size());
+  std::size_t colon = text.rfind(':', at);
+  if (const std::size_t dots = text.rfind("..", at); dots < colon) colon = text.rfind(':', dots);  // 0.05..0.4:4
   const std::string list = colon == std::string::npos ? "" : text.substr(colon + 1, at - colon - 1);
   const bool sweep = list.find(',') != std::string::npos || list.find("..") != std::string::npos;
   if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {parse_noise(text, source)};
@@ -139,8 +143,10 @@ void refuse_overwriting(const Arguments& arguments) {
       throw Error{ErrorCode::usage, flag, fmt::format("'{}' lies in {}, whose files are the data", output, data.path),
                   "name a file elsewhere"};
     }
-    for (const std::string& input :
-         {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes, arguments.train.test}) {
+    std::vector<std::string> inputs = arguments.runs;
+    inputs.insert(inputs.end(),
+                  {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes, arguments.train.test});
+    for (const std::string& input : inputs) {
       std::error_code unlike;  // set if one of them does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
         throw Error{ErrorCode::usage, flag, fmt::format("'{}' is {}, which is read", output, input), "name another file"};

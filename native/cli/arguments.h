@@ -34,11 +34,11 @@ struct DeviceArguments {
 
 /// The options of `gate`, as given on the command line; empty: not given.
 struct GateArguments {
-  std::string min_mean, min_class, max_drop;
+  std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
   std::vector<std::string> min_quantile;  ///< "0.05=0.8"
   std::string baseline;                   ///< a run
   std::string junit;                      ///< a file to write
-  bool confident = false, allow_partial = false;
+  bool confident = false, allow_partial = false, accept_warnings = false;
 };
 
 /// The options of `train`.
@@ -71,15 +71,17 @@ struct PointArguments {
 /// The options of all commands; each command reads those it uses.
 struct Arguments {
   std::string model, output_name, output;
-  std::vector<std::string> more_models;  ///< other models for the same data
-  std::string run;                       ///< a run (.sqlite) that is read
-  std::vector<std::string> runs;         ///< several
-  bool force_new = false;                ///< replace what --output names
-  bool extend = false;                   ///< add to the run that --output names
-  bool plan = false;                     ///< say what the command would cost, without doing it
-  std::string shard;                     ///< "2/4": the second of four parts of the data; empty: all
-  std::string command;                   ///< the command as it was typed
-  std::string images;                    ///< the run's data, to read images from; empty: where the run read them
+  std::optional<double> decision_threshold;  ///< of one number: class 1 if it is above; empty: import settles it
+  std::vector<std::int64_t> outputs;         ///< the values of the output that are the classes; empty: all
+  std::vector<std::string> more_models;      ///< other models for the same data
+  std::string run;                           ///< a run (.sqlite) that is read
+  std::vector<std::string> runs;             ///< several
+  bool force_new = false;                    ///< replace what --output names
+  bool extend = false;                       ///< add to the run that --output names
+  bool plan = false;                         ///< say what the command would cost, without doing it
+  std::string shard;                         ///< "2/4": the second of four parts of the data; empty: all
+  std::string command;                       ///< the command as it was typed
+  std::string images;                        ///< the run's data, to read images from; empty: where the run read them
   Shape input_shape;
   DataArguments data;
   DeviceArguments device;
@@ -98,6 +100,7 @@ struct Arguments {
   bool smooth = false;                 ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
   bool json = false, quiet = false, graph = false;
+  bool no_check = false;  ///< do not check first whether data and labels suit the model
   bool frontier = false;
   std::string references;  ///< a file; empty: none
   std::int64_t reference_samples = 100000, seeds = 1;
@@ -117,8 +120,8 @@ struct Arguments {
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.
 std::vector<double> parse_numbers(const std::string& text, const std::string& option);
 
-/// "4G", "512M", "65536". Throws Error{usage}.
-std::int64_t parse_memory(const std::string& text);
+/// "0,1", "0..9", "0..3,7" as numbers, in this order. Throws Error{usage}.
+std::vector<std::int64_t> parse_outputs(const std::string& text);
 
 /// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there is none,
 /// and whatever `source` throws.

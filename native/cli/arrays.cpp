@@ -5,6 +5,7 @@
 #include "cli/load.h"
 #include "cli/progress_line.h"
 #include "datasets/npy.h"
+#include "datasets/unwritable.h"
 
 namespace probust::cli {
 namespace {
@@ -21,6 +22,7 @@ int write_interruptibly(Executor& executor, const std::string& output, const Dat
 }  // namespace
 
 int run_logits(const Arguments& arguments) {
+  require_writable(arguments.output);
   const Dataset data = load_data(arguments);
   const Model model = load_model(arguments, point_shape(data.x));
   const auto executor = load_executor(model, point_shape(data.x), arguments);
@@ -29,6 +31,7 @@ int run_logits(const Arguments& arguments) {
 }
 
 int run_jacobian(const Arguments& arguments) {
+  require_writable(arguments.output);
   const Dataset data = load_data(arguments);
   const Model model = load_model(arguments, point_shape(data.x));
   const auto executor = load_executor(model, point_shape(data.x), arguments);

@@ -209,7 +209,7 @@ int run_bench(const Arguments& arguments) {
   const Measurements forward = bench.forward(), jacobian = bench.jacobian();
   const double forward_us = forward.best.microseconds, jacobian_us = jacobian.best.microseconds;
   const double forward_gflops = 1e-3 * flops(bench.model().graph) / forward_us;
-  const std::optional<DeviceRates> rates = device_rates(arguments);
+  const std::optional<DeviceRates> rates = device_rates(arguments.device.device, parse_precision(arguments.device.precision));
   const double gemm = rates ? 1e-9 * rates->product : gemm_gflops();
   if (arguments.json) {
     nlohmann::ordered_json json;
@@ -231,7 +231,7 @@ int run_bench(const Arguments& arguments) {
     fmt::print("{}\n", json_text(json));
     return 0;
   }
-  const std::string product = rates ? "cuBLAS's product of 8192 x 8192 matrices on " + rates->device
+  const std::string product = rates ? "the library's product of 8192 x 8192 matrices on " + rates->device
                                     : std::string("Eigen's product of 768 x 768 matrices");
   fmt::print("{}, {} thread{}\n", arguments.model, bench.threads(), bench.threads() == 1 ? "" : "s");
   fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward_us, forward.best.batch);

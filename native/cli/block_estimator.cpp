@@ -45,7 +45,7 @@ void BlockEstimator::schedule() {
 std::int64_t BlockEstimator::preferred_count() const {
   constexpr double kSeconds = 2;
   constexpr std::int64_t kFirst = 16, kLeast = 4;
-  if (problem_.arguments.smooth || borrows(plan_.estimators)) return kBlock;
+  if (plan_.whole_blocks) return kBlock;
   if (pace_ == 0) return kFirst;
   return static_cast<std::int64_t>(std::clamp(kSeconds / pace_, double{kLeast}, double{kBlock}));
 }

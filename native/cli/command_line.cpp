@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -81,6 +83,8 @@ void describe_analyses(CLI::App& app, Arguments& arguments, Command& chosen) {
   const auto add = [&](const char* name, const char* what, Command command) {
     CLI::App* added = add_command(app, name, what, command, chosen);
     add_model(*added, arguments);
+    add_decision_options(*added, arguments,
+                         std::string(name) == "curve" ? "--decision-threshold" : "--threshold,--decision-threshold");
     added->get_option("MODEL")->description("a run (.sqlite), or an ONNX file");
     added->add_option("DATA", arguments.data.path, "with an ONNX file: " + known_formats());
     add_data_options(*added, arguments);
@@ -115,6 +119,7 @@ void describe_curvature(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* curvature = add_command(
       app, "curvature", "how far margins are from linear at the scale of the noise, and error bounds", run_curvature, chosen);
   add_model(*curvature, arguments);
+  add_decision_options(*curvature, arguments);
   add_data(*curvature, arguments);
   add_device_options(*curvature, arguments);
   one_argument_each(
@@ -128,6 +133,8 @@ void describe_curvature(CLI::App& app, Arguments& arguments, Command& chosen) {
       ->capture_default_str();
   curvature->add_option("--count", arguments.count, "points to show")->check(at_least(1))->capture_default_str();
   curvature->add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+  curvature->add_flag("--no-check", arguments.no_check,
+                      "do not check first whether data, preprocessing and labels suit the model");
   curvature->add_flag("--json", arguments.json, "one JSON object, with all points");
   curvature->add_option("--plot", arguments.plot, "also draw a chart to this .svg file");
   curvature->add_flag("--quiet", arguments.quiet, "no progress on stderr");
@@ -140,8 +147,8 @@ void describe_curvature(CLI::App& app, Arguments& arguments, Command& chosen) {
 }
 
 void describe_compare(CLI::App& app, Arguments& arguments, Command& chosen) {
-  CLI::App* compare =
-      add_command(app, "compare", "runs on the same points: differences of p to the first run", run_compare, chosen);
+  CLI::App* compare = add_command(app, "compare", "runs on the same points: accuracy under noise and p against the first run",
+                                  run_compare, chosen);
   compare
       ->add_option("RUN", arguments.runs,
                    ".sqlite files that estimate -o wrote, the baseline first; or one run of several models")
@@ -150,6 +157,7 @@ void describe_compare(CLI::App& app, Arguments& arguments, Command& chosen) {
                       "compare every estimator with this one of the baseline (default: each with itself)");
   compare->add_flag("--json", arguments.json, "one JSON object");
   compare->footer(
+      "accuracy, if there are labels: without noise (clean), and under noise, the mean probability of the label.\n"
       "p of A, p of B: mean p over the points that both have. B - A has a paired 95% interval.\n"
       "higher, lower: points with a higher and a lower p in B. sign test: how likely a split as uneven as theirs is by chance.\n"
       "beyond: points whose own 95% intervals do not overlap. r: Pearson's correlation.");
@@ -165,14 +173,37 @@ void describe_gate(CLI::App& app, Arguments& arguments, Command& chosen) {
   gate->add_option("--min-class", options.min_class,
                    "the mean of p of every class is at least this (by label; without labels, by prediction)");
   gate->add_option("--max-drop", options.max_drop, "the mean of p is lower than in --baseline by at most this, paired by point");
-  gate->add_option("--baseline", options.baseline, "a run on the same data, for --max-drop");
+  gate->add_option("--min-accuracy", options.min_accuracy, "the accuracy without noise is at least this (needs labels)");
+  gate->add_option("--min-noisy-accuracy", options.min_noisy_accuracy,
+                   "the accuracy under noise, the mean probability of the label, is at least this (needs labels)");
+  gate->add_option("--max-noisy-drop", options.max_noisy_drop,
+                   "the accuracy under noise is lower than in --baseline by at most this, paired by point (needs labels)");
+  gate->add_option("--baseline", options.baseline, "a run on the same data, for --max-drop and --max-noisy-drop");
   one_argument_each({gate->add_option("--noise", arguments.noise, "only rows of this noise, for example gaussian:0.1"),
                      gate->add_option("--estimator", arguments.estimators, "only rows of this estimator, for example mc:1000")});
   gate->add_flag("--confident", options.confident,
                  "fail only if the whole 95% interval is on the wrong side (default: the measured value decides)");
   gate->add_flag("--allow-partial", options.allow_partial, "do not fail if points are missing or have no p");
+  gate->add_flag("--accept-warnings", options.accept_warnings, "do not fail because of the run's warnings");
   gate->add_option("--junit", options.junit, "also write the checks to this file as JUnit XML");
   gate->add_flag("--json", arguments.json, "one JSON object");
+}
+
+void describe_check(CLI::App& app, Arguments& arguments, Command& chosen) {
+  CLI::App* check = add_command(
+      app, "check", "whether data, preprocessing, layout and labels suit the model, and the options to add", run_check, chosen);
+  add_model(*check, arguments);
+  add_data(*check, arguments);
+  add_device_options(*check, arguments);
+  check->get_option("--limit")->description("at most this many points, spread evenly over the data (default: 500)");
+  one_argument_each({check->add_option("--sigma", arguments.sigma, "noise scales, to compare with the data's range"),
+                     check->add_option("--noise", arguments.noise, "noise models, as for estimate")});
+  check->add_flag("--json", arguments.json, "one JSON object");
+  check->add_flag("--quiet", arguments.quiet, "no progress on stderr");
+  check->footer(
+      "Every alternative costs one forward per point. `better` means beyond chance: McNemar's exact test, corrected for the "
+      "number\n"
+      "of alternatives. The exit status is 0 with warnings, too; gate fails with them.");
 }
 
 void describe_reproduce(CLI::App& app, Arguments& arguments, Command& chosen) {
@@ -203,6 +234,7 @@ void describe_reproduce(CLI::App& app, Arguments& arguments, Command& chosen) {
 void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   CLI::App* inspect = add_command(app, "inspect", "what a model is made of, and what can be done with it", run_inspect, chosen);
   add_model(*inspect, arguments);
+  add_decision_options(*inspect, arguments);
   inspect->add_flag("--json", arguments.json, "one JSON object");
   inspect->add_flag("--graph", arguments.graph, "also print the imported graph");
 
@@ -218,6 +250,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
 
   CLI::App* estimate = add_command(app, "estimate", "p_robust of every point", run_estimate, chosen);
   add_model(*estimate, arguments);
+  add_decision_options(*estimate, arguments);
   add_data(*estimate, arguments);
   add_device_options(*estimate, arguments);
   add_question_options(*estimate, arguments);
@@ -243,13 +276,22 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   merge->add_flag("--force-new", arguments.force_new, "replace it if it is there");
 
   CLI::App* report_page = add_command(app, "report", "a run as one HTML page: charts, tables and images", run_report, chosen);
-  report_page->add_option("RUN", arguments.run, "a .sqlite file that estimate -o wrote")->required();
+  report_page
+      ->add_option("RUN", arguments.runs,
+                   "a .sqlite file that estimate -o wrote; and another on the same points to compare with it")
+      ->required()
+      ->expected(1, 2);
   report_page->add_option("-o,--output", arguments.output, "the .html file to write")->required();
   report_page->add_option("--data", arguments.images, "the run's data, for images, if they are no longer where they were");
   report_page->add_flag("--quiet", arguments.quiet, "do not say on stderr if there are no images");
 
   CLI::App* mvn = add_command(app, "mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn, chosen);
   mvn->add_option("--threads", arguments.device.threads, "processor threads")->check(at_least(1));
+  mvn->footer(
+      "Each line is an object with z, the limits, and either R, their correlations (an array of rows), or U, rows of unit "
+      "length\n"
+      "with R = U U'. A limit may be \"inf\" or \"-inf\". An id of any kind is repeated in the answer. Other keys are refused.\n"
+      "A line that cannot be answered has null for numbers, and a status that says why.");
 
   describe_bench(app, arguments, chosen);
   add_train_options(*add_command(app, "train", "a classifier from labelled points, as an ONNX file", run_train, chosen),
@@ -257,6 +299,7 @@ void describe_commands(CLI::App& app, Arguments& arguments, Command& chosen) {
   add_point_options(*add_command(app, "data", "points to start with: generated, or published data sets", run_data, chosen),
                     arguments);
 
+  describe_check(app, arguments, chosen);
   describe_reproduce(app, arguments, chosen);
   describe_analyses(app, arguments, chosen);
   describe_curvature(app, arguments, chosen);
@@ -286,7 +329,7 @@ constexpr const char* kExitStatuses =
     "  3    a model or data file cannot be read\n"
     "  4    an operator is not supported\n"
     "  5    device, memory, or output that cannot be written\n"
-    "  6    no row could be computed\n"
+    "  6    no row, or no probability, could be computed\n"
     "  7    a run that another process writes, or with another configuration\n"
     "  130  interrupted; a run goes on if the command is repeated";
 
@@ -312,13 +355,23 @@ int report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
+// Where the command stands among the arguments: the first word that is no option, or else the first.
+int command_position(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] != '-') return i;
+  }
+  return 1;
+}
+
 // The problem in CLI11's words, which contain the option's name, on one line.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  const bool unknown =
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || (app.get_subcommands().empty() && argc > 1);
+  const bool no_command = app.get_subcommands().empty() && argc > 1;
+  const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || no_command;
+  const int before = command_position(argc, argv) - 1;  // --help, for example
   std::string problem = error.what();
-  if (app.get_subcommands().empty() && argc > 1) problem = "'" + std::string(argv[1]) + "' is not a command";
-  const std::string hint = unknown || argc < 2 ? suggestion(app, argc, argv) : "see probust " + std::string(argv[1]) + " --help";
+  if (no_command) problem = "'" + std::string(argv[before + 1]) + "' is not a command";
+  const std::string hint = unknown || argc < 2 ? suggestion(app, argc - before, argv + before)
+                                               : "see probust " + app.get_subcommands().front()->get_name() + " --help";
   return report(Error{ErrorCode::usage, "command line", problem, hint});
 }
 
@@ -340,6 +393,9 @@ int run(int argc, char** argv) {
     refuse_overwriting(arguments);
     return end_output(chosen(arguments));
   } catch (const CLI::Success& help) {
+    // CLI11 prints help and the version before it looks for words that nothing takes.
+    const std::vector<std::string> unknown = app.remaining(true);
+    if (!unknown.empty()) return usage_error(app, CLI::ExtrasError(unknown), argc, argv);
     return end_output(app.exit(help));
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argc, argv);

@@ -29,6 +29,7 @@ int run_curve(const Arguments& arguments);
 int run_agree(const Arguments& arguments);
 int run_distance(const Arguments& arguments);
 int run_curvature(const Arguments& arguments);
+int run_check(const Arguments& arguments);
 
 inline constexpr int kInterrupted = 130;
 

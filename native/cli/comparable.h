@@ -12,7 +12,8 @@
 namespace probust::cli {
 
 /// Whether p of two runs may be compared: throws Error{unreadable} about `path`, which names `run`, if its data, or what has to
-/// survive, differ from those of `baseline`. Entries that one of the two configurations lacks are not compared.
+/// survive, differ from those of `baseline`. Entries that one of the two configurations lacks are not compared. Without labels,
+/// warns of inputs that were prepared in different ways.
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path);
 
 /// The same by the rows of the two: calls `compare`, and says of which run its Error is.

@@ -2,12 +2,14 @@
 // probust compare: the runs of several models on the same points, each against the first one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/analysis_output.h"
 #include "cli/commands.h"
 #include "cli/comparable.h"
+#include "cli/first_check.h"
 #include "cli/json_text.h"
 #include "cli/results.h"
 #include "cli/text_table.h"
@@ -76,6 +78,15 @@ std::vector<ComparedRun> compare_runs(const Arguments& arguments) {
   return compared;
 }
 
+// The comparison in one sentence; after its noise, if there are several to choose from.
+std::string sentence_of(const ComparedRun& compared) {
+  const PairedComparison* lead = leading(compared.groups);
+  if (lead == nullptr) return "";
+  const auto paired = std::count_if(compared.groups.begin(), compared.groups.end(),
+                                    [](const PairedComparison& group) { return group.pairs > 0; });
+  return (paired > 1 ? "At " + lead->run.noise + ", " : "") + in_one_sentence(*lead);
+}
+
 // ---- JSON
 
 nlohmann::ordered_json comparison_json(const PairedComparison& group) {
@@ -91,6 +102,14 @@ nlohmann::ordered_json comparison_json(const PairedComparison& group) {
   json["difference"] = json_number(group.difference.mean);
   json["ci_low"] = json_number(group.difference.low);
   json["ci_high"] = json_number(group.difference.high);
+  json["labelled"] = group.noisy_difference.count;
+  json["baseline_clean_accuracy"] = json_number(group.baseline_clean.share);
+  json["clean_accuracy"] = json_number(group.run_clean.share);
+  json["baseline_noisy_accuracy"] = json_number(group.baseline_noisy.mean);
+  json["noisy_accuracy"] = json_number(group.run_noisy.mean);
+  json["noisy_difference"] = json_number(group.noisy_difference.mean);
+  json["noisy_ci_low"] = json_number(group.noisy_difference.low);
+  json["noisy_ci_high"] = json_number(group.noisy_difference.high);
   json["higher"] = group.higher;
   json["lower"] = group.lower;
   json["sign_test"] = group.sign_test;
@@ -107,6 +126,7 @@ nlohmann::ordered_json compared_json(const ComparedRun& compared) {
   nlohmann::ordered_json json;
   json["baseline"] = {{"run", compared.baseline_path}, {"model", compared.baseline_model}};
   json["run"] = {{"run", compared.path}, {"model", compared.model}};
+  json["sentence"] = sentence_of(compared);
   json["groups"] = nlohmann::ordered_json::array();
   for (const PairedComparison& group : compared.groups) json["groups"].push_back(comparison_json(group));
   return json;
@@ -143,6 +163,29 @@ std::string notes_on(const PairedComparison& group) {
   return notes;
 }
 
+std::string share_text(double share) { return std::isfinite(share) ? fmt::format("{:.1f}%", 100 * share) : "-"; }
+
+std::string points_interval_text(const MeanInterval& difference) {
+  if (!std::isfinite(difference.low) || !std::isfinite(difference.high)) return "-";
+  return fmt::format("{:.1f}..{:.1f}", 100 * difference.low, 100 * difference.high);
+}
+
+// How often each is right, if there are labels.
+void print_accuracies(const ComparedRun& compared) {
+  TextTable table(
+      {"<noise", "<estimator", "labelled", "clean A", "clean B", "under noise A", "under noise B", "B - A", "95% interval"});
+  bool any = false;
+  for (const PairedComparison& group : compared.groups) {
+    if (group.noisy_difference.count == 0) continue;
+    any = true;
+    table.add({group.run.noise, estimators_text(group), fmt::format("{}", group.noisy_difference.count),
+               share_text(group.baseline_clean.share), share_text(group.run_clean.share), share_text(group.baseline_noisy.mean),
+               share_text(group.run_noisy.mean), fmt::format("{:+.1f}", 100 * group.noisy_difference.mean),
+               points_interval_text(group.noisy_difference)});
+  }
+  if (any) fmt::print("accuracy\n{}\nmean p, of each model's own answer\n", table.text());
+}
+
 void print_comparison(const ComparedRun& compared) {
   TextTable table({"<noise", "<estimator", "points", "p of A", "p of B", "B - A", "95% interval", "higher", "lower", "sign test",
                    "beyond", "r"});
@@ -156,9 +199,21 @@ void print_comparison(const ComparedRun& compared) {
                fmt::format("{}", group.lower), sign_test_text(group.sign_test), beyond_text(group),
                std::isfinite(group.pearson) ? fmt::format("{:.3f}", group.pearson) : "-"});
   }
-  fmt::print("A  {}\nB  {}\n\n{}", run_text(compared.baseline_path, compared.baseline_model),
-             run_text(compared.path, compared.model), table.text());
+  fmt::print("{}\n\nA  {}\nB  {}\n\n", sentence_of(compared), run_text(compared.baseline_path, compared.baseline_model),
+             run_text(compared.path, compared.model));
+  print_accuracies(compared);
+  fmt::print("{}", table.text());
   if (!notes.empty()) fmt::print("\n{}", notes);
+}
+
+// The warnings of all runs, each with its file.
+std::vector<std::string> warnings_of(const std::vector<std::string>& runs) {
+  std::vector<std::string> all;
+  for (const std::string& path : runs) {
+    for (const std::string& warning : warnings_in(store::RunFile::read(path).information()))
+      all.push_back(fmt::format("{}: {}", path, warning));
+  }
+  return all;
 }
 
 }  // namespace
@@ -167,11 +222,14 @@ int run_compare(const Arguments& arguments) {
   const std::vector<ComparedRun> compared = arguments.runs.size() == 1 ? compare_models(arguments) : compare_runs(arguments);
   if (arguments.json) {
     nlohmann::ordered_json json;
+    json["warnings"] = nlohmann::ordered_json::array();
+    for (const std::string& warning : warnings_of(arguments.runs)) json["warnings"].push_back(warning);
     json["comparisons"] = nlohmann::ordered_json::array();
     for (const ComparedRun& run : compared) json["comparisons"].push_back(compared_json(run));
     fmt::print("{}\n", json_text(json, 2));
     return 0;
   }
+  for (const std::string& warning : warnings_of(arguments.runs)) fmt::print("warning: {}\n", warning);
   for (std::size_t k = 0; k < compared.size(); ++k) {
     if (k > 0) fmt::print("\n");
     print_comparison(compared[k]);

@@ -8,6 +8,7 @@
 
 #include "cli/block_estimator.h"
 #include "cli/clock.h"
+#include "cli/hints.h"
 #include "cli/progress_line.h"
 #include "probust/estimators/pooling.h"
 
@@ -82,7 +83,12 @@ int print_cost(const Arguments& arguments, const Plan& plan) {
     of_model.quiet = true;
     of_model.total_budget.reset();
     Problem problem = load_problem(of_model, plan.noises);
-    const Span span = span_of(problem, parse_shard(arguments));
+    if (m == 0 && !arguments.quiet) {
+      problem.arguments.quiet = false;
+      report_empty_shards(problem, plan, parse_shard(arguments));
+      problem.arguments.quiet = true;
+    }
+    const Span span = span_of(problem, plan, parse_shard(arguments));
     points = span.last - span.first;
     seconds += print_model(plan, problem, points, names[m]);
   }

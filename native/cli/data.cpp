@@ -14,6 +14,7 @@
 #include "datasets/iris.h"
 #include "datasets/npz.h"
 #include "datasets/partial_file.h"
+#include "datasets/unwritable.h"
 #include "probust/base/text.h"
 #include "probust/data/datasets.h"
 
@@ -61,7 +62,7 @@ void write_csv(const std::string& path, const Dataset& data) {
 // Before anything is computed.
 void check_output(const std::string& path, bool table) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o"};
-  if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return;
+  if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);
   throw Error{ErrorCode::usage, "--output", "'" + path + "' does not end in .npz" + (table ? " or .csv" : ""),
               "name for example points.npz"};
 }

@@ -35,6 +35,9 @@ class Destination {
   /// How many points the whole run has, and other entries of store::RunFile::information.
   virtual void inform(const store::Configuration& /*entries*/) {}
 
+  /// What an earlier attempt was informed of.
+  virtual store::Configuration information() const { return {}; }
+
   /// Nothing more will come.
   virtual void finish() = 0;
 };
@@ -63,10 +66,11 @@ class Collected final : public Destination {
   std::vector<bool> answered(const Block&, const Plan& plan) override { return std::vector<bool>(plan.questions().size()); }
   void write(const Block& block, const Results& results) override;
   void inform(const store::Configuration& entries) override;
+  store::Configuration information() const override { return entries; }
   void finish() override;
 
   Results results;
-  store::Configuration information;
+  store::Configuration entries;  ///< of which it was informed
 
  private:
   Stopwatch watch_;

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/cost.h"
 #include "cli/devices.h"
+#include "cli/first_check.h"
 #include "cli/hints.h"
 #include "cli/interrupt.h"
 #include "cli/ledger.h"
@@ -49,8 +50,10 @@ class ModelRun {
         arguments_(problem.arguments),
         number_(number),
         ranks_(ranks),
+        model_(model),
         of_(model.empty() ? "" : model + ": "),
-        span_(span_of(problem, parse_shard(arguments_))),
+        destination_(destination),
+        span_(span_of(problem, plan, parse_shard(arguments_))),
         estimator_(plan, problem, model),
         ledger_(plan, model, span_, destination, {arguments_.calibrate, arguments_.calibrate || arguments_.smooth}) {
     destination.inform({{"points", std::to_string(span_.last - span_.first)}});
@@ -59,7 +62,10 @@ class ModelRun {
   std::vector<SkippedPoint> bad() const { return ledger_.bad(); }
 
   int go() {
-    report_large_noise(problem_, plan_.noises);
+    report_empty_shards(problem_, plan_, parse_shard(arguments_));
+    const FirstCheck check = first_check(problem_, plan_, model_, destination_);
+    ledger_.set_hint(check.hint);
+    warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.tolerance;
     estimate_all();
     if (!ledger_.complete()) throw Error{ErrorCode::internal, "estimate", "points are missing", ""};
     if (arguments_.calibrate) {
@@ -81,14 +87,13 @@ class ModelRun {
     const std::int64_t points = span_.last - span_.first;
     const ProgressLine line("estimating", executor.progress.passes, plan_.passes(points, executor.classes()), arguments_.quiet,
                             {&ledger_.done(), points});
-    AccuracyHint hint;
     std::int64_t elsewhere = 0, here = 0;  // points
     const auto after = [&](std::int64_t count) {
       here += count;
       const std::int64_t others = ledger_.done() - here;  // done before, or by other ranks
       executor.progress.passes += plan_.passes(others - std::exchange(elsewhere, others), executor.classes());
-      const Ledger::Counts counts = ledger_.counts();
-      hint.show(problem_, counts.correct, counts.labelled);
+      report_decision();
+      warn_if_one_class();
       suggest_gpu();
     };
     StopToken& stop = executor.progress.stop;
@@ -100,13 +105,31 @@ class ModelRun {
     work(estimator_, ledger_, stop, after);  // what other ranks gave back
   }
 
+  // Once, with the first answers: a run that cannot begin says its error alone.
+  void report_decision() {
+    if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
+    decision_said_ = true;
+    say("{}what decides: {}\n", of_, problem_.decision);
+  }
+
+  // Of points without labels, which are not checked before.
+  void warn_if_one_class() {
+    if (warned_ || !problem_.labels.empty()) return;
+    const Ledger::Counts counts = ledger_.counts();
+    if (counts.points < kEnoughForOneClass) return;
+    warned_ = true;
+    if (counts.classes != 1) return;
+    const Finding finding = one_class_finding(counts.points, counts.first_class, problem_.decision);
+    ledger_.set_hint(warn_of(finding, model_, destination_).hint);
+  }
+
   // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but which one is
   // used should not depend on the machine.
   void suggest_gpu() {
     constexpr double kLong = 30;  // seconds
     if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
     gpu_suggested_ = true;
-    if (leaves_gpu_idle(arguments_)) say("{}this machine has a GPU; --device cuda may be faster\n", of_);
+    if (leaves_device_idle(arguments_)) say("{}this machine has a GPU; --device auto may be faster\n", of_);
   }
 
   void summarize() const {
@@ -126,12 +149,13 @@ class ModelRun {
   const Arguments& arguments_;
   int number_;
   Ranks* ranks_;
-  std::string of_;
+  std::string model_, of_;
+  Destination& destination_;
   Span span_;
   BlockEstimator estimator_;
   Ledger ledger_;
   Stopwatch watch_;
-  bool gpu_suggested_ = false;
+  bool decision_said_ = false, gpu_suggested_ = false, warned_ = false;
 };
 
 // For people who look at a run later, and for the report.
@@ -140,7 +164,9 @@ store::Configuration information_of(const Arguments& arguments, const Problem& p
           {"model_path", join(models_of(arguments))},
           {"data_path", arguments.data.path},
           {"data_options", data_options_text(arguments.data)},
+          {"decision", problem.decision},
           {"class_names", fmt::format("{}", fmt::join(problem.class_names, "\n"))},
+          {"labels", spelled(problem.data->label_mapping(), as_flag)},
           {"device", std::string(problem.executor->name())},
           {"threads", std::to_string(thread_count(arguments.device))},
           {"last_started", utc_text()}};
@@ -188,6 +214,7 @@ int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDest
     if (m == 0) {
       destination = open(problem);
       destination->inform(information_of(arguments, problem));
+      report_notes(problem.notes, arguments.quiet);
     }
     ModelRun run(plan, problem, names[m], static_cast<int>(m), *destination, ranks);
     const int of_run = run_interruptibly(

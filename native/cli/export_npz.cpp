@@ -95,6 +95,9 @@ void write_rows(ColumnWriter& columns, const std::vector<Row>& rows) {
   columns.texts("status", rows, [](const Row& row) { return word(row.estimate.status); });
   columns.texts("method", rows, [](const Row& row) { return row.method(); });
   columns.notes(rows);
+  columns.numbers("p_label", rows, [](const Row& row) { return row.estimate.p_label; });
+  columns.numbers("p_label_low", rows, [](const Row& row) { return row.estimate.p_label_low; });
+  columns.numbers("p_label_high", rows, [](const Row& row) { return row.estimate.p_label_high; });
   columns.matrix<double, Row>("classes", rows, [](const Row& row) -> const std::vector<double>& { return row.estimate.classes; });
 }
 

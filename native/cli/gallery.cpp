@@ -3,6 +3,7 @@
 
 #include "cli/pictures.h"
 #include "cli/text_file.h"
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 #include "report/gallery.h"
 #include "report/words.h"
@@ -10,7 +11,9 @@
 namespace probust::cli {
 
 void check_gallery(const Arguments& arguments) {
-  if (!arguments.gallery.empty()) require_ending("--gallery", arguments.gallery, ".html");
+  if (arguments.gallery.empty()) return;
+  require_ending("--gallery", arguments.gallery, ".html");
+  require_writable(arguments.gallery);
 }
 
 void write_gallery(const Arguments& arguments, const RunResults& run, std::span<const Ranking> rankings) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,11 +56,20 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
   for (const std::string& text : gate.min_quantile) thresholds.push_back(parse_quantile(text));
   add(gate.min_class, "--min-class", "write for example 0.8", Threshold::Kind::worst_class);
   add(gate.max_drop, "--max-drop", "write for example 0.02", Threshold::Kind::drop);
+  add(gate.min_accuracy, "--min-accuracy", "write for example 0.9", Threshold::Kind::accuracy);
+  add(gate.min_noisy_accuracy, "--min-noisy-accuracy", "write for example 0.8", Threshold::Kind::noisy_accuracy);
+  add(gate.max_noisy_drop, "--max-noisy-drop", "write for example 0.02", Threshold::Kind::noisy_drop);
   if (thresholds.empty())
-    throw Error{ErrorCode::usage, "gate", "has no threshold", "give --min-mean, --min-quantile, --min-class or --max-drop"};
-  if (gate.max_drop.empty() != gate.baseline.empty())
-    throw Error{ErrorCode::usage, gate.max_drop.empty() ? "--baseline" : "--max-drop", "needs the other of the two",
-                "give --max-drop D with --baseline RUN"};
+    throw Error{
+        ErrorCode::usage, "gate", "has no threshold",
+        "give --min-accuracy, --min-noisy-accuracy, --min-mean, --min-quantile, --min-class, --max-drop or --max-noisy-drop"};
+  const bool drop = !gate.max_drop.empty() || !gate.max_noisy_drop.empty();
+  if (drop == gate.baseline.empty())
+    throw Error{ErrorCode::usage,
+                !drop                   ? "--baseline"
+                : gate.max_drop.empty() ? "--max-noisy-drop"
+                                        : "--max-drop",
+                "needs the other of the two", "give --max-drop D or --max-noisy-drop D with --baseline RUN"};
   return thresholds;
 }
 
@@ -104,6 +114,32 @@ std::vector<RowGroup> selected_groups(const Arguments& arguments, const Results&
   if (groups.empty())
     throw Error{ErrorCode::usage, arguments.run, "has no rows of this noise and estimator", "leave out --noise or --estimator"};
   return groups;
+}
+
+const char* option_of(Threshold::Kind kind) {
+  return kind == Threshold::Kind::accuracy         ? "--min-accuracy"
+         : kind == Threshold::Kind::noisy_accuracy ? "--min-noisy-accuracy"
+                                                   : "--max-noisy-drop";
+}
+
+// Refuses thresholds of accuracy for runs without labels, `path` being one that has to have them.
+void require_labels(const std::string& path, const std::vector<RowGroup>& groups, const std::vector<Threshold>& thresholds) {
+  const auto any = [&](std::vector<double> (RowGroup::*values)() const) {
+    return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) {
+      const std::vector<double> all = (group.*values)();
+      return std::any_of(all.begin(), all.end(), [](double value) { return std::isfinite(value); });
+    });
+  };
+  const bool labels = any(&RowGroup::correct), probabilities = any(&RowGroup::p_label);
+  for (const Threshold& threshold : thresholds) {
+    if (!threshold.labelled()) continue;
+    if (!labels)
+      throw Error{ErrorCode::usage, option_of(threshold.kind), "needs labels, which " + path + " does not have",
+                  "estimate data with labels, or give them with --labels"};
+    if (threshold.kind != Threshold::Kind::accuracy && !probabilities)
+      throw Error{ErrorCode::usage, option_of(threshold.kind),
+                  "needs the probabilities of labels, which " + path + " does not have", "estimate again with this version"};
+  }
 }
 
 // The groups of a baseline, if there is one.
@@ -152,6 +188,7 @@ struct NamedCheck {
   std::string name;                 // "mean p >= 0.9", the same for every run
   std::string quantity, condition;  // "worst class's mean p (Bag)", ">= 0.9"
   std::string measured, interval;
+  std::string details;  // if it is not met; empty: made of the above
   Check values;
   double seconds = 0;
 };
@@ -170,7 +207,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   result.measured = four_decimals(check.measured);
   result.interval = interval_text(check.low, check.high);
   if (check.worst >= 0) result.quantity += " (" + class_text(check.worst, class_names) + ")";
-  if (std::isnan(check.measured)) result.measured = check.threshold.kind == Threshold::Kind::drop ? "no pairs" : "no p";
+  if (std::isnan(check.measured))
+    result.measured = check.threshold.compares() ? "no pairs" : check.threshold.labelled() ? "no labels" : "no p";
   return result;
 }
 
@@ -219,10 +257,25 @@ CheckedGroup checked(const Arguments& arguments, const RunResults& run, const Ro
   return result;
 }
 
+// A run whose check warned does not answer the question that was asked.
+CheckedGroup warning_group(const std::vector<std::string>& warnings) {
+  NamedCheck check;
+  check.name = "warnings";
+  check.quantity = "number of warnings";
+  check.condition = "0";
+  check.measured = fmt::format("{}", warnings.size());
+  check.interval = "-";
+  check.details = fmt::format("{}", fmt::join(warnings, "\n"));
+  check.values.measured = static_cast<double>(warnings.size());
+  check.values.low = check.values.high = NAN;
+  return {{}, {check}};
+}
+
 std::vector<CheckedGroup> checked_groups(const Arguments& arguments, const RunResults& run,
                                          const std::vector<Threshold>& thresholds) {
   const Baseline baseline(arguments, run);
   const std::vector<RowGroup> groups = selected_groups(arguments, run.results);
+  require_labels(arguments.run, groups, thresholds);
   std::vector<CheckedGroup> result;
   result.reserve(groups.size());
   for (const RowGroup& group : groups) result.push_back(checked(arguments, run, group, baseline.partner(group.key), thresholds));
@@ -231,6 +284,10 @@ std::vector<CheckedGroup> checked_groups(const Arguments& arguments, const RunRe
     const auto missing = missing_points(arguments, lost.key, {}, std::ssize(lost.rows));
     if (missing) result.push_back({lost.key, {*missing}});
   }
+  const bool accepted = arguments.gate.accept_warnings;
+  for (const std::string& warning : run.warnings)
+    say("probust: {}: warning{}: {}\n", arguments.run, accepted ? " (accepted)" : "", warning);
+  if (!run.warnings.empty() && !accepted) result.push_back(warning_group(run.warnings));
   return result;
 }
 
@@ -285,13 +342,16 @@ void print_checks_json(const std::vector<CheckedGroup>& groups, bool met) {
 }
 
 JunitSuite junit_suite(const CheckedGroup& group) {
-  JunitSuite suite{group_text(group.key), {}};
+  const bool of_run = group.key.noise.empty();
+  JunitSuite suite{of_run ? "warnings" : group_text(group.key), {}};
   const std::string model = group.key.model.empty() ? "probust" : "probust." + group.key.model;
   for (const NamedCheck& check : group.checks) {
-    JunitCase one{model + "." + group.key.noise + "." + group.key.estimator, check.name, check.seconds};
+    JunitCase one{of_run ? model : model + "." + group.key.noise + "." + group.key.estimator, check.name, check.seconds};
     if (!check.values.met) {
       one.failure = check.quantity + " is " + check.measured + ", not " + check.condition;
-      one.details = fmt::format("{}; 95% interval {}; {} points", one.failure, check.interval, check.values.count);
+      one.details = !check.details.empty()
+                        ? check.details
+                        : fmt::format("{}; 95% interval {}; {} points", one.failure, check.interval, check.values.count);
     }
     suite.cases.push_back(std::move(one));
   }
@@ -314,13 +374,14 @@ int run_gate(const Arguments& arguments) {
   const RunResults run = read_results(arguments.run);
   const std::vector<CheckedGroup> groups = checked_groups(arguments, run, thresholds);
   const bool met = all_met(groups);
+  arguments.json ? print_checks_json(groups, met) : print_checks(groups);
+  std::fflush(stdout);
   if (!arguments.gate.junit.empty()) {
     std::vector<JunitSuite> suites;
     suites.reserve(groups.size());
     for (const CheckedGroup& group : groups) suites.push_back(junit_suite(group));
     write_text_file(arguments.gate.junit, junit_xml("probust gate", suites, started));
   }
-  arguments.json ? print_checks_json(groups, met) : print_checks(groups);
   return met ? 0 : kNotMet;
 }
 

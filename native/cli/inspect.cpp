@@ -73,6 +73,8 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
     json["input_shape"] = model->input_shape;
     json["logits"] = model->output_name;
     json["classes"] = model->classes;
+    json["decision"] = model->decision;
+    if (!model->class_names.empty()) json["class_names"] = model->class_names;
     json["flops"] = flops(model->graph);
     json["notes"] = model->notes;
   } else {
@@ -90,6 +92,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
   if (waits) fmt::print("  note        {}\n", open_note(summary));
   if (model) {
     fmt::print("  FLOPs       {} per example\n", with_unit(flops(model->graph)));
+    fmt::print("  decides     {}\n", model->decision);
     fmt::print("  logits      {}, {} classes\n", model->output_name, model->classes);
     for (const std::string& note : model->notes) fmt::print("  note        {}\n", note);
   }
@@ -107,6 +110,7 @@ int run_inspect(const Arguments& arguments) {
   datasets::FilesBeside files(arguments.model);
   ImportOptions options = import_options(arguments);
   options.external = std::ref(files);
+  options.decide = true;
   auto summary = summarize_onnx(bytes, options.external);
   if (!summary) {
     Error error = summary.error();

@@ -55,10 +55,19 @@ std::optional<Assignment> Ledger::next(std::int64_t count) {
 
 void Ledger::deliver(const Assignment& done, Results results) {
   const std::lock_guard lock(mutex_);
+  for (Row& row : results.rows) {
+    std::string& note = row.estimate.note;
+    if (!hint_.empty()) note += (note.empty() ? "" : "; ") + hint_;
+  }
   count(results);
   done_ += done.block.count;
   waiting_.emplace(done.block.first, std::pair(done.block, std::move(results)));
   write_ready();
+}
+
+void Ledger::set_hint(std::string hint) {
+  const std::lock_guard lock(mutex_);
+  hint_ = std::move(hint);
 }
 
 void Ledger::give_back(Assignment assignment) {
@@ -82,6 +91,8 @@ void Ledger::count(const Results& results) {
   bad_.insert(bad_.end(), results.skipped.begin(), results.skipped.end());
   counts_.answered += std::count_if(results.rows.begin(), results.rows.end(), has_answer);
   for (const PointRecord& point : results.points) {
+    if (counts_.points++ == 0) counts_.first_class = point.predicted;
+    counts_.classes = counts_.classes == 2 || point.predicted != counts_.first_class ? 2 : 1;
     counts_.labelled += point.label ? 1 : 0;
     counts_.correct += point.label && *point.label == point.predicted ? 1 : 0;
   }

@@ -46,6 +46,9 @@ class Ledger final : public Assignments {
   std::optional<Assignment> next(std::int64_t count) override;
   void deliver(const Assignment& done, Results results) override;
 
+  /// A text for the note of every row from now on; empty: none.
+  void set_hint(std::string hint);
+
   /// A block that was given is not estimated after all; someone else gets it.
   void give_back(Assignment assignment);
 
@@ -63,9 +66,11 @@ class Ledger final : public Assignments {
   const std::atomic<std::int64_t>& done() const { return done_; }
   std::int64_t skipped() const { return skipped_; }
 
-  /// Of the results so far: rows written, rows that have an answer, labelled points, and those predicted as labelled.
+  /// Of the results so far: rows written, rows that have an answer, points, labelled ones, and those predicted as labelled; the
+  /// first class that was predicted, and how many classes were, 2 for more than one.
   struct Counts {
-    std::int64_t written = 0, answered = 0, labelled = 0, correct = 0;
+    std::int64_t written = 0, answered = 0, points = 0, labelled = 0, correct = 0;
+    std::int64_t first_class = 0, classes = 0;
   };
   Counts counts() const;
 
@@ -86,6 +91,7 @@ class Ledger final : public Assignments {
   std::int64_t next_, written_to_;  // positions
   std::vector<Assignment> given_back_;
   std::map<std::int64_t, std::pair<Block, Results>> waiting_;  // for earlier blocks, by position; skipped ones without results
+  std::string hint_;
   Results held_;
   Counts counts_;
   std::vector<SkippedPoint> bad_;

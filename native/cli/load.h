@@ -24,8 +24,8 @@ std::vector<std::byte> read_file(const std::string& path);
 ImportOptions import_options(const Arguments& arguments);
 
 /// The model for points of a given shape, which settles open extents; if empty, they stay open. Errors name the file.
-/// `two_classes_of_one`: see ImportOptions.
-Model load_model(const Arguments& arguments, const Shape& point_shape, bool two_classes_of_one = false);
+/// `decide`, `data_classes`: see ImportOptions.
+Model load_model(const Arguments& arguments, const Shape& point_shape, bool decide = false, std::int64_t data_classes = 0);
 
 /// How the data options say to read DATA: for open_dataset and read_dataset.
 DatasetOptions dataset_options(const DataArguments& data);
@@ -39,6 +39,9 @@ std::unique_ptr<PointSource> open_data(const Arguments& arguments);
 
 /// The class names of --classes.
 std::vector<std::string> load_class_names(const DataArguments& data);
+
+/// Says on stderr what the reader decided or left out, unless `quiet`.
+void report_notes(const std::vector<std::string>& notes, bool quiet);
 
 /// Lists points that were left out on stderr: up to 20, and how many more there are.
 void report_bad(const std::vector<SkippedPoint>& bad);

@@ -7,9 +7,11 @@
 
 #include "cli/clock.h"
 #include "cli/commands.h"
+#include "cli/first_check.h"
 #include "cli/messages.h"
 #include "cli/plan.h"
 #include "cli/results.h"
+#include "datasets/unwritable.h"
 #include "probust/base/text.h"
 #include "store/run_file.h"
 
@@ -17,6 +19,7 @@ namespace probust::cli {
 namespace {
 
 store::Configuration without_shard(store::Configuration configuration) {
+  std::erase_if(configuration, [](const auto& entry) { return entry.first == "shard_unit"; });
   for (auto& [name, value] : configuration) {
     if (name == "shard") value.clear();
   }
@@ -84,7 +87,12 @@ store::Configuration information_of(const std::vector<Part>& parts, const std::s
     points += part.points;
     seconds += parse_double(store::value_of(part.information, "seconds")).value_or(0);
   }
-  store::Configuration information = parts.front().information;
+  store::Configuration information = parts.front().information, checks;
+  for (const Part& part : parts) checks = joined_checks(checks, part.information);
+  std::erase_if(information, [](const auto& entry) {
+    return entry.first == "warnings" || entry.first == "checked" || entry.first == "hints";
+  });
+  information.insert(information.end(), checks.begin(), checks.end());
   for (auto& [name, value] : information) {
     if (name == "command") value = commands + command;
     if (name == "points") value = std::to_string(points);
@@ -101,6 +109,7 @@ int run_merge(const Arguments& arguments) {
     throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .sqlite",
                 "name for example all.sqlite"};
   refuse_overwritten_parts(arguments);
+  require_writable(arguments.output);
   std::vector<store::Configuration> configurations;
   for (const std::string& run : arguments.runs) configurations.push_back(store::RunFile::read(run).configuration());
   check_shards(arguments.runs, configurations);
@@ -112,7 +121,6 @@ int run_merge(const Arguments& arguments) {
   merged.set_information(information);
   for (const Part& part : parts) merged.append(part.run.results());
   merged.set_information({{"finished", utc_text()}});
-  merged.rest();
   say("{} points, {} rows\n", store::value_of(information, "points"), merged.rows());
   return 0;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // probust mvn: multivariate normal probabilities; one JSON line out for each JSON line in, in order.
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/mvn_lines.h"
+#include "probust/base/error.h"
 #include "probust/base/parallel.h"
 
 namespace probust::cli {
@@ -15,17 +17,24 @@ int run_mvn(const Arguments& arguments) {
   const std::size_t block = threads > 1 ? 256 : 1;  // lines answered together; a single thread answers each at once
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
+  std::int64_t answered = 0, asked = 0;
   bool more = true;
   while (more) {
     lines.clear();
     std::string line;
     while (lines.size() < block && (more = static_cast<bool>(std::getline(std::cin, line)))) lines.push_back(line);
+    std::vector<MvnAnswer> answers(lines.size());
     parallel_for(static_cast<std::int64_t>(lines.size()), threads,
-                 [&](std::int64_t i, int) { lines[i] = answer_mvn_line(lines[i]); });
-    for (const std::string& answer : lines) std::cout << answer << '\n';
+                 [&](std::int64_t i, int) { answers[i] = answer_mvn_line(lines[i]); });
+    for (const MvnAnswer& answer : answers) {
+      std::cout << answer.line << '\n';
+      answered += answer.answered ? 1 : 0;
+    }
+    asked += std::ssize(answers);
     std::cout.flush();
   }
-  return 0;
+  if (answered > 0 || asked == 0) return 0;
+  throw Error{ErrorCode::numerical, "stdin", "no line could be answered", "the status of each line says why"};
 }
 
 }  // namespace probust::cli

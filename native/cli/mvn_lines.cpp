@@ -6,9 +6,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "cli/json_text.h"
+#include "probust/base/text.h"
 #include "probust/normal/multivariate.h"
 
 namespace probust::cli {
@@ -43,9 +46,17 @@ nlohmann::json parse(std::string_view line) {
   constexpr int kDeepest = 64;
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) throw BadLine{"the line is empty"};
   if (nesting(line) > kDeepest) throw BadLine{"nested too deeply"};
-  nlohmann::json object = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  std::set<std::string> keys;
+  std::string twice;
+  const auto note_key = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second)
+      twice = parsed.get<std::string>();
+    return true;
+  };
+  nlohmann::json object = nlohmann::json::parse(line.begin(), line.end(), note_key, false);
   if (object.is_discarded()) throw BadLine{"not valid JSON"};
   if (!object.is_object()) throw BadLine{"not a JSON object with z and R or U"};
+  if (!twice.empty()) throw BadLine{"the key '" + printable(twice) + "' is given twice"};
   return object;
 }
 
@@ -84,7 +95,16 @@ Eigen::MatrixXd read_matrix(const nlohmann::json& rows, const std::string& name)
   return matrix;
 }
 
+// A key that is misspelt or means something elsewhere must not be ignored.
+void refuse_unknown_keys(const nlohmann::json& object) {
+  for (const auto& [key, value] : object.items()) {
+    if (key != "id" && key != "z" && key != "R" && key != "U")
+      throw BadLine{"the key '" + printable(key) + "' is unknown; the keys are id, z, R and U"};
+  }
+}
+
 normal::Probability solve(const nlohmann::json& object) {
+  refuse_unknown_keys(object);
   const bool has_R = object.contains("R"), has_U = object.contains("U");
   const std::vector<double> z = read_limits(object);
   if (has_R == has_U) throw BadLine{has_R ? "both R and U are given; one is wanted" : "R or U is missing"};
@@ -114,20 +134,20 @@ std::string refuse(const nlohmann::json& id, std::string_view what) {
 
 }  // namespace
 
-std::string answer_mvn_line(std::string_view line) try {
+MvnAnswer answer_mvn_line(std::string_view line) try {
   nlohmann::json id;
   try {
     const nlohmann::json object = parse(line);
     if (object.contains("id")) id = object["id"];
     const normal::Probability answer = solve(object);
-    return write(id, answer, normal::describe(answer.status));
+    return {write(id, answer, normal::describe(answer.status)), std::isfinite(answer.p)};
   } catch (const BadLine& bad) {
-    return refuse(id, bad.what);
+    return {refuse(id, bad.what), false};
   } catch (const std::exception& error) {
-    return refuse(id, error.what());
+    return {refuse(id, error.what()), false};
   }
 } catch (...) {
-  return R"({"id":null,"p":null,"p_fail":null,"error":null,"error_fail":null,"method":"none","status":"out of memory"})";
+  return {R"({"id":null,"p":null,"p_fail":null,"error":null,"error_fail":null,"method":"none","status":"out of memory"})", false};
 }
 
 }  // namespace probust::cli

@@ -6,12 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/devices.h"
 #include "datasets/catalogue.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 #include "probust/data/datasets.h"
 #include "probust/estimators/estimator.h"
+#include "probust/exec/devices.h"
 #include "probust/noise/noise.h"
 
 namespace probust::cli {
@@ -58,16 +58,26 @@ void one_argument_each(std::initializer_list<CLI::Option*> lists) {
 
 void add_model(CLI::App& command, Arguments& arguments) {
   command.add_option("MODEL", arguments.model, "an ONNX file")->required();
-  command.add_option("--output-name", arguments.output_name, "the output to take as logits");
+  command.add_option("--output-name", arguments.output_name,
+                     "the output or inner tensor that decides (default: the only one that can)");
   CLI::Option* shape = command.add_option("--input-shape", arguments.input_shape,
                                           "of one example, e.g. 1,3,224,224, if neither the model nor the data settle it");
   one_argument_each({shape->delimiter(',')});
 }
 
+void add_decision_options(CLI::App& command, Arguments& arguments, const std::string& threshold) {
+  command.add_option(threshold, arguments.decision_threshold,
+                     "of a model with one number: class 1 if it is above (default: 0 for scores, 0.5 for probabilities)");
+  command.add_option_function<std::string>(
+      "--outputs", [&arguments](const std::string& text) { arguments.outputs = parse_outputs(text); },
+      "the values of the output that are the classes, as 0,1 or 0..9 (default: all)");
+}
+
 void add_data_options(CLI::App& command, Arguments& arguments) {
   DataArguments& data = arguments.data;
   command.add_option("--labels", data.labels, "labels from this file; for images, a table of file names and labels");
-  command.add_option("--classes", data.classes, "class names, one per line");
+  command.add_option("--classes", data.classes,
+                     "class names in the model's order, one per line: text labels are matched with them");
   command.add_option("--label-column", data.label_column, "of a .csv: an index, a name, last or none")->capture_default_str();
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
   one_argument_each(
@@ -85,9 +95,7 @@ void add_data_options(CLI::App& command, Arguments& arguments) {
 
 void add_device_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--device", arguments.device.device, known_devices())->capture_default_str();
-  command
-      .add_option("--precision", arguments.device.precision,
-                  "of products and convolutions with --device cuda: float32, tf32 or bf16")
+  command.add_option("--precision", arguments.device.precision, "of products and convolutions on a GPU: float32, tf32 or bf16")
       ->check(CLI::IsMember({"float32", "tf32", "bf16"}))
       ->capture_default_str();
   command.add_option("--threads", arguments.device.threads, "processor threads (default: one per core)")->check(at_least(1));
@@ -128,6 +136,7 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
   command.add_flag("--calibrate", arguments.calibrate,
                    "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
   command.add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+  command.add_flag("--no-check", arguments.no_check, "do not check first whether data, preprocessing and labels suit the model");
 }
 
 void add_train_options(CLI::App& command, Arguments& arguments) {
@@ -154,6 +163,7 @@ void add_train_options(CLI::App& command, Arguments& arguments) {
   command.add_option("--memory", arguments.device.memory, "for weights and a batch, and as much for activations (default: 2G)");
   command.add_option("--labels", data.labels, "labels from this file");
   command.add_option("--label-column", data.label_column, "of a .csv: an index, a name or last")->capture_default_str();
+  command.add_option("--classes", data.classes, "class names in the order of the classes, one per line");
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
   command.add_option("--limit", data.limit, "at most this many points")->check(at_least(1));

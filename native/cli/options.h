@@ -28,6 +28,11 @@ void one_argument_each(std::initializer_list<CLI::Option*> lists);
 
 // Groups of options shared by several commands.
 void add_model(CLI::App& command, Arguments& arguments);
+
+/// How the model's numbers become a class. `threshold` names its option: "--threshold", unless the command has another of that
+/// name.
+void add_decision_options(CLI::App& command, Arguments& arguments,
+                          const std::string& threshold = "--threshold,--decision-threshold");
 void add_data_options(CLI::App& command, Arguments& arguments);
 void add_device_options(CLI::App& command, Arguments& arguments);
 

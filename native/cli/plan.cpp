@@ -11,6 +11,7 @@
 #include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
 #include "probust/base/text.h"
+#include "probust/estimators/estimate_run.h"
 
 namespace probust::cli {
 namespace {
@@ -92,6 +93,7 @@ Plan parse_plan(const Arguments& arguments) {
   plan.total = static_cast<std::int64_t>(arguments.total_budget.value_or(0));
   plan.estimators =
       parse_estimators(estimator_texts(arguments), {arguments.budget, arguments.total_budget, arguments.independent});
+  plan.whole_blocks = arguments.smooth || borrows(plan.estimators);
   check_options(arguments, plan);
   return plan;
 }
@@ -114,7 +116,7 @@ std::vector<std::string> model_names(const Arguments& arguments) {
   return names;
 }
 
-store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
+static store::Configuration undivided_configuration(const Arguments& arguments, const Plan& plan) {
   const DataArguments& data = arguments.data;
   const auto checksum = [](const std::string& path) { return path.empty() ? "" : checksums({path}); };
   const auto number = [](const std::optional<double>& value) { return value ? shortest_text(*value) : ""; };
@@ -123,36 +125,47 @@ store::Configuration configuration_of(const Arguments& arguments, const Plan& pl
   std::vector<std::string> noises, estimators;
   for (const Noise& noise : plan.noises) noises.push_back(noise.text());
   for (const EstimatorSpec& estimator : plan.estimators) estimators.push_back(plan.text(estimator));
-  return {{"version", PROBUST_VERSION},
-          {"model", checksums(files_of_models(arguments))},
-          {"output_name", arguments.output_name},
-          {"input_shape", list(arguments.input_shape)},
-          {"data", checksum(data.path)},
-          {"labels", checksum(data.labels)},
-          {"label_column", data.label_column},
-          {"scale", number(data.scale)},
-          {"mean", list(data.mean)},
-          {"std", list(data.std)},
-          {"layout", data.layout},
-          {"cifar100", flag(data.cifar100)},
-          {"resize", std::to_string(data.resize)},
-          {"crop", std::to_string(data.crop)},
-          {"offset", std::to_string(data.offset)},
-          {"limit", std::to_string(data.limit)},
-          {"noise", join(noises)},
-          {"noise_files", checksums(plan.noise_paths)},
-          {"estimator", join(estimators)},
-          {"total_budget", number(arguments.total_budget)},
-          {"target", arguments.target},
-          {"groups", arguments.groups},
-          {"per_class", flag(arguments.per_class)},
-          {"top", std::to_string(arguments.top)},
-          {"tolerance", number(arguments.tolerance)},
-          {"smooth", flag(arguments.smooth)},
-          {"calibrate", flag(arguments.calibrate)},
-          {"seed", std::to_string(arguments.seed)},
-          {"precision", arguments.device.precision},
-          {"shard", arguments.shard}};
+  store::Configuration configuration{{"version", PROBUST_VERSION},
+                                     {"model", checksums(files_of_models(arguments))},
+                                     {"output_name", arguments.output_name},
+                                     {"threshold", number(arguments.decision_threshold)},
+                                     {"outputs", list(arguments.outputs)},
+                                     {"input_shape", list(arguments.input_shape)},
+                                     {"data", checksum(data.path)},
+                                     {"labels", checksum(data.labels)},
+                                     {"label_column", data.label_column},
+                                     {"scale", number(data.scale)},
+                                     {"mean", list(data.mean)},
+                                     {"std", list(data.std)},
+                                     {"layout", data.layout},
+                                     {"cifar100", flag(data.cifar100)},
+                                     {"resize", std::to_string(data.resize)},
+                                     {"crop", std::to_string(data.crop)},
+                                     {"offset", std::to_string(data.offset)},
+                                     {"limit", std::to_string(data.limit)},
+                                     {"noise", join(noises)},
+                                     {"noise_files", checksums(plan.noise_paths)},
+                                     {"estimator", join(estimators)},
+                                     {"total_budget", number(arguments.total_budget)},
+                                     {"target", arguments.target},
+                                     {"groups", arguments.groups},
+                                     {"per_class", flag(arguments.per_class)},
+                                     {"top", std::to_string(arguments.top)},
+                                     {"tolerance", number(arguments.tolerance)},
+                                     {"smooth", flag(arguments.smooth)},
+                                     {"calibrate", flag(arguments.calibrate)},
+                                     {"seed", std::to_string(arguments.seed)},
+                                     {"precision", arguments.device.precision},
+                                     {"shard", arguments.shard}};
+  if (!data.classes.empty()) configuration.emplace_back("classes", checksum(data.classes));  // labels are matched with them
+  return configuration;
+}
+
+store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
+  store::Configuration configuration = undivided_configuration(arguments, plan);
+  // Estimators that are added to a shard must not change which points it has.
+  if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
+  return configuration;
 }
 
 Shard parse_shard(const Arguments& arguments) {

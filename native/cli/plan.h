@@ -21,6 +21,7 @@ struct Plan {
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
   std::vector<std::string> noise_paths;  ///< the files that noise models were read from
+  bool whole_blocks = false;             ///< estimates depend on the other points of their block, which must not be divided
   std::int64_t total = 0;                ///< forwards that `auto` shares among all points and noise models; 0: a budget per point
 
   /// By noise, then by estimator: the order of rows.

@@ -22,6 +22,10 @@ struct Problem {
   std::unique_ptr<Executor> regression;  ///< with --tolerance: the model itself, whose outputs at the points are part of them
   std::vector<Noise> noises;             ///< fitted to the executor's points, in the order requested
   std::vector<std::string> class_names;  ///< may be empty
+  std::string decision;                  ///< what decides the class, in one line
+  std::vector<std::string> notes;        ///< of the data, for people; may name options (spelled)
+  Shape input_shape;                     ///< of the model at batch 1
+  std::vector<std::string> model_notes;  ///< what import decided
 };
 
 /// The model and data of `arguments`; with --tolerance, the classifier whose last class is "within tolerance" of a regression
@@ -32,8 +36,9 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
 std::int64_t first_position(const Problem& problem);
 std::int64_t point_count(const Problem& problem);
 
-/// The positions of a shard: whole blocks, so that estimates that borrow from other points are the same as without shards.
-Span span_of(const Problem& problem, const Shard& shard);
+/// The positions of a shard: an equal part of the points, or of the blocks if the plan needs them whole. So all estimates are the
+/// same as without shards.
+Span span_of(const Problem& problem, const Plan& plan, const Shard& shard);
 
 /// The points at positions [first, first + count) of the data, as the executor takes them, without bad ones that are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);

@@ -61,7 +61,10 @@ Json json_of(const Row& row) {
           static_cast<int>(e.status),
           e.method ? Json(e.method->text()) : Json(nullptr),
           e.note,
-          e.classes};
+          e.classes,
+          or_null(e.p_label),
+          or_null(e.p_label_low),
+          or_null(e.p_label_high)};
 }
 
 Row row_of(const Json& a) {
@@ -88,6 +91,9 @@ Row row_of(const Json& a) {
   if (!a.at(18).is_null()) e.method = parse_estimator(a.at(18).get<std::string>());
   e.note = a.at(19);
   e.classes = a.at(20).get<std::vector<double>>();
+  e.p_label = optional<double>(a.at(21));
+  e.p_label_low = optional<double>(a.at(22));
+  e.p_label_high = optional<double>(a.at(23));
   return row;
 }
 

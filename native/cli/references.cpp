@@ -2,10 +2,12 @@
 #include "cli/references.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 
 namespace probust::cli {
@@ -25,6 +27,7 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 }  // namespace
 
 References::References(std::string path, std::int64_t samples) : path_(std::move(path)), samples_(samples) {
+  if (!path_.empty()) require_writable(path_);
   std::ifstream file(path_);
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
@@ -42,8 +45,9 @@ void References::remember(const std::string& key, double p) {
   known_[key] = p;
   if (path_.empty()) return;
   std::ofstream file(path_, std::ios::app);
+  if (!file) throw unwritable(path_, errno);
   file << nlohmann::json{{"key", key}, {"p", p}}.dump() << '\n';
-  if (!file.flush()) throw Error{ErrorCode::resources, path_, "could not be written", "give a path in a folder that exists"};
+  if (!file.flush()) throw Error{ErrorCode::resources, path_, "could not be written", "is the disk full?"};
 }
 
 std::vector<double> References::of(const Arguments& problem, Evaluation& evaluation, const Noise& noise) {

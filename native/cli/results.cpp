@@ -2,6 +2,7 @@
 #include "cli/results.h"
 
 #include "cli/estimate.h"
+#include "cli/first_check.h"
 #include "probust/base/text.h"
 
 namespace probust::cli {
@@ -17,16 +18,22 @@ RunResults estimated(const Arguments& arguments) {
   Collected collected;
   const int status = estimate_into(arguments, plan, [&](const Problem&) { return &collected; });
   if (status != 0) throw Error{ErrorCode{status}, arguments.data.path, "no row could be computed", ""};
-  return {std::move(collected.results), configuration_of(arguments, plan), collected.information,
-          class_names_in(collected.information)};
+  return {std::move(collected.results), configuration_of(arguments, plan), collected.information(),
+          class_names_in(collected.information()), warnings_in(collected.information())};
 }
 
 }  // namespace
 
 RunResults read_results(const std::string& path) {
   const store::RunFile run = store::RunFile::read(path);
-  RunResults results{run.results(), run.configuration(), run.information(), class_names_in(run.information())};
-  if (results.results.rows.empty()) throw Error{ErrorCode::usage, path, "has no rows yet", "run its estimate command first"};
+  RunResults results{run.results(), run.configuration(), run.information(), class_names_in(run.information()),
+                     warnings_in(run.information())};
+  if (results.results.rows.empty()) {
+    if (!store::value_of(results.information, "finished").empty())
+      throw Error{ErrorCode::usage, path, "has no rows, and is complete: a shard without points",
+                  "give what merge makes of all shards"};
+    throw Error{ErrorCode::usage, path, "has no rows yet", "run its estimate command first"};
+  }
   return results;
 }
 

@@ -16,6 +16,7 @@ struct RunResults {
   Results results;
   store::Configuration configuration, information;  ///< as in store::RunFile
   std::vector<std::string> class_names;             ///< may be empty
+  std::vector<std::string> warnings{};              ///< of the check that preceded the estimates
 };
 
 /// Whether a path ends like one, here and wherever a run may be given.

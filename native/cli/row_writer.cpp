@@ -45,6 +45,9 @@ class JsonLines final : public RowWriter {
     json["status"] = word(row.estimate.status);
     json["method"] = row.method();
     json["note"] = row.estimate.note.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.estimate.note);
+    json["p_label"] = or_null(row.estimate.p_label);
+    json["p_label_low"] = or_null(row.estimate.p_label_low);
+    json["p_label_high"] = or_null(row.estimate.p_label_high);
     if (!row.model.empty()) json["model"] = row.model;
     if (!row.estimate.classes.empty()) json["classes"] = row.estimate.classes;
     fmt::print(file_, "{}\n", json_text(json));
@@ -68,17 +71,18 @@ class Csv final : public RowWriter {
     if (goes_on) return;
     fmt::print(file_,
                "index,label,predicted,target,noise,sigma,estimator,p,p_fail,std_error,ci_low,ci_high,forwards,backwards,status,"
-               "method,note{}",
+               "method,note,p_label,p_label_low,p_label_high{}",
                models_ ? ",model" : "");
     for (std::int64_t c = 0; c < classes_; ++c) fmt::print(file_, ",p_class_{}", c);
     fmt::print(file_, "\n");
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
-    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.index,
+    fmt::print(file_, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", row.index,
                row.label ? std::to_string(*row.label) : "", row.predicted, row.target, field(row.noise), or_empty(row.sigma),
                field(row.estimator), or_empty(e.p), or_empty(e.p_fail), or_empty(e.std_error), or_empty(e.ci_low),
-               or_empty(e.ci_high), e.forwards, e.backwards, word(e.status), field(row.method()), field(e.note));
+               or_empty(e.ci_high), e.forwards, e.backwards, word(e.status), field(row.method()), field(e.note),
+               or_empty(e.p_label), or_empty(e.p_label_low), or_empty(e.p_label_high));
     if (models_) fmt::print(file_, ",{}", field(row.model));
     for (std::int64_t c = 0; c < classes_; ++c)  // none if the estimate has none
       fmt::print(file_, ",{}", e.classes.empty() ? "" : or_empty(e.classes[static_cast<std::size_t>(c)]));
@@ -116,7 +120,8 @@ class Table final : public RowWriter {
   }
   void write(const Row& row) override {
     const Estimate& e = row.estimate;
-    const std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
+    std::string target = row.target == row.predicted ? "" : ", target " + name(row.target);
+    if (e.p_label && row.label && row.label != row.target) target += ", p of the label " + probability_text(*e.p_label);
     fmt::print(file_, kColumns, row.index, row.label ? name(*row.label) : "-", name(row.predicted), row.noise, row.estimator,
                probability_text(e.p), failure_text(e), uncertainty(e), e.forwards + e.backwards,
                explained(row) + target + (row.model.empty() ? "" : ", " + row.model));

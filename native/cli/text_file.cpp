@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/text_file.h"
 
+#include <cerrno>
 #include <cstdio>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 
 namespace probust::cli {
@@ -15,7 +17,7 @@ void require_ending(const std::string& option, const std::string& path, std::str
 
 void write_text_file(const std::string& path, std::string_view text) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) throw Error{ErrorCode::usage, path, "cannot be written", "give a path in a folder that exists"};
+  if (file == nullptr) throw unwritable(path, errno);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (std::fclose(file) != 0 || !written) throw Error{ErrorCode::resources, path, "could not be written", "is the disk full?"};
 }

@@ -9,7 +9,7 @@ namespace probust::cli {
 /// Throws Error{usage} naming `option` unless the path ends in `ending`, as ".html".
 void require_ending(const std::string& option, const std::string& path, std::string_view ending);
 
-/// Writes a whole file. Throws Error: usage (it cannot be opened), resources (it cannot be written).
+/// Writes a whole file. Throws Error{resources} if it cannot be written.
 void write_text_file(const std::string& path, std::string_view text);
 
 }  // namespace probust::cli

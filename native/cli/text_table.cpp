@@ -62,8 +62,9 @@ std::string four_decimals(double value) {
 }
 
 std::string failure_text(const Estimate& estimate) {
+  if (estimate.bounded() || estimate.status == Status::bound)
+    return "<" + (estimate.p_fail < 1e-3 ? fmt::format("{:.1e}", estimate.p_fail) : fmt::format("{:.2g}", estimate.p_fail));
   const double error = estimate.ci_low ? 1 - *estimate.ci_low : 2 * estimate.std_error.value_or(0);
-  if (estimate.p_fail < 1e-6 * error) return "<" + (error < 1e-3 ? fmt::format("{:.1e}", error) : fmt::format("{:.2g}", error));
   return estimate.p_fail < 0.01 * error && estimate.p_fail < 1e-3 ? fmt::format("{:.0e}", estimate.p_fail)
                                                                   : probability_text(estimate.p_fail);
 }

@@ -31,8 +31,7 @@ std::string probability_text(double p);
 /// "0.9712", "-0.0020"; "-" if it is not finite.
 std::string four_decimals(double value);
 
-/// The probability of failure, with the digits that the estimate's error leaves: one if it is far smaller than the error, as the
-/// model of a few copies may say, and "<0.034" if a model says 1e-300 where its copies allow 0.034.
+/// The probability of failure: "<0.034" if it is a bound, and otherwise with the digits that the estimate's error leaves.
 std::string failure_text(const Estimate& estimate);
 
 /// "0.9312..0.9500", "-" if an end is not finite.

@@ -32,6 +32,7 @@ class TimedExecutor final : public Executor {
   std::int64_t classes() const override { return executor_->classes(); }
   const Shape& point_shape() const override { return executor_->point_shape(); }
   bool piecewise_constant() override { return executor_->piecewise_constant(); }
+  bool handles_missing() override { return executor_->handles_missing(); }
   bool differentiable() const override { return executor_->differentiable(); }
   Batch forward_batch() const override { return executor_->forward_batch(); }
   Batch gradient_batch() const override { return executor_->gradient_batch(); }

@@ -18,6 +18,7 @@
 #include "cli/progress_line.h"
 #include "cli/text_file.h"
 #include "datasets/partial_file.h"
+#include "datasets/unwritable.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/export.h"
 #include "probust/train/checkpoint.h"
@@ -61,13 +62,18 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 struct LabelledPoints {
   Tensor x;
   std::vector<std::int64_t> labels;
+  std::vector<std::string> class_names;
 };
 
-LabelledPoints labelled(const DataArguments& data) {
-  Dataset read = read_dataset(data.path, dataset_options(data)).value();
+// Text labels are matched with `class_names`, if there are any.
+LabelledPoints labelled(const DataArguments& data, const std::vector<std::string>& class_names, bool quiet) {
+  DatasetOptions options = dataset_options(data);
+  if (options.classes.empty()) options.known_classes = class_names;
+  Dataset read = read_dataset(data.path, options).value();
+  report_notes(read.notes, quiet);
   report_bad(skipped_points(read.bad));
   if (read.labels.empty()) throw Error{ErrorCode::usage, "--data", data.path + " has no labels", "give them with --labels"};
-  return {std::move(read.x), std::move(read.labels)};
+  return {std::move(read.x), std::move(read.labels), std::move(read.class_names)};
 }
 
 // What must be the same for a training to go on.
@@ -101,14 +107,15 @@ class Training {
   explicit Training(const Arguments& arguments)
       : arguments_(arguments), options_(training_options(arguments.train)), checkpoint_(arguments.output + ".checkpoint") {
     check(options_);
-    LabelledPoints points = labelled(arguments.data);
+    LabelledPoints points = labelled(arguments.data, {}, arguments.quiet);
+    class_names_ = points.class_names;
     if (!arguments.train.test.empty()) read_test(points.x.shape);
-    const std::int64_t memory =
-        arguments.device.memory.empty() ? ExecutorOptions().memory : parse_memory(arguments.device.memory);
-    const std::int64_t classes = *std::max_element(points.labels.begin(), points.labels.end()) + 1;
+    const std::int64_t memory = arguments.device.memory.empty() ? kProcessorMemory : parse_memory(arguments.device.memory);
+    const std::int64_t classes =
+        std::max(*std::max_element(points.labels.begin(), points.labels.end()) + 1, std::ssize(class_names_));
     Network network = named_network(arguments.train.model, {points.x.shape.begin() + 1, points.x.shape.end()}, classes,
                                     parse_activation(arguments.train.activation), {arguments.seed, memory});
-    scored_ = {rows(points.x, 0, std::min(kMostScored, points.x.shape[0])), points.labels};
+    scored_ = {rows(points.x, 0, std::min(kMostScored, points.x.shape[0])), points.labels, {}};
     scored_.labels.resize(static_cast<std::size_t>(scored_.x.shape[0]));
     trainer_ = std::make_unique<Trainer>(
         std::move(network), std::move(points.x), std::move(points.labels),
@@ -136,7 +143,7 @@ class Training {
     data.labels.clear();
     data.offset = 0;
     data.limit = -1;
-    test_ = labelled(data);
+    test_ = labelled(data, class_names_, arguments_.quiet);
     if (!std::equal(shape.begin() + 1, shape.end(), test_.x.shape.begin() + 1, test_.x.shape.end()))
       throw Error{ErrorCode::unreadable, data.path, "has points of shape " + to_string(point_shape(test_.x)),
                   "the training data have " + to_string({shape.begin() + 1, shape.end()})};
@@ -232,9 +239,9 @@ class Training {
     result_ = {score_.loss, score_.accuracy, {}};
     if (!test_.labels.empty()) result_.test_accuracy = evaluate(trainer_->network(), test_.x, test_.labels).accuracy;
     describe();
-    write_whole(arguments_.output, export_onnx(trainer_->classifier(), arguments_.train.model,
-                                               {{"probust.version", PROBUST_VERSION}, {"probust.train", json_text(record_)}})
-                                       .value());
+    Metadata metadata{{"probust.version", PROBUST_VERSION}, {"probust.train", json_text(record_)}};
+    if (!class_names_.empty()) metadata.emplace_back("names", json_text(nlohmann::json(class_names_)));
+    write_whole(arguments_.output, export_onnx(trainer_->classifier(), arguments_.train.model, metadata).value());
     std::error_code ignored;
     std::filesystem::remove(checkpoint_, ignored);
   }
@@ -261,6 +268,7 @@ class Training {
   std::string checkpoint_;
   std::unique_ptr<Trainer> trainer_;
   LabelledPoints scored_, test_;
+  std::vector<std::string> class_names_;  ///< may be empty
   TrainingRecord identity_, record_;
   Score score_;
   TrainingResult result_;
@@ -272,6 +280,7 @@ class Training {
 
 std::optional<TrainingResult> train_and_print(const Arguments& arguments, bool print) {
   require_ending("--output", arguments.output, ".onnx");
+  require_writable(arguments.output);
   try {
     Training training(arguments);
     const std::optional<TrainingResult> result = training.run();

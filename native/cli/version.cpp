@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "cli/devices.h"
 #include "cli/json_text.h"
+#include "probust/exec/devices.h"
 
 namespace probust::cli {
 
@@ -19,8 +19,11 @@ int run_version(const Arguments& arguments) {
   info["march"] = PROBUST_BUILD_ARCH;
   info["simd"] = Eigen::SimdInstructionSetsInUse();
   info["cores"] = std::thread::hardware_concurrency();
-  info["cuda"] = has_cuda();
-  info["devices"] = devices();
+  const std::vector<DeviceStatus> all = devices();
+  for (const DeviceStatus& device : all) {
+    if (device.problem.empty()) info["devices"].push_back(device.name);
+  }
+  for (const auto& kind : device_kinds()) info[std::string(kind->name())] = kind->find().installed;
   if (arguments.json) {
     fmt::print("{}\n", json_text(info, 2));
     return 0;
@@ -28,10 +31,14 @@ int run_version(const Arguments& arguments) {
   fmt::print("probust {}\n", PROBUST_VERSION);
   fmt::print("  build     {}, {}, -march={}\n", std::string(info["compiler"]), PROBUST_BUILD_TYPE, PROBUST_BUILD_ARCH);
   fmt::print("  vectors   {}\n", Eigen::SimdInstructionSetsInUse());
-  fmt::print("  cuda      {}\n", cuda_status());
   fmt::print("  devices  ");
-  for (const std::string& device : devices()) fmt::print(" {}", device);
+  for (const DeviceStatus& device : all) {
+    if (device.problem.empty()) fmt::print(" {}", device.name);
+  }
   fmt::print(" ({} cores)\n", std::thread::hardware_concurrency());
+  for (const DeviceStatus& device : all) {
+    if (!device.problem.empty()) fmt::print("  {:<9} {}\n", device.name, device.problem);
+  }
   return 0;
 }
 

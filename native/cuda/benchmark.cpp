@@ -116,7 +116,7 @@ struct Sizes {
 };
 
 void figures(const Sizes& sizes, cuda::Precision precision) {
-  const cuda::Rates rates = cuda::measure_rates(0, precision, sizes.product, sizes.bytes);
+  const DeviceRates rates = cuda::measure_rates(0, precision, sizes.product, sizes.bytes);
   fmt::print("{}, {}: product of {} x {} matrices {:.1f} TFLOP/s, copy {:.2f} TB/s (read and written)\n", rates.device,
              cuda::name_of(precision), sizes.product, sizes.product, rates.product * 1e-12, rates.copy * 1e-12);
   const ExecutorOptions options{static_cast<int>(std::max(1U, std::thread::hardware_concurrency())), std::int64_t{16} << 30, 0};

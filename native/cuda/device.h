@@ -11,6 +11,7 @@
 
 #include "cuda/numbers.h"
 #include "probust/base/error.h"
+#include "probust/exec/precision.h"
 #include "probust/graph/attributes.h"
 
 // The device interface of this directory: memory, copies, matrix products, convolutions; launch.h adds kernels. It has two
@@ -18,28 +19,11 @@
 // this interface is tested without a GPU.
 namespace probust::cuda {
 
-/// The precision to which matrix products and convolutions round their operands.
-enum class Precision : std::uint8_t {
-  float32,  ///< no rounding: 24 bits
-  tf32,     ///< 11 bits, sums in float32
-  bf16,     ///< 8 bits, sums in float32; images between convolutions are stored in 16 bits
-};
+using probust::name_of;
+using probust::Precision;
 
 /// The type in which convolutions store images.
 inline Type image_type(Precision precision) { return precision == Precision::bf16 ? Type::bf16 : Type::float32; }
-
-/// "float32", "tf32" or "bf16".
-inline const char* name_of(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-      return "tf32";
-    case Precision::bf16:
-      return "bf16";
-    case Precision::float32:
-      break;
-  }
-  return "float32";
-}
 
 /// Applied to each element of a product before it is written.
 enum class Activation : std::uint8_t { none, relu };

@@ -152,6 +152,10 @@ struct DeviceNoise {
   float scale = 0;
   std::uint64_t seed = 0;
 };
+/// The unit draws that the kernel knows. Noise with others is drawn on the host (noise_on_device.h).
+constexpr bool has_kernel(ElementNoise::Draw draw) {
+  return draw == ElementNoise::Draw::normal || draw == ElementNoise::Draw::uniform || draw == ElementNoise::Draw::laplace;
+}
 /// Bit-identical to NoiseShape::add.
 void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to);
 /// to = x - (to - x): additive noise mirrored at the point.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "cuda/batches.h"
@@ -50,7 +51,8 @@ class CudaLanes final : public Lanes {
     elements_ = element_count(point_shape_);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
-    options_.memory = std::min(options_.memory, device_.free_bytes() / 10 * 8);
+    const std::int64_t most = device_.free_bytes() / 10 * 8;
+    options_.memory = options_.memory == 0 ? most : std::min(options_.memory, most);
     host_options_ = options_;
     host_options_.memory = std::min(options_.memory, kHostBytes);
     batches_.emplace(device_, graph_, options_, warn_);
@@ -71,7 +73,10 @@ class CudaLanes final : public Lanes {
 
   std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) override {
     ahead_.reset();
-    return std::make_unique<NoiseOnDevice>(device_, points, shape, elements_);
+    auto placed = std::make_unique<NoiseOnDevice>(device_, points, shape, elements_);
+    if (placed->drawn_on_the_host() && noises_told_.insert(shape.name()).second)
+      warn_("noise " + shape.name() + " is drawn on the processor: no kernel of the device draws it");
+    return placed;
   }
 
   void load(int, const float* points, std::int64_t count) override {
@@ -394,6 +399,7 @@ class CudaLanes final : public Lanes {
   Progress* progress_ = nullptr;
   Precision precision_;
   bool error_told_ = false;
+  std::set<std::string> noises_told_;
   Device device_;
   Graph graph_;
   Shape point_shape_;

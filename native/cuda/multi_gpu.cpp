@@ -29,6 +29,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   std::int64_t classes() const override { return largest_->classes(); }
   const Shape& point_shape() const override { return largest_->point_shape(); }
   bool piecewise_constant() override { return largest_->piecewise_constant(); }
+  bool handles_missing() override { return largest_->handles_missing(); }
   Batch forward_batch() const override { return largest_->forward_batch(); }
   Batch gradient_batch() const override { return largest_->gradient_batch(); }
   const ExecutorOptions& options() const override { return largest_->options(); }  // memory is the host's

@@ -24,6 +24,7 @@ NoiseOnDevice::NoiseOnDevice(Device& device, const Points& all, const NoiseShape
       index_(device, keys(all.index)),
       draws_(device, keys_of_pairs(all.draws)),
       by_element_(noise.by_element()) {
+  if (by_element_ && !has_kernel(by_element_->draw)) by_element_.reset();
   if (by_element_ && !by_element_->deviations.empty()) deviations_ = Array<float>(device, by_element_->deviations);
 }
 

@@ -12,11 +12,13 @@
 
 namespace probust::cuda {
 
-/// The points of a call on the device, and their noise: drawn there, or on the host if its elements depend on each other.
+/// The points of a call on the device, and their noise: drawn there, or on the host if its elements depend on each other or there
+/// is no kernel for it.
 class NoiseOnDevice final : public PlacedPoints {
  public:
   NoiseOnDevice(Device& device, const Points& points, const NoiseShape& shape, std::int64_t elements);
 
+  bool drawn_on_the_host() const { return !by_element_; }
   /// Writes noisy copies [lanes][elements].
   void draw(const CopyRange& copies, float* to) const;
   /// Mirrors the copies at their points.

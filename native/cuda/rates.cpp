@@ -28,9 +28,9 @@ double seconds_of(Device& device, const std::function<void()>& call) {
 
 }  // namespace
 
-Rates measure_rates(int ordinal, Precision precision, std::int64_t n, std::int64_t bytes) {
+DeviceRates measure_rates(int ordinal, Precision precision, std::int64_t n, std::int64_t bytes) {
   Device device(ordinal, precision);
-  Rates rates{device.name(), 0, 0};
+  DeviceRates rates{device.name(), 0, 0};
   {
     std::vector<float> numbers(static_cast<std::size_t>(n * n));  // products of zeros would be faster
     std::mt19937 random(3);

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "datasets/dataset.h"
+#include "probust/base/text.h"
 
 namespace probust::datasets {
 namespace {
@@ -30,6 +31,12 @@ class Descriptor {
  private:
   int fd_;
 };
+
+// The text that Git LFS puts in place of a large file.
+void refuse_pointer(Bytes file, const std::string& path) {
+  if (is_lfs_pointer({reinterpret_cast<const char*>(file.data()), file.size()}))
+    refuse(path, std::string(kLfsProblem), std::string(kLfsHint));
+}
 
 bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 
@@ -88,7 +95,9 @@ Buffer map_regular_file(const std::string& path, const std::string& hint_missing
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (address == MAP_FAILED) refuse(path, std::string("cannot be read: ") + std::strerror(errno));
   std::shared_ptr<const void> owner(address, [size](void* mapped) { munmap(mapped, size); });
-  return {Bytes(static_cast<const std::uint8_t*>(address), size), std::move(owner)};
+  const Bytes bytes(static_cast<const std::uint8_t*>(address), size);
+  refuse_pointer(bytes, path);
+  return {bytes, std::move(owner)};
 }
 
 Stored Stored::from(std::uint64_t at, std::uint64_t count) const {
@@ -123,6 +132,8 @@ Stored open_file(const std::string& path) {
   Stored stored;
   stored.file_ = std::make_shared<const DataFile>(path);
   stored.size_ = stored.file_->size();
+  constexpr std::uint64_t kLongestPointer = 1024;
+  if (stored.size_ < kLongestPointer) refuse_pointer(stored.all().bytes, path);
   return stored;
 }
 

@@ -111,7 +111,7 @@ Published ionosphere() {
           "ionosphere.data",
           "",
           {},
-          {"good", "bad"}};
+          {"b", "g"}};  // bad and good, as the table writes them
 }
 
 // A variable of the environment; an empty one counts as none.

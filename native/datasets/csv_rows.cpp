@@ -10,20 +10,43 @@ namespace {
 
 constexpr std::uint64_t kCsvPart = std::uint64_t{1} << 20;
 
+// The next line of a text that is not blank, and moves `text` past it.
+std::string_view next_line(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
+  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+  text.remove_prefix(line.size());
+  return line;
+}
+
+// Whether blanks separate numbers in a line, as numpy.savetxt writes them. A name of two words has no number.
+bool has_numbers_between_blanks(std::string_view line) {
+  std::size_t words = 0, numbers = 0;
+  while (!(line = trimmed(line)).empty()) {
+    const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+    line.remove_prefix(word.size());
+    ++words;
+    numbers += csv_number(word) ? 1 : 0;
+  }
+  return words > 1 && numbers > 0;
+}
+
 // The separator, by the first row that is not blank: a semicolon if there is one outside quotes (the row's commas are then
-// decimal marks), else a comma, else a tab.
+// decimal marks), else a comma, a tab, a vertical bar, or blanks between numbers in this row or the next.
 char separator_of(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
-  bool quoted = false, comma = false, tab = false;
+  bool quoted = false;
+  constexpr std::string_view kOthers = ",\t|";
+  std::size_t found = kOthers.size();
   for (const char c : text) {
     quoted = quoted != (c == '"');
     if (quoted) continue;
     if (c == ';') return ';';
     if (c == '\r' || c == '\n') break;
-    comma = comma || c == ',';
-    tab = tab || c == '\t';
+    found = std::min(found, kOthers.find(c));
   }
-  return !comma && tab ? '\t' : ',';
+  if (found < kOthers.size()) return kOthers[found];
+  const std::string_view first = next_line(text), second = next_line(text);
+  return has_numbers_between_blanks(first) || has_numbers_between_blanks(second) ? ' ' : ',';
 }
 
 }  // namespace
@@ -34,6 +57,13 @@ std::optional<double> csv_number(std::string_view cell) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
   return value;
+}
+
+std::optional<double> csv_feature(std::string_view cell) {
+  if (const auto value = csv_number(cell)) return value;
+  if (cell == "True" || cell == "true" || cell == "TRUE") return 1;
+  if (cell == "False" || cell == "false" || cell == "FALSE") return 0;
+  return std::nullopt;
 }
 
 std::optional<std::int64_t> csv_integer(std::string_view cell) {
@@ -71,9 +101,48 @@ std::string csv_place(std::size_t line, std::size_t column) {
 CsvRows::CsvRows(Stored file, std::string path) : file_(std::move(file)), path_(std::move(path)) {
   take_more();
   rest_ = as_text({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()}, path_);
+  skip_comments();
   separator_ = separator_of(rest_);
+  skip_separator_line();
   blanks_ = separator_ == '\t' ? " " : " \t";
-  ends_ = std::string("\r\n") + separator_;
+  ends_ = separator_ == ' ' ? "\r\n \t" : std::string("\r\n") + separator_;
+}
+
+// Lines of '#' before the table, as numpy.savetxt writes them. A last one that has as many cells as the next row names columns.
+void CsvRows::skip_comments() {
+  const std::string_view blanks = " \t\r\n";
+  while (true) {
+    const std::string_view text = rest_.substr(std::min(rest_.find_first_not_of(blanks), rest_.size()));
+    if (!text.starts_with('#')) return;
+    std::string_view after = text;
+    const std::string_view line = next_line(after), next = next_line(after);
+    const char separator = separator_of(next);
+    const auto count = [&](std::string_view row) { return std::count(row.begin(), row.end(), separator); };
+    if (separator != ' ' && !next.starts_with('#') && count(line) > 0 && count(line) == count(next)) {
+      next_line_ += static_cast<std::size_t>(std::count(rest_.begin(), rest_.begin() + (text.data() - rest_.data()), '\n'));
+      rest_ = text.substr(text.find_first_not_of("# \t"));
+      return;
+    }
+    if (after.empty() && next.empty()) {
+      rest_ = {};
+      return;
+    }
+    next_line_ += static_cast<std::size_t>(std::count(rest_.begin(), rest_.begin() + (next.data() - rest_.data()), '\n'));
+    rest_ = rest_.substr(static_cast<std::size_t>(next.data() - rest_.data()));
+  }
+}
+
+// "sep=;", as Excel writes and reads it above a table.
+void CsvRows::skip_separator_line() {
+  constexpr std::string_view kName = "sep=";
+  std::string_view after = rest_;
+  const std::string_view line = next_line(after);
+  if (!line.starts_with(kName) || line.size() != kName.size() + 1 || std::string_view(",;\t|").find(line.back()) == line.npos)
+    return;
+  separator_ = line.back();
+  next_line_ +=
+      static_cast<std::size_t>(std::count(rest_.begin(), rest_.end() - static_cast<std::ptrdiff_t>(after.size()), '\n'));
+  rest_ = after;
 }
 
 bool CsvRows::next() {
@@ -121,6 +190,7 @@ void CsvRows::read_cells() {
 
 // Reads one cell and what ends it; true if that is a separator.
 bool CsvRows::read_cell(std::string& cell) {
+  if (separator_ == ' ') rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   std::size_t blanks = rest_.find_first_not_of(blanks_);
   blanks = blanks == std::string_view::npos ? rest_.size() : blanks;
   if (blanks < rest_.size() && rest_[blanks] == '"') {
@@ -152,13 +222,15 @@ void CsvRows::read_quoted(std::string& cell) {
     rest_.remove_prefix(1);
   }
   rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
-  if (!rest_.empty() && ends_.find(rest_.front()) == std::string::npos) {
+  if (separator_ != ' ' && !rest_.empty() && ends_.find(rest_.front()) == std::string::npos) {
     refuse(path_, "row " + std::to_string(row_line_) + " has text after a closing quote");
   }
 }
 
 bool CsvRows::take_end() {
+  if (separator_ == ' ') rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   if (rest_.empty()) return false;
+  if (separator_ == ' ' && rest_.front() != '\r' && rest_.front() != '\n') return true;
   const bool separated = rest_.front() == separator_;
   if (!separated) ++next_line_;
   rest_.remove_prefix(rest_.starts_with("\r\n") ? 2 : 1);

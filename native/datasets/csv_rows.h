@@ -14,6 +14,9 @@ namespace probust::datasets {
 /// A cell as a number; "nan" and "inf" are numbers.
 std::optional<double> csv_number(std::string_view cell);
 
+/// The same, and "True" and "False" as 1 and 0, as pandas, R and JavaScript write them.
+std::optional<double> csv_feature(std::string_view cell);
+
 /// A cell as a whole number ("3", "-1", "2.0").
 std::optional<std::int64_t> csv_integer(std::string_view cell);
 
@@ -38,6 +41,7 @@ class CsvRows {
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
 
+  /// A blank stands for any number of blanks and tabs.
   char separator() const { return separator_; }
 
   /// Reads the next row that is not blank into cells(); false at the end. Throws Error{unreadable} at a quote that is never
@@ -54,6 +58,8 @@ class CsvRows {
   void take_more();
   void read_row();
   void read_cells();
+  void skip_comments();
+  void skip_separator_line();
   bool read_cell(std::string& cell);
   void read_quoted(std::string& cell);
   bool take_end();

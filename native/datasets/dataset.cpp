@@ -11,7 +11,7 @@ namespace probust {
 namespace datasets {
 namespace {
 
-std::vector<std::int64_t> read_labels(const std::string& path) {
+StoredLabels read_labels(const std::string& path) {
   const Stored file = open_data_file(path);
   return format_of(file, path).labels(file, path);
 }
@@ -45,16 +45,25 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
+// One label too many, and the first is a word that no other repeats: the name of the column.
+void drop_header(Contents& contents, const std::string& source) {
+  std::vector<std::string>& words = contents.labels.texts;
+  const bool extra = std::ssize(words) > 2 && std::ssize(words) == contents.x.shape[0] + 1;
+  if (!extra || std::count(words.begin(), words.end(), words[0]) != 1) return;
+  contents.notes.push_back("the first line of " + source + ", '" + words[0] + "', is read as a header");
+  words.erase(words.begin());
+}
+
 // Uses the labels of a file if one is named or found with the data, and compares the counts. Returns the file, or nothing.
-std::string settle_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
+std::string find_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
   const std::string source = options.labels_path.empty() ? labels_beside(path) : options.labels_path;
   const bool from_file = !source.empty() && (!options.labels_path.empty() || contents.labels.empty());
   if (from_file) {
     contents.labels = read_labels(source);
-    contents.class_names.clear();
   }
   if (contents.labels.empty() && !from_file) return "";
-  if (std::ssize(contents.labels) != contents.x.shape[0]) {
+  if (from_file) drop_header(contents, source);
+  if (static_cast<std::int64_t>(contents.labels.size()) != contents.x.shape[0]) {
     refuse(from_file ? source : path,
            "has " + std::to_string(contents.labels.size()) + " labels for " + std::to_string(contents.x.shape[0]) + " points",
            "give one label per point");
@@ -116,14 +125,21 @@ std::unique_ptr<PointSource> open_array(const std::string& path, const DatasetOp
   Contents contents = read_contents(path, options);
   check_points(contents.x, path);
   std::vector<std::string> files{path};
-  const std::string labels = settle_labels(contents, path, options);
+  const std::string labels = find_labels(contents, path, options);
   if (!labels.empty()) files.push_back(labels);
   PointList list = chosen(contents.x.shape[0], path, options);
   list.point_shape.assign(contents.x.shape.begin() + 1, contents.x.shape.end());
-  list.labels = chosen_labels(contents.labels, list);
-  list.class_names = contents.class_names;
+  SettledLabels classes = settled(contents.labels, options, labels.empty() ? path : labels);
+  list.labels = chosen_labels(classes.labels, list);
+  list.class_names = std::move(classes.class_names);
+  list.label_mapping = std::move(classes.mapping);
+  list.named_classes = classes.named;
+  list.labels_guessed = classes.guessed;
+  list.notes = contents.notes;
   // In double, so that a byte becomes exactly the float32 quotient byte / 255.
   const double scale = options.scale.value_or(contents.x.type.is_byte() ? 1.0 / 255.0 : 1.0);
+  list.scale = scale;
+  list.bytes = contents.x.type.is_byte();
   return std::make_unique<ArraySource>(std::move(list), options.skip_bad, std::move(contents), scale, std::move(files));
 }
 
@@ -159,9 +175,10 @@ std::unique_ptr<PointSource> open_points(const std::string& path, const DatasetO
 
 Result<Numbers> read_numbers(const std::string& path) {
   return guarded(path, [&] {
-    DatasetOptions options;
-    options.label_column = "none";
-    const datasets::Contents contents = datasets::read_contents(path, options);
+    const datasets::Stored file = datasets::open_data_file(path);
+    const datasets::Format& format = datasets::format_of(file, path);
+    const datasets::Contents contents =
+        format.name == ".csv" ? datasets::read_csv(file, "none", path, false) : format.read(file, {}, path);
     if (!contents.bad.empty()) throw contents.bad.front().error;
     return Numbers{contents.x.shape, datasets::decode_doubles(contents.x)};
   });

@@ -36,7 +36,7 @@ class CacheFolder {
     std::error_code error;
     fs::create_directories(path, error);
     if (error)
-      throw Error{ErrorCode::usage, path.string(), "cannot be created: " + error.message(),
+      throw Error{ErrorCode::resources, path.string(), "cannot be created: " + error.message(),
                   "name another folder with " + option("cache")};
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

@@ -42,9 +42,9 @@ std::int64_t bytes_to_fetch(const Published& dataset);
 /// name only once it is complete and its checksum is right, so that an interrupted call leaves nothing wrong; the next one begins
 /// that file again. Downloads with the program curl, and checks with md5sum. `done` counts up to bytes_to_fetch.
 ///
-/// Throws Error: usage (the cache cannot be written, `unverified` without a folder), unreadable (no connection, no curl, a file
-/// is missing or not as published, counts of points and labels differ), conflict (another process fetches this data set),
-/// resources (the disk is full), interrupted.
+/// Throws Error: resources (the cache cannot be written), usage (`unverified` without a folder), unreadable (no connection, no
+/// curl, a file is missing or not as published, counts of points and labels differ), conflict (another process fetches this data
+/// set), resources (the disk is full), interrupted.
 Fetched fetch(const Published& dataset, const FetchOptions& options, std::atomic<std::int64_t>& done,
               const StopToken* stop = nullptr);
 

@@ -50,8 +50,8 @@ Array with_channel(Array x, const std::string& path) {
 }
 
 // What a reader of labels says of files that hold points.
-[[noreturn]] std::vector<std::int64_t> no_labels(const Stored&, const std::string& path) {
-  refuse(path, "is not a file of labels", "give .npy, IDX or text with one whole number per line");
+[[noreturn]] StoredLabels no_labels(const Stored&, const std::string& path) {
+  refuse(path, "is not a file of labels", "give .npy, IDX or text with one label per line");
 }
 
 bool never(const Head&) { return false; }
@@ -60,10 +60,8 @@ bool never(const Head&) { return false; }
 constexpr Format kFormats[] = {
     {".npy", [](const Head& file) { return starts_with(file.bytes, "\x93NUMPY"); },
      [](const std::string& path, const Head&) { return extension(path) == ".npy"; },
-     [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents {
-       return {read_npy_array(file, path), {}, {}, {}};
-     },
-     [](const Stored& file, const std::string& path) { return decode_labels(read_npy_array(file, path), path); }},
+     [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents { return {read_npy_array(file, path)}; },
+     read_npy_labels},
     {".npz", [](const Head& file) { return starts_with(file.bytes, "PK\x03\x04") || starts_with(file.bytes, "PK\x05\x06"); },
      [](const std::string& path, const Head&) { return extension(path) == ".npz"; },
      [](const Stored& file, const DatasetOptions&, const std::string& path) { return read_npz(file, path); }, no_labels},
@@ -77,9 +75,11 @@ constexpr Format kFormats[] = {
        return path.find("-ubyte") != std::string::npos || extension(path) == ".gz" || extension(path) == ".idx";
      },
      [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents {
-       return {with_channel(read_idx(file, path), path), {}, {}, {}};
+       return {with_channel(read_idx(file, path), path)};
      },
-     [](const Stored& file, const std::string& path) { return decode_labels(read_idx(file, path), path); }},
+     [](const Stored& file, const std::string& path) -> StoredLabels {
+       return {decode_labels(read_idx(file, path), path), {}};
+     }},
     {".csv", never,
      [](const std::string& path, const Head& file) {
        return extension(path) == ".csv" || extension(path) == ".txt" || looks_like_text(file);

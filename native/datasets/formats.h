@@ -8,6 +8,7 @@
 
 #include "datasets/array.h"
 #include "datasets/bytes.h"
+#include "datasets/labels.h"
 #include "datasets/point_source.h"
 
 namespace probust::datasets {
@@ -15,9 +16,9 @@ namespace probust::datasets {
 /// The contents of a data file: points along the first axis of `x`, and one label per point or none at all.
 struct Contents {
   Array x;
-  std::vector<std::int64_t> labels;
-  std::vector<std::string> class_names;  ///< text labels, indexed by their number
-  std::vector<BadPoint> bad;             ///< rows that cannot be read, in order; their numbers in `x` mean nothing
+  StoredLabels labels{};
+  std::vector<BadPoint> bad{};       ///< rows that cannot be read, in order; their numbers in `x` mean nothing
+  std::vector<std::string> notes{};  ///< see PointList
 };
 
 /// A format of data files; formats.cpp lists them.
@@ -26,7 +27,7 @@ struct Format {
   bool (*begins)(const Head& file);
   bool (*named)(const std::string& path, const Head& file);  ///< for files that begin like no format
   Contents (*read)(const Stored& file, const DatasetOptions& options, const std::string& path);
-  std::vector<std::int64_t> (*labels)(const Stored& file, const std::string& path);
+  StoredLabels (*labels)(const Stored& file, const std::string& path);
 };
 
 /// The format of a file by its first bytes, then by its name; otherwise text is CSV. Throws Error{unreadable} if it has none.
@@ -37,6 +38,9 @@ const Format& format_of(const Stored& file, const std::string& path);
 
 /// .npy: format 1 to 3.
 Array read_npy_array(const Stored& file, const std::string& path);
+
+/// .npy with labels [N]: whole numbers, or texts ('<U9', '|S9').
+StoredLabels read_npy_labels(const Stored& file, const std::string& path);
 
 /// .npz: the array called `x` and, if present, `y` as labels.
 Contents read_npz(const Stored& file, const std::string& path);
@@ -51,11 +55,12 @@ bool is_idx(const Head& file);
 Contents read_cifar(const Stored& file, bool hundred, const std::string& path);
 
 /// CSV: one point per row, x is [N, d]. `label_column` is a number from 0, a name in the header, "last" or "none". Rows with a
-/// wrong number of cells, or with a cell that is no number, are bad.
-Contents read_csv(const Stored& file, const std::string& label_column, const std::string& path);
+/// wrong number of cells, or with a cell that is no number, are bad. With `counted_header`, a first row of numbers may name
+/// columns.
+Contents read_csv(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header = true);
 
-/// Text with one whole number per line. Blank lines are skipped.
-std::vector<std::int64_t> read_label_lines(const Stored& file, const std::string& path);
+/// Text with one label per line: whole numbers, or words throughout. Blank lines and a header are skipped.
+StoredLabels read_label_lines(const Stored& file, const std::string& path);
 
 /// Text with one name per line, surrounding blanks removed. Blank lines are skipped.
 std::vector<std::string> read_name_lines(const Stored& file, const std::string& path);

@@ -49,6 +49,7 @@ Stored unpacked(const Stored& file, const std::string& path) {
   const Buffer begin = gunzip_prefix(packed.bytes, kLongestHeader, path);
   if (begin.bytes.size() < 4)
     refuse(path, "is truncated: its " + std::to_string(file.size()) + " packed bytes hold no IDX header");
+  if (begin.bytes[0] != 0) refuse(path, "is packed, and not an IDX file", "unpack it with gunzip");
   const IdxHeader header = read_header(begin.bytes, path);
   const auto values = static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, path));
   return gunzip(packed.bytes, header.bytes + values, path);

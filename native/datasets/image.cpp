@@ -29,7 +29,7 @@ ImageSize png_size(Bytes file, const std::string& path) {
   const std::int64_t colour = header[17];
   const std::int64_t channels = colour == kGray ? 1 : colour == kGrayTransparent ? 2 : colour == kTransparent ? 4 : 3;
   return {static_cast<std::int64_t>(big_endian(header.subspan(12, 4))),
-          static_cast<std::int64_t>(big_endian(header.subspan(8, 4))), channels};
+          static_cast<std::int64_t>(big_endian(header.subspan(8, 4))), channels, header[16] == 16};
 }
 
 // Every chunk is complete and has its checksum, up to the one that ends the image.
@@ -131,7 +131,7 @@ ImageSize jpeg_size(Bytes file, const std::string& path) {
   check_huffman_tables(file, path);
   const StbImage header = stb_header(file);
   if (!header.problem.empty()) refuse(path, "cannot be decoded: " + header.problem, "copy or save it again");
-  return {header.height, header.width, header.channels};
+  return {header.height, header.width, header.channels, false};
 }
 
 // The marker that ends the image is there.
@@ -145,8 +145,64 @@ void check_jpeg(Bytes file, const std::string& path) {
 }
 
 // Pillow's conversion, by the weights 0.299, 0.587 and 0.114.
-std::uint8_t gray(const std::uint8_t* rgb) {
-  return static_cast<std::uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
+template <class T>
+std::uint16_t gray(const T* rgb) {
+  return static_cast<std::uint16_t>(
+      (std::int64_t{rgb[0]} * 19595 + std::int64_t{rgb[1]} * 38470 + std::int64_t{rgb[2]} * 7471 + 0x8000) >> 16);
+}
+
+// The pixels as decoded, with `stored` channels: 3 become 1 if the image has 1.
+template <class T>
+void take_pixels(Image& image, const T* from, std::int64_t stored) {
+  const std::int64_t pixels = image.height * image.width;
+  image.pixels.resize(static_cast<std::size_t>(pixels * image.channels));
+  if (stored == image.channels) {
+    std::copy_n(from, image.pixels.size(), image.pixels.begin());
+  } else {
+    for (std::int64_t i = 0; i < pixels; ++i) image.pixels[static_cast<std::size_t>(i)] = gray(from + 3 * i);
+  }
+}
+
+// The orientation among the fields of EXIF data, which are those of a TIFF file (CIPA DC-008, 4.6); 1 if it is not there.
+int tiff_orientation(Bytes tiff) {
+  constexpr std::uint64_t kOrientation = 0x0112, kHeader = 8, kField = 12;
+  if (tiff.size() < kHeader) return 1;
+  const bool little = tiff[0] == 'I';
+  const auto number = [&](std::uint64_t at, std::size_t width) {
+    const Bytes bytes = tiff.subspan(at, width);
+    return little ? little_endian(bytes) : big_endian(bytes);
+  };
+  const std::uint64_t fields = number(4, 4);
+  if (fields + 2 > tiff.size()) return 1;
+  for (std::uint64_t i = 0, at = fields + 2; i < number(fields, 2) && at + kField <= tiff.size(); ++i, at += kField) {
+    if (number(at, 2) != kOrientation) continue;
+    const std::uint64_t value = number(at + 8, 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+int png_orientation(Bytes file) {
+  for (std::uint64_t at = kPngMagic.size(); at + 8 <= file.size();) {
+    const std::uint64_t length = big_endian(file.subspan(at, 4));
+    const Bytes chunk = file.subspan(at + 4);
+    if (starts_with(chunk, "eXIf")) return tiff_orientation(chunk.subspan(4, std::min<std::uint64_t>(length, chunk.size() - 4)));
+    at += length + 12;
+  }
+  return 1;
+}
+
+int jpeg_orientation(Bytes file) {
+  constexpr std::uint8_t kExif = 0xe1;
+  constexpr std::string_view kName("Exif\0\0", 6);
+  for (JpegMarkers markers(file); markers.next() && markers.marker() != JpegMarkers::kScan;) {
+    if (markers.marker() != kExif || markers.contents() >= file.size()) continue;
+    const Bytes contents = file.subspan(markers.contents());
+    const std::size_t size = std::min(markers.contents_size(), contents.size());
+    if (size > kName.size() && starts_with(contents, kName))
+      return tiff_orientation(contents.subspan(kName.size(), size - kName.size()));
+  }
+  return 1;
 }
 
 }  // namespace
@@ -175,17 +231,19 @@ Image decode_image(Bytes file, std::int64_t channels, const std::string& path) {
   const bool to_gray = channels == 1 && size.channels > 2;
   // Decoders need up to 16 bytes per pixel, or twice that while their memory grows, and some for tables and edges.
   const auto most = static_cast<std::size_t>(32 * size.height * size.width) + (std::size_t{16} << 20);
-  const StbImage decoded = stb_image(file, to_gray ? 3 : static_cast<int>(channels), most);
-  if (!decoded.pixels) refuse(path, "cannot be decoded: " + decoded.problem, "copy or save it again");
-  const std::int64_t pixels = std::int64_t{decoded.height} * decoded.width;
-  Image image{decoded.height, decoded.width, channels, std::vector<std::uint8_t>(static_cast<std::size_t>(pixels * channels))};
-  const std::uint8_t* from = decoded.pixels.get();
-  if (to_gray) {
-    for (std::int64_t i = 0; i < pixels; ++i) image.pixels[static_cast<std::size_t>(i)] = gray(from + 3 * i);
+  const StbImage decoded = stb_image(file, to_gray ? 3 : static_cast<int>(channels), size.deep, most);
+  if (!decoded.pixels && !decoded.deep_pixels) refuse(path, "cannot be decoded: " + decoded.problem, "copy or save it again");
+  Image image{decoded.height, decoded.width, channels, size.deep ? 65535 : 255, {}};
+  if (size.deep) {
+    take_pixels(image, decoded.deep_pixels.get(), decoded.channels);
   } else {
-    std::copy_n(from, image.pixels.size(), image.pixels.begin());
+    take_pixels(image, decoded.pixels.get(), decoded.channels);
   }
   return image;
+}
+
+int exif_orientation(Bytes begin) {
+  return is_png(begin) ? png_orientation(begin) : starts_with(begin, kJpegMagic) ? jpeg_orientation(begin) : 1;
 }
 
 }  // namespace probust::datasets

@@ -15,13 +15,15 @@ inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
 struct ImageSize {
   std::int64_t height = 0, width = 0;
   std::int64_t channels = 0;  ///< 1 gray, 2 gray and transparency, 3 colour, 4 colour and transparency
+  bool deep = false;          ///< 16 bits per value
 };
 
-/// Pixels of 8 bits, row by row from the top, with the channels of a pixel next to each other.
+/// Pixels row by row from the top, with the channels of a pixel next to each other.
 struct Image {
   std::int64_t height = 0, width = 0;
-  std::int64_t channels = 0;  ///< 1 or 3
-  std::vector<std::uint8_t> pixels;
+  std::int64_t channels = 0;          ///< 1 or 3
+  std::int64_t largest = 255;         ///< the value of white: 255, or 65535 with 16 bits
+  std::vector<std::uint16_t> pixels;  ///< in 0..largest
 };
 
 /// "640 x 480", the width first.
@@ -31,9 +33,13 @@ std::string size_text(std::int64_t height, std::int64_t width);
 /// than kMostPixels, or of more than its bytes can hold.
 ImageSize image_size(Bytes file, const std::string& path);
 
-/// A PNG or JPEG file with 1 or 3 channels. Colour becomes gray by ITU-R 601 weights; transparency is dropped; 16 bits become
-/// their upper 8. An orientation in EXIF is ignored. Throws as image_size does, and if the file is truncated or damaged.
+/// A PNG or JPEG file with 1 or 3 channels. Colour becomes gray by ITU-R 601 weights; transparency is dropped; 16 bits stay. An
+/// orientation in EXIF is ignored. Throws as image_size does, and if the file is truncated or damaged.
 Image decode_image(Bytes file, std::int64_t channels, const std::string& path);
+
+/// The orientation in the EXIF data at the beginning of a file: 1 is upright, and 2 to 8 are turned or mirrored. 1 if there is
+/// none.
+int exif_orientation(Bytes begin);
 
 /// Resized so that the shorter side has `side` pixels and the longer one is in proportion, rounded down. The filter is a triangle
 /// over as many pixels as one output pixel covers, and at least one to each side (bilinear interpolation with antialiasing), with

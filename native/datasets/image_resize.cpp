@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Resizing as Pillow does it (Pillow, src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along
-// columns, weights of 22 fractional bits, and 8-bit values between the passes. Networks are mostly trained on images resized like
+// columns, weights of 22 fractional bits, and whole values between the passes. Networks are mostly trained on images resized like
 // that.
 #include <algorithm>
 #include <cmath>
@@ -44,26 +44,38 @@ ResizeFilter triangle_filter(std::int64_t in, std::int64_t out) {
 
 // Every output value of a pixel row of `filter.first.size()` pixels: pixels are `step` values apart, and `width` values next to
 // each other are one pixel.
-void filter_line(const ResizeFilter& filter, const std::uint8_t* in, std::int64_t step, std::int64_t width, std::uint8_t* out) {
+template <class Sum>
+void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step, std::int64_t width, Sum largest,
+                 std::uint16_t* out) {
   for (std::size_t i = 0; i < filter.first.size(); ++i) {
     const std::int32_t* weights = &filter.weights[i * static_cast<std::size_t>(filter.most)];
-    const std::uint8_t* from = in + filter.first[i] * step;
+    const std::uint16_t* from = in + filter.first[i] * step;
     for (std::int64_t c = 0; c < width; ++c) {
-      std::int32_t sum = 1 << (kFractionBits - 1);
-      for (std::int64_t k = 0; k < filter.count[i]; ++k) sum += weights[k] * from[k * step + c];
-      *out++ = static_cast<std::uint8_t>(std::clamp(sum >> kFractionBits, 0, 255));
+      Sum sum = 1 << (kFractionBits - 1);
+      for (std::int64_t k = 0; k < filter.count[i]; ++k) sum += Sum{weights[k]} * from[k * step + c];
+      *out++ = static_cast<std::uint16_t>(std::clamp<Sum>(sum >> kFractionBits, 0, largest));
     }
+  }
+}
+
+// Sums of 8-bit values fit into 32 bits.
+void filter_line_of(const Image& image, const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step,
+                    std::int64_t width, std::uint16_t* out) {
+  if (image.largest <= 255) {
+    filter_line<std::int32_t>(filter, in, step, width, 255, out);
+  } else {
+    filter_line<std::int64_t>(filter, in, step, width, image.largest, out);
   }
 }
 
 Image with_width(const Image& image, std::int64_t width) {
   if (width == image.width) return image;
   const ResizeFilter filter = triangle_filter(image.width, width);
-  Image result{image.height, width, image.channels, {}};
+  Image result{image.height, width, image.channels, image.largest, {}};
   result.pixels.resize(static_cast<std::size_t>(image.height * width * image.channels));
   for (std::int64_t row = 0; row < image.height; ++row) {
-    filter_line(filter, &image.pixels[row * image.width * image.channels], image.channels, image.channels,
-                &result.pixels[row * width * image.channels]);
+    filter_line_of(image, filter, &image.pixels[row * image.width * image.channels], image.channels, image.channels,
+                   &result.pixels[row * width * image.channels]);
   }
   return result;
 }
@@ -72,9 +84,9 @@ Image with_width(const Image& image, std::int64_t width) {
 Image with_height(const Image& image, std::int64_t height) {
   if (height == image.height) return image;
   const std::int64_t row = image.width * image.channels;
-  Image result{height, image.width, image.channels, {}};
+  Image result{height, image.width, image.channels, image.largest, {}};
   result.pixels.resize(static_cast<std::size_t>(height * row));
-  filter_line(triangle_filter(image.height, height), image.pixels.data(), row, row, result.pixels.data());
+  filter_line_of(image, triangle_filter(image.height, height), image.pixels.data(), row, row, result.pixels.data());
   return result;
 }
 
@@ -108,7 +120,7 @@ Image centre_crop(const Image& image, std::int64_t side, const std::string& path
   }
   const auto margin = [side](std::int64_t length) { return std::lrint(static_cast<double>(length - side) / 2); };
   const std::int64_t row = image.width * image.channels, left = margin(image.width) * image.channels;
-  Image result{side, side, image.channels, {}};
+  Image result{side, side, image.channels, image.largest, {}};
   for (std::int64_t y = margin(image.height), end = y + side; y < end; ++y) {
     const auto from = image.pixels.begin() + y * row + left;
     result.pixels.insert(result.pixels.end(), from, from + side * image.channels);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "datasets/csv_rows.h"
 #include "datasets/formats.h"
 
 namespace probust {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 struct NpyHeader {
-  ElementType type;
+  std::string type;  // as NumPy writes it: "<f4"
   bool column_major = false;
   Shape shape;
 };
@@ -34,7 +35,8 @@ class HeaderText {
       const std::string key(quoted());
       expect(':');
       if (key == "descr") {
-        header.type = type();
+        if (peek() == '[') refuse(path_, "holds records, not numbers", "save an array of float32 or uint8");
+        header.type = quoted();
       } else if (key == "fortran_order") {
         header.column_major = truth();
       } else if (key == "shape") {
@@ -102,29 +104,77 @@ class HeaderText {
     return shape;
   }
 
-  ElementType type() {
-    static const std::map<char, NumberKind> kinds{
-        {'u', NumberKind::unsigned_integer}, {'i', NumberKind::signed_integer}, {'f', NumberKind::floating}};
-    if (peek() == '[') refuse(path_, "holds records, not numbers", "save an array of float32 or uint8");
-    const std::string_view descr = quoted();
-    const auto kind = descr.size() == 3 ? kinds.find(descr[1]) : kinds.end();
-    const std::int64_t bytes = kind == kinds.end() ? 0 : descr[2] - '0';
-    const bool known = bytes == 2 || bytes == 4 || bytes == 8 || (bytes == 1 && descr[1] != 'f');
-    if (!known || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
-      refuse(path_, "holds values of type '" + std::string(descr) + "'",
-             "save float32, float64 or an integer type, as with x.astype('float32')");
-    }
-    const std::endian order = descr[0] == '>' ? std::endian::big : descr[0] == '<' ? std::endian::little : std::endian::native;
-    return {kind->second, bytes, order};
-  }
-
   std::string_view text_;
   const std::string& path_;
 };
 
-}  // namespace
+constexpr std::string_view kByteOrders = "<>|=";
 
-Array read_npy_array(const Stored& file, const std::string& path) {
+std::endian byte_order(char symbol) {
+  return symbol == '>' ? std::endian::big : symbol == '<' ? std::endian::little : std::endian::native;
+}
+
+ElementType number_type(const std::string& descr, const std::string& path) {
+  static const std::map<char, NumberKind> kinds{
+      {'u', NumberKind::unsigned_integer}, {'i', NumberKind::signed_integer}, {'f', NumberKind::floating}};
+  const auto kind = descr.size() == 3 ? kinds.find(descr[1]) : kinds.end();
+  const std::int64_t bytes = kind == kinds.end() ? 0 : descr[2] - '0';
+  const bool known = bytes == 2 || bytes == 4 || bytes == 8 || (bytes == 1 && descr[1] != 'f');
+  if (!known || kByteOrders.find(descr[0]) == std::string_view::npos) {
+    refuse(path, "holds values of type '" + descr + "'", "save float32, float64 or an integer type, as with x.astype('float32')");
+  }
+  return {kind->second, bytes, byte_order(descr[0])};
+}
+
+// Texts of a fixed number of characters: bytes, or UTF-32.
+struct TextType {
+  std::int64_t characters = 0, bytes = 1;  // bytes of one character
+  std::endian order = std::endian::native;
+};
+
+std::optional<TextType> text_type(const std::string& descr) {
+  constexpr std::size_t kMostDigits = 6;
+  const bool text = descr.size() > 2 && descr.size() <= 2 + kMostDigits && (descr[1] == 'U' || descr[1] == 'S') &&
+                    kByteOrders.find(descr[0]) != std::string_view::npos;
+  if (!text || descr.find_first_not_of("0123456789", 2) != std::string::npos) return std::nullopt;
+  return TextType{std::stoll(descr.substr(2)), descr[1] == 'U' ? 4 : 1, byte_order(descr[0])};
+}
+
+void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
+  constexpr std::uint64_t kBeyond = 0x110000;
+  if (c >= kBeyond) refuse(path, "has a text that is not Unicode", "write it with numpy.save");
+  const auto byte = [&](std::uint64_t bits) { text += static_cast<char>(bits); };
+  if (c < 0x80) {
+    byte(c);
+  } else if (c < 0x800) {
+    byte(0xc0 | c >> 6), byte(0x80 | (c & 0x3f));
+  } else if (c < 0x10000) {
+    byte(0xe0 | c >> 12), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f));
+  } else {
+    byte(0xf0 | c >> 18), byte(0x80 | (c >> 12 & 0x3f)), byte(0x80 | (c >> 6 & 0x3f)), byte(0x80 | (c & 0x3f));
+  }
+}
+
+// One text, up to the zeros that fill it.
+std::string decode_text(Bytes stored, const TextType& type, const std::string& path) {
+  std::string text;
+  for (std::int64_t i = 0; i < type.characters; ++i) {
+    const Bytes one = stored.subspan(static_cast<std::size_t>(i * type.bytes), static_cast<std::size_t>(type.bytes));
+    const std::uint64_t c = type.order == std::endian::big ? big_endian(one) : little_endian(one);
+    if (c == 0) break;
+    type.bytes == 1 ? text.push_back(static_cast<char>(c)) : append_utf8(text, c, path);
+  }
+  return text;
+}
+
+// A file whose header is read.
+struct NpyFile {
+  NpyHeader header;
+  Stored values;
+  std::int64_t header_bytes = 0;
+};
+
+NpyFile open_npy(const Stored& file, const std::string& path) {
   const Buffer begin = file.read(0, std::min<std::uint64_t>(file.size(), kMagic.size()));
   if (!kMagic.starts_with(std::string_view(reinterpret_cast<const char*>(begin.bytes.data()), begin.bytes.size()))) {
     refuse(path, "is not a .npy file: it does not begin with \\x93NUMPY", "write it with numpy.save");
@@ -135,9 +185,41 @@ Array read_npy_array(const Stored& file, const std::string& path) {
   const std::uint64_t width = version == 1 ? 2 : 4;
   const std::uint64_t length = little_endian(part(file, 8, width, path, "a .npy header").bytes);
   const Buffer text = part(file, 8 + width, length, path, "its .npy header");
-  const NpyHeader header = HeaderText({reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()}, path).parse();
+  NpyHeader header = HeaderText({reinterpret_cast<const char*>(text.bytes.data()), text.bytes.size()}, path).parse();
   const std::uint64_t values = 8 + width + length;
-  return dense_array(header.type, header.shape, header.column_major, file.from(values), static_cast<std::int64_t>(values), path);
+  return {std::move(header), file.from(values), static_cast<std::int64_t>(values)};
+}
+
+Array numbers_of_npy(const NpyFile& file, const ElementType& type, const std::string& path) {
+  return dense_array(type, file.header.shape, file.header.column_major, file.values, file.header_bytes, path);
+}
+
+}  // namespace
+
+Array read_npy_array(const Stored& file, const std::string& path) {
+  const NpyFile npy = open_npy(file, path);
+  return numbers_of_npy(npy, number_type(npy.header.type, path), path);
+}
+
+StoredLabels read_npy_labels(const Stored& file, const std::string& path) {
+  const NpyFile npy = open_npy(file, path);
+  const std::string& type = npy.header.type;
+  if (type == "|b1") return {decode_labels(numbers_of_npy(npy, {}, path), path), {}};
+  if (type == "|O") refuse(path, "holds Python objects", "save texts or whole numbers, as with y.astype(str)");
+  const auto text = text_type(type);
+  if (!text || text->characters == 0) return {decode_labels(numbers_of_npy(npy, number_type(type, path), path), path), {}};
+  const std::int64_t width = text->characters * text->bytes;
+  const Array array = numbers_of_npy(npy, {NumberKind::unsigned_integer, width, std::endian::native}, path);
+  if (array.shape.empty() || element_count(array.shape) != array.shape[0])
+    refuse(path, "has shape " + to_string(array.shape) + ", and labels have [N]", "give one label per point");
+  const Buffer all = array.stored.all();
+  StoredLabels labels;
+  for (std::int64_t i = 0; i < array.shape[0]; ++i) {
+    const Bytes stored = all.bytes.subspan(static_cast<std::size_t>(i * width), static_cast<std::size_t>(width));
+    labels.texts.emplace_back(trimmed(decode_text(stored, *text, path)));
+    if (labels.texts.back().empty()) refuse(path, "label " + std::to_string(i) + " is empty", "give each point a label");
+  }
+  return labels;
 }
 
 }  // namespace datasets

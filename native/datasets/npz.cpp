@@ -127,13 +127,13 @@ Stored extract(const Stored& file, const Member& member, const std::string& path
   return stored;
 }
 
-// The array called `name`, or nothing.
-std::optional<Array> find_array(const Stored& file, const std::vector<Member>& members, const std::string& name,
-                                const std::string& path) {
+// The .npy file of the array called `name`, or nothing.
+std::optional<Stored> find_member(const Stored& file, const std::vector<Member>& members, const std::string& name,
+                                  const std::string& path) {
   const auto member =
       std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name + ".npy" || m.name == name; });
   if (member == members.end()) return std::nullopt;
-  return read_npy_array(extract(file, *member, path), path + ": array " + name);
+  return extract(file, *member, path);
 }
 
 std::string names_of(const std::vector<Member>& members) {
@@ -147,13 +147,20 @@ std::string names_of(const std::vector<Member>& members) {
 
 Contents read_npz(const Stored& file, const std::string& path) {
   const std::vector<Member> members = read_directory(file, path);
-  const auto x = find_array(file, members, "x", path);
+  const auto x = find_member(file, members, "x", path);
   if (!x) {
     refuse(path, "has no array x" + (members.empty() ? "" : " (it has " + names_of(members) + ")"),
            "write it with numpy.savez(path, x=points, y=labels)");
   }
-  const auto y = find_array(file, members, "y", path);
-  return {*x, y ? decode_labels(*y, path + ": array y") : std::vector<std::int64_t>{}, {}, {}};
+  Contents contents;
+  contents.x = read_npy_array(*x, path + ": array x");
+  for (const char* name : {"y", "labels", "label", "targets", "target"}) {
+    if (!contents.labels.empty()) break;
+    if (const auto y = find_member(file, members, name, path)) contents.labels = read_npy_labels(*y, path + ": array " + name);
+  }
+  if (contents.labels.empty() && members.size() > 1)
+    contents.notes.push_back("labels are the array y, which is missing: it has " + names_of(members));
+  return contents;
 }
 
 }  // namespace probust::datasets

@@ -14,8 +14,7 @@
 namespace probust {
 
 /// Writes a .npz file, as numpy.savez_compressed does, one array at a time. A file called `path` is always complete
-/// (PartialFile). Throws Error: usage if the file cannot be created; resources if writing fails, or beyond 2 GB: larger zip files
-/// need other records.
+/// (PartialFile). Throws Error{resources} if it cannot be written, or beyond 2 GB: larger zip files need other records.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::string& path) : file_(path) {}

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 
 namespace probust {
@@ -29,9 +30,9 @@ bool is_device_or_pipe(const std::string& path) {
 
 PartialFile::PartialFile(const std::string& path)
     : path_(path), target_(followed(path)), written_(is_device_or_pipe(target_) ? target_ : target_ + ".partial") {
-  if (std::filesystem::is_directory(target_)) throw Error{ErrorCode::usage, path_, "is a folder", "name a file to write"};
+  if (std::filesystem::is_directory(target_)) throw unwritable(path_, EISDIR);
   file_ = std::fopen(written_.c_str(), "wb");
-  if (file_ == nullptr) throw Error{ErrorCode::usage, path_, std::string("cannot be written: ") + std::strerror(errno), ""};
+  if (file_ == nullptr) throw unwritable(path_, errno);
 }
 
 PartialFile::~PartialFile() {

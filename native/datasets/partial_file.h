@@ -12,7 +12,7 @@ namespace probust {
 /// is a device or pipe, it goes there directly; a link is followed, and stays.
 class PartialFile {
  public:
-  /// Throws Error{usage} if the file cannot be created.
+  /// Throws Error{resources} if the file cannot be created.
   explicit PartialFile(const std::string& path);
   /// Removes the partial file unless commit() succeeded.
   ~PartialFile();

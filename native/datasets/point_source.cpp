@@ -18,6 +18,12 @@ std::optional<std::pair<std::int64_t, std::int64_t>> PointSource::label_range() 
   return range;
 }
 
+std::vector<std::string> PointSource::notes() const {
+  std::vector<std::string> notes = list_.notes;
+  if (!list_.label_mapping.empty()) notes.insert(notes.begin(), list_.label_mapping);
+  return notes;
+}
+
 PointBlock PointSource::read(std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 0 || first > list_.count - count) {
     const std::string asked = std::to_string(first) + " to " + std::to_string(first + count);
@@ -41,7 +47,8 @@ std::vector<BadPoint> PointSource::bad() const {
 
 void PointSource::found_bad(std::int64_t position, Error error) {
   if (!skip_bad_) {
-    error.hint = (error.hint.empty() ? "mend it" : error.hint) + ", or leave out what cannot be read with " + option("skip_bad");
+    error.hint =
+        (error.hint.empty() ? "repair it" : error.hint) + ", or leave out what cannot be read with " + option("skip_bad");
     throw error;
   }
   bad_.emplace(list_.offset + position, std::move(error));
@@ -55,7 +62,8 @@ Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& opti
   return guarded(path, [&] {
     const auto source = datasets::open_points(path, options);
     PointBlock all = source->read(0, source->count());
-    Dataset data{std::move(all.x), std::move(all.labels), source->class_names(), std::move(all.index), source->bad()};
+    Dataset data{std::move(all.x), std::move(all.labels),   source->class_names(), std::move(all.index),
+                 source->bad(),    source->label_mapping(), source->notes()};
     if (data.index.empty()) {
       Error error = data.bad.front().error;
       error.problem = "has no point that can be read: " + error.where + " " + error.problem;

@@ -29,6 +29,12 @@ struct PointList {
   Shape point_shape;                     ///< of one point
   std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a bad row of a table
   std::vector<std::string> class_names;  ///< may be empty
+  std::string label_mapping{};           ///< see Dataset
+  std::int64_t named_classes = 0;        ///< how many classes are written as texts or folders, in all of DATA
+  bool labels_guessed = false;           ///< text labels are numbered in sorted order, because nothing names the classes
+  std::vector<std::string> notes{};      ///< without the label mapping
+  double scale = 1;                      ///< points are stored values times this
+  bool bytes = false;                    ///< whether values are stored as bytes
 };
 
 /// Points in a file or folder, decoded when they are asked for. Not for use by several threads at once.
@@ -47,6 +53,18 @@ class PointSource {
   const Shape& point_shape() const { return list_.point_shape; }
   const std::vector<std::int64_t>& labels() const { return list_.labels; }
   const std::vector<std::string>& class_names() const { return list_.class_names; }
+
+  /// How labels became class numbers, in one line; empty if they are class numbers.
+  const std::string& label_mapping() const { return list_.label_mapping; }
+  /// How many classes DATA has as texts or folders, whatever the offset and the limit; 0 if labels are numbers of an array.
+  std::int64_t named_classes() const { return list_.named_classes; }
+  /// Whether text labels are numbered in sorted order, because nothing names the classes.
+  bool labels_guessed() const { return list_.labels_guessed; }
+  /// What the reader decided or left out, one line each: the label mapping, files with other endings, orientations ignored, ...
+  std::vector<std::string> notes() const;
+  /// What stored values were multiplied by, and whether they are bytes.
+  double scale() const { return list_.scale; }
+  bool stored_as_bytes() const { return list_.bytes; }
 
   /// The smallest and largest label, if there are labels.
   std::optional<std::pair<std::int64_t, std::int64_t>> label_range() const;
@@ -81,8 +99,9 @@ class PointSource {
 /// .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as they are
 /// stored.
 ///
-/// A folder has one subfolder per class, numbered in alphabetical order, or only images, with labels from
-/// DatasetOptions::labels_path (a table of file names and labels) or none. Points are in the order of their sorted paths.
+/// A folder has one subfolder per class, or only images, with labels from DatasetOptions::labels_path (a table of file names and
+/// labels) or none. Points are in the order of their sorted paths. A folder whose name is a number is that class; other names are
+/// matched as text labels are.
 /// Errors: as read_dataset.
 Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options = {});
 

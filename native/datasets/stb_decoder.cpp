@@ -27,7 +27,7 @@ void* limited_realloc(void* old, std::size_t bytes) { return bytes > most_bytes_
 
 namespace probust::datasets {
 
-void StbImage::Free::operator()(std::uint8_t* pixels) const { std::free(pixels); }
+void StbImage::Free::operator()(void* pixels) const { std::free(pixels); }
 
 StbImage stb_header(Bytes file) {
   StbImage image;
@@ -37,15 +37,19 @@ StbImage stb_header(Bytes file) {
   return image;
 }
 
-StbImage stb_image(Bytes file, int channels, std::size_t most_bytes) {
+StbImage stb_image(Bytes file, int channels, bool deep, std::size_t most_bytes) {
   StbImage image;
   most_bytes_at_once = most_bytes;
   int stored = 0;
-  image.pixels.reset(
-      stbi_load_from_memory(file.data(), static_cast<int>(file.size()), &image.width, &image.height, &stored, channels));
+  const int size = static_cast<int>(file.size());
+  if (deep) {
+    image.deep_pixels.reset(stbi_load_16_from_memory(file.data(), size, &image.width, &image.height, &stored, channels));
+  } else {
+    image.pixels.reset(stbi_load_from_memory(file.data(), size, &image.width, &image.height, &stored, channels));
+  }
   most_bytes_at_once = SIZE_MAX;
   image.channels = channels;
-  if (!image.pixels) image.problem = stbi_failure_reason();
+  if (!image.pixels && !image.deep_pixels) image.problem = stbi_failure_reason();
   return image;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "modules/find_module.h"
 
+#include <dlfcn.h>
+
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #else
@@ -8,8 +10,10 @@
 #endif
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace probust {
 namespace {
@@ -34,20 +38,31 @@ std::filesystem::path running_program() {
 }
 #endif
 
-// Empty if the program's path is unknown. Never relative: a module must not come from the working directory.
-std::filesystem::path folder_of_program() {
-  const std::filesystem::path program = running_program();
-  return program.is_absolute() ? program.parent_path() : std::filesystem::path();
+// The program, or the shared library that this code is in.
+std::filesystem::path running_library() {
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(&running_library), &found) == 0 || found.dli_fname == nullptr) return {};
+  std::error_code problem;
+  return std::filesystem::canonical(found.dli_fname, problem);
 }
 
 }  // namespace
 
 std::filesystem::path find_module(const std::string& name) {
-  const std::filesystem::path folder = folder_of_program();
-  if (folder.empty()) return {};
+  std::vector<std::filesystem::path> folders;
+  if (const char* const given = std::getenv("PROBUST_MODULES")) folders.emplace_back(given);
+  if (const std::filesystem::path folder = running_program().parent_path(); folder.is_absolute()) {
+    folders.push_back(folder);
+    folders.push_back((folder / PROBUST_INSTALLED_MODULES).lexically_normal());
+  }
+  if (const std::filesystem::path folder = running_library().parent_path(); folder.is_absolute()) {
+    folders.push_back(folder);
+    folders.push_back(folder / "probust");
+  }
+  folders.emplace_back(PROBUST_MODULES_FOLDER);
   std::error_code problem;
-  for (const std::filesystem::path& candidate : {folder / name, (folder / PROBUST_INSTALLED_MODULES / name).lexically_normal()}) {
-    if (std::filesystem::exists(candidate, problem)) return candidate;
+  for (const std::filesystem::path& folder : folders) {  // never relative: no module comes from the working directory
+    if (folder.is_absolute() && std::filesystem::exists(folder / name, problem)) return folder / name;
   }
   return {};
 }

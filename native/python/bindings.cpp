@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What probust/__init__.py calls. Arrays in, columns out; everything that users see is in Python.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -16,79 +14,21 @@
 #include <utility>
 #include <vector>
 
-#include "datasets/dataset.h"
 #include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
-#include "probust/data/datasets.h"
+#include "modules/device_modules.h"
+#include "probust/analysis/accuracy.h"
 #include "probust/estimators/pooling.h"
 #include "probust/estimators/request.h"
 #include "probust/model.h"
+#include "python/arrays.h"
+#include "python/data.h"
 #include "python/worker.h"
-
-namespace py = pybind11;
 
 namespace probust::python {
 namespace {
 
-using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
-using Whole = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
-
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-Tensor tensor_of(const Floats& array) {
-  return {Shape(array.shape(), array.shape() + array.ndim()), std::vector<float>(array.data(), array.data() + array.size())};
-}
-
-// Without a copy: the array owns the tensor's numbers.
-py::array_t<float> array_of(Tensor tensor) {
-  auto kept = std::make_unique<std::vector<float>>(std::move(tensor.data));
-  const float* numbers = kept->data();
-  const py::capsule owner(kept.release(), [](void* each) { delete static_cast<std::vector<float>*>(each); });
-  return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), numbers, owner);
-}
-
-// Points [N, ...] in the memory of an array. One point of the model's shape is a batch of one.
-class PointsOf {
- public:
-  PointsOf(const Floats& array, const Shape& point)
-      : shape_(array.shape(), array.shape() + array.ndim()), data_(array.data()), size_(array.size()) {
-    if (shape_ == point) shape_.insert(shape_.begin(), 1);
-    if (shape_.empty()) throw Error{ErrorCode::usage, "x", "is a number", "give points [N, ...]"};
-  }
-
-  std::int64_t count() const { return shape_[0]; }
-
-  Tensor rows(std::int64_t first, std::int64_t count) const {
-    Shape shape = shape_;
-    shape[0] = count;
-    const std::int64_t each = shape_[0] == 0 ? 0 : size_ / shape_[0];
-    return {std::move(shape), std::vector<float>(data_ + first * each, data_ + (first + count) * each)};
-  }
-
- private:
-  Shape shape_;
-  const float* data_;
-  std::int64_t size_;
-};
-
-// Numbers that belong to points: none, or one for each.
-class NumbersOf {
- public:
-  NumbersOf(const char* name, const std::optional<Whole>& array, std::int64_t points) {
-    if (!array) return;
-    all_.assign(array->data(), array->data() + array->size());
-    if (array->size() != points)
-      throw Error{ErrorCode::usage, option(name), "are " + std::to_string(array->size()),
-                  "give one for each of the " + std::to_string(points) + " points"};
-  }
-
-  std::vector<std::int64_t> rows(std::int64_t first, std::int64_t count) const {
-    return all_.empty() ? all_ : std::vector<std::int64_t>(all_.begin() + first, all_.begin() + first + count);
-  }
-
- private:
-  std::vector<std::int64_t> all_;
-};
 
 // What a function of Python returns for these arrays, as numbers.
 template <class... Arrays>
@@ -136,6 +76,9 @@ py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   add("status", [](const Row& row) { return std::string(word(row.estimate.status)); });
   add("method", [](const Row& row) { return row.method(); });
   add("note", [](const Row& row) { return row.estimate.note; });
+  add("p_label", [](const Row& row) { return row.estimate.p_label.value_or(kNone); });
+  add("p_label_low", [](const Row& row) { return row.estimate.p_label_low.value_or(kNone); });
+  add("p_label_high", [](const Row& row) { return row.estimate.p_label_high.value_or(kNone); });
   for (std::int64_t c = 0; c < classes; ++c) {
     add("p_class_" + std::to_string(c),
         [c](const Row& row) { return row.estimate.classes.empty() ? kNone : row.estimate.classes[static_cast<std::size_t>(c)]; });
@@ -169,6 +112,9 @@ class Model {
   std::int64_t classes() const { return loaded_.classes(); }
   const Shape& point_shape() const { return loaded_.point_shape(); }
   const std::vector<std::string>& notes() const { return loaded_.imported().notes; }
+  std::vector<std::string> take_warnings() { return loaded_.take_warnings(); }
+  const std::string& decision() const { return loaded_.imported().decision; }
+  const std::vector<std::string>& class_names() const { return loaded_.imported().class_names; }
 
   py::array_t<float> logits(const Floats& x) {
     const PointsOf points(x, point_shape());
@@ -184,12 +130,24 @@ class Model {
     });
   }
 
+  // The report as JSON, and in words.
+  py::tuple check(const Floats& x, const std::optional<Whole>& labels, const std::vector<double>& sigmas) {
+    const PointsOf points(x, point_shape());
+    const NumbersOf all_labels("labels", labels, points.count());
+    CheckReport report;
+    work_alone([&] { report = loaded_.check(points.rows(0, points.count()), all_labels.rows(0, points.count()), sigmas); },
+               py::none(), 0);
+    return py::make_tuple(check_json(report), check_text(report));
+  }
+
   py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const std::vector<std::string>& estimators,
                     const std::optional<Whole>& labels, const std::string& target, const std::optional<Whole>& targets,
                     const std::string& groups, bool per_class, std::int64_t top, std::uint64_t seed, std::int64_t first_index,
-                    const py::object& progress) {
+                    bool check, const py::object& progress) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count()), all_targets("target", targets, points.count());
+    require_classes(all_labels.all(), classes());
+    refuse_signs(all_labels.all(), classes());
     EstimateRequest request;
     request.target = target;
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
@@ -207,7 +165,9 @@ class Model {
       run.finish();
       rows.insert(rows.end(), run.rows().begin(), run.rows().end());
     };
+    CheckReport found;
     const auto work = [&] {  // blocks as on the command line
+      if (check) found = check_first(points, all_labels, request);
       std::int64_t first = 0;
       do {
         const std::int64_t count = std::min(points_in_block(first_index + first, kBlock), points.count() - first);
@@ -216,10 +176,29 @@ class Model {
       } while (first < points.count());
     };
     work_alone(work, progress, planned(request, points.count()));
-    return columns_of(rows, per_class ? classes() : 0);
+    std::vector<std::string> warnings;
+    if (check) warnings = attach_check(std::move(found), labels.has_value(), rows);
+    for (std::string& text : loaded_.take_warnings()) warnings.push_back(std::move(text));
+    py::dict columns = columns_of(rows, per_class ? classes() : 0);
+    columns["warnings"] = warnings;
+    return columns;
   }
 
  private:
+  // Of points spread evenly over all, so that no large array is copied.
+  CheckReport check_first(const PointsOf& points, const NumbersOf& labels, const EstimateRequest& request) {
+    EstimateRequest some = request;
+    for (const std::int64_t position : spread_positions(points.count(), kFirstCheckPoints)) {
+      const Tensor one = points.rows(position, 1);
+      if (some.x.shape.empty()) some.x.shape = one.shape, some.x.shape[0] = 0;
+      ++some.x.shape[0];
+      some.x.data.insert(some.x.data.end(), one.data.begin(), one.data.end());
+      for (const std::int64_t label : labels.rows(position, 1)) some.labels.push_back(label);
+    }
+    if (some.x.shape.empty()) return {};
+    return loaded_.first_check(some, points.count());
+  }
+
   std::int64_t planned(const EstimateRequest& request, std::int64_t points) const {
     std::int64_t passes = 0;
     for (const EstimatorSpec& estimator : request.estimators) passes += estimator.passes(classes());
@@ -300,15 +279,19 @@ class Model {
 
 LoadOptions load_options(const std::vector<double>& mean, const std::vector<double>& std, const std::string& layout,
                          const Shape& point_shape, const Shape& input_shape, const std::string& output_name,
-                         const std::string& device, int threads, std::int64_t memory) {
+                         const std::optional<double>& threshold, const std::vector<std::int64_t>& outputs,
+                         const std::string& device, int threads, const std::string& memory, const std::string& precision) {
   LoadOptions options;
   options.preprocessing = {mean, std, parse_layout(layout, option("layout"))};
   options.point_shape = point_shape;
   options.input_shape = input_shape;
   options.output_name = output_name;
+  options.threshold = threshold;
+  options.outputs = outputs;
   options.device = device;
   options.execution.threads = threads;
-  options.execution.memory = memory;
+  if (!memory.empty()) options.execution.memory = parse_memory(memory);
+  options.execution.precision = parse_precision(precision);
   return options;
 }
 
@@ -318,7 +301,15 @@ std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... argum
   datasets::FilesBeside beside(path);
   LoadOptions options = load_options(arguments...);
   options.external_files = std::ref(beside);
-  return unlocked([&] { return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options)); });
+  return unlocked([&] {
+    try {
+      return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options));
+    } catch (Error& error) {
+      if (is_option(error.where) || error.where.starts_with(path)) throw;
+      error.where = error.where.empty() || error.where == "model" ? path : path + ": " + error.where;
+      throw;
+    }
+  });
 }
 
 template <class... Arguments>
@@ -378,35 +369,6 @@ void collect_cycles(PyHeapTypeObject* type) {
   };
 }
 
-py::tuple points_of(Tensor x, const std::vector<std::int64_t>& labels) {
-  return py::make_tuple(array_of(std::move(x)),
-                        labels.empty() ? py::object(py::none()) : py::array_t<std::int64_t>(py::cast(labels)));
-}
-
-// Points, labels, and for each point that was left out its position and what is wrong with it.
-py::object read(const std::string& path, std::int64_t offset, std::int64_t limit, const std::optional<double>& scale,
-                const std::string& labels_path, const std::string& label_column, bool skip_bad) {
-  DatasetOptions options;
-  options.offset = offset;
-  options.limit = limit;
-  options.scale = scale;
-  options.labels_path = labels_path;
-  options.label_column = label_column;
-  options.skip_bad = skip_bad;
-  Dataset data = unlocked([&] { return read_dataset(path, options).value(); });
-  py::list bad;
-  for (const BadPoint& each : data.bad) bad.append(py::make_tuple(each.index, py::bytes(each.error.message())));
-  return points_of(std::move(data.x), data.labels) + py::make_tuple(bad);
-}
-
-py::tuple make(const std::string& kind, std::int64_t count, std::uint64_t seed) {
-  MadeDataOptions options;
-  options.count = count;
-  options.seed = seed;
-  MadeData data = unlocked([&] { return make_data(made_data_kind(kind), options); });
-  return points_of(std::move(data.x), data.labels);
-}
-
 void raise(const Error& error) {
   const std::string line = error.message();  // may hold a file's name, which need not be UTF-8
   const auto text = py::reinterpret_steal<py::object>(
@@ -415,7 +377,43 @@ void raise(const Error& error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
 }
 
+py::tuple mean_of(double mean, double low, double high, std::int64_t count) { return py::make_tuple(mean, low, high, count); }
+
+py::tuple mean_of(const MeanInterval& mean) { return mean_of(mean.mean, mean.low, mean.high, mean.count); }
+
+// From columns of rows: for each noise and estimator the accuracy without and under noise and mean p, and the noise.
+py::list accuracies(const std::vector<std::int64_t>& label, const std::vector<std::int64_t>& predicted,
+                    const std::vector<std::string>& noise, const std::vector<std::string>& estimator,
+                    const std::vector<std::string>& method, const std::vector<double>& p, const std::vector<double>& std_error,
+                    const std::vector<double>& p_label, const std::vector<std::string>& status,
+                    const std::vector<double>& p_fail) {
+  const auto known = [](double value) { return std::isnan(value) ? std::nullopt : std::optional(value); };
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    Row row{};
+    if (label[i] >= 0) row.label = label[i];
+    row.predicted = predicted[i];
+    row.noise = noise[i];
+    row.estimator = estimator[i];
+    row.estimate.p = p[i];
+    row.estimate.std_error = known(std_error[i]);
+    row.estimate.p_label = known(p_label[i]);
+    row.estimate.p_fail = p_fail[i];
+    row.estimate.status = status_of(status[i]).value_or(Status::ok);
+    if (method[i] != estimator[i]) row.estimate.method = parse_estimator(method[i]);
+    rows.push_back(std::move(row));
+  }
+  py::list result;
+  for (const RowGroup& group : grouped(rows)) {
+    const Proportion clean = clean_accuracy(group);
+    result.append(py::make_tuple(mean_of(clean.share, clean.low, clean.high, clean.of), mean_of(noisy_accuracy(group)),
+                                 mean_of(group.mean_p()), group.key.noise));
+  }
+  return result;
+}
+
 void bind(py::module_& module) {
+  use_device_modules();
   module.attr("version") = PROBUST_VERSION;
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
@@ -428,16 +426,30 @@ void bind(py::module_& module) {
       .def_property_readonly("classes", &Model::classes)
       .def_property_readonly("point_shape", [](const Model& model) { return py::tuple(py::cast(model.point_shape())); })
       .def_property_readonly("notes", &Model::notes)
+      .def_property_readonly("decision", &Model::decision)
+      .def_property_readonly("class_names", &Model::class_names)
       .def("logits", &Model::logits)
       .def("margins", &Model::margins)
+      .def("check", &Model::check)
+      .def("take_warnings", &Model::take_warnings)
       .def("estimate", &Model::estimate);
   using Numbers = std::vector<double>;
   using Text = std::string;
-  module.def("model_of_file", &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Text, int, std::int64_t>);
-  module.def("model_of_bytes", &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Text, int, std::int64_t>);
+  using Threshold = std::optional<double>;
+  module.def("model_of_file",
+             &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text>);
+  module.def("model_of_bytes",
+             &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text>);
   module.def("model_of_functions", &model_of_functions);
-  module.def("read", &read);
-  module.def("make", &make);
+  bind_data(module);
+  module.def("devices", [] {
+    std::vector<std::pair<std::string, std::string>> all;
+    unlocked([&] {
+      for (const DeviceStatus& device : devices()) all.emplace_back(device.name, device.problem);
+    });
+    return all;
+  });
+  module.def("accuracies", &accuracies);
   module.def("end_all", &Worker::end_all);
   module.def("forget_all", &Worker::forget_all);
 }

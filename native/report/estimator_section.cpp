@@ -127,7 +127,7 @@ const char* meaning(Status status) {
     case Status::capped:
       return "the largest number of copies did not reach the half-width that was asked for";
     case Status::bound:
-      return "failures were too rare to be seen: 1 - p is an upper bound";
+      return "no copy, or too few, failed: p_fail is an upper bound";
     case Status::approximate:
       return "the answer is for normal noise of the same covariance, not for this noise";
     case Status::inexact:

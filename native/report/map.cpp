@@ -15,14 +15,14 @@
 namespace probust::report {
 namespace {
 
-constexpr int kSteps = 48;  // of colour: finer ones are hard to tell, and cells of one step are one path
+constexpr int kColourSteps = 48;  // of colour: finer ones are hard to tell, and cells of one step are one path
 
 // Viridis, by S. van der Walt and N. Smith (CC0), at equal distances.
 constexpr std::array<std::array<int, 3>, 6> kAnchors = {
     {{0x44, 0x01, 0x54}, {0x41, 0x44, 0x87}, {0x2a, 0x78, 0x8e}, {0x22, 0xa8, 0x84}, {0x7a, 0xd1, 0x51}, {0xfd, 0xe7, 0x25}}};
 
-int step_of(double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (kSteps - 1))); }
-std::string colour_of_step(int step) { return map_colour(static_cast<double>(step) / (kSteps - 1)); }
+int step_of(double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (kColourSteps - 1))); }
+std::string colour_of_step(int step) { return map_colour(static_cast<double>(step) / (kColourSteps - 1)); }
 
 // Half a cell.
 double half_of(const std::vector<double>& centres) {
@@ -71,9 +71,9 @@ std::string cells(const Grid& grid, const Layout& layout) {
 std::string colour_bar(const Chart& chart, const Layout& layout) {
   const double left = layout.bar, right = left + kBar;
   std::string text = "<g shape-rendering=\"crispEdges\">\n";
-  for (int step = 0; step < kSteps; ++step) {
-    const double bottom = std::lerp(layout.bottom, layout.top, static_cast<double>(step) / kSteps),
-                 top = std::lerp(layout.bottom, layout.top, static_cast<double>(step + 1) / kSteps);
+  for (int step = 0; step < kColourSteps; ++step) {
+    const double bottom = std::lerp(layout.bottom, layout.top, static_cast<double>(step) / kColourSteps),
+                 top = std::lerp(layout.bottom, layout.top, static_cast<double>(step + 1) / kColourSteps);
     text += fmt::format("<path d=\"{}\" fill=\"{}\"/>\n", rectangle(left, top, right, bottom), colour_of_step(step));
   }
   text += "</g>\n";

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "probust/base/text.h"
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -32,13 +35,43 @@ std::string surviving(const Run& run) {
   return what;
 }
 
-std::string header(const Run& run, const std::string& title) {
-  return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) +
+// `html` is what the page says first.
+std::string header(const Run& run, const std::string& title, const std::string& html) {
+  return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) + html +
          paragraph(
              "p is the probability " + surviving(run) +
              " when random noise is added to the point: at 1 this is certain, at 0 impossible. Sigma is the scale of the noise, "
              "in the units of the data: for pixels from 0 to 1, sigma = 0.1 changes a pixel by about a tenth of the range.") +
          "</header>\n";
+}
+
+// Before everything else: what the checks that preceded the runs found.
+std::string warnings(const Run& run, const Run* other) {
+  std::string html;
+  for (const Run* each : {&run, other}) {
+    const std::string text = each == nullptr ? "" : entry_of(each->information, "warnings");
+    if (text.empty()) continue;
+    for (const std::string& warning : split(text, '\n'))
+      html += paragraph("Warning" + (other == nullptr ? "" : " about " + each->file) + ": " + warning);
+  }
+  if (html.empty()) return "";
+  return "<div class=\"warnings\" role=\"alert\">\n" + html + "</div>\n";
+}
+
+// "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
+std::string without_folders(const std::string& noise) {
+  std::string text;
+  for (std::size_t at = 0; at < noise.size();) {
+    const std::size_t value = noise.find('=', at);
+    if (value == std::string::npos) return text + noise.substr(at);
+    const std::size_t end = std::min(noise.find_first_of(",:@", value), noise.size());
+    const std::size_t folder = noise.rfind('/', end - 1);
+    text += noise.substr(at, value + 1 - at);
+    const bool path = folder != std::string::npos && folder > value;
+    text += noise.substr(path ? folder + 1 : value + 1, end - (path ? folder + 1 : value + 1));
+    at = end;
+  }
+  return text;
 }
 
 struct Part {
@@ -89,9 +122,21 @@ std::vector<std::int64_t> pictured_points(const Run& run) {
   return ranked_points(rankings_of(leads_of(groups)));
 }
 
-std::string page(const Run& run, const Pictures& pictures) {
+void shorten_noises(Results& results) {
+  std::map<std::string, std::string> names;
+  std::set<std::string> taken;
+  for (const Row& row : results.rows) {
+    const auto [entry, added] = names.try_emplace(row.noise, without_folders(row.noise));
+    if (added && !taken.insert(entry->second).second) return;
+  }
+  for (Row& row : results.rows) row.noise = names.at(row.noise);
+}
+
+std::string page(const Run& run, const Pictures& pictures, const Run* other) {
   const Material material(run);
-  const Part parts[] = {{"summary", "Summary", summary_section(material)},
+  const Part parts[] = {{"pictures", "Pictures", pictures_section(material, pictures)},
+                        {"comparison", "Comparison", other == nullptr ? "" : comparison_section(run, *other)},
+                        {"summary", "Summary", summary_section(material)},
                         {"sigma", "p against sigma", sigma_section(material)},
                         {"classes", "Classes", bias_section(material)},
                         {"points", "Least and most robust points", points_section(material, pictures)},
@@ -101,12 +146,13 @@ std::string page(const Run& run, const Pictures& pictures) {
                         {"origin", "How this was made", origin_section(material)}};
   std::string links, sections;
   for (const Part& part : parts) {
+    if (part.html.empty() && (std::string_view(part.id) == "pictures" || std::string_view(part.id) == "comparison")) continue;
     links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", part.id, part.title);
     sections += section(part.id, part.title, part.html);
   }
   const std::string title = title_of(run);
-  return document(title, "<main>\n" + header(run, title) + "<nav aria-label=\"Sections\">\n<ul>\n" + links + "</ul>\n</nav>\n" +
-                             sections + "</main>\n");
+  return document(title, "<main>\n" + warnings(run, other) + header(run, title, other == nullptr ? "" : verdict(run, *other)) +
+                             "<nav aria-label=\"Sections\">\n<ul>\n" + links + "</ul>\n</nav>\n" + sections + "</main>\n");
 }
 
 }  // namespace probust::report

@@ -29,7 +29,12 @@ struct Run {
 /// The points whose pictures a report shows, as positions in the data.
 std::vector<std::int64_t> pictured_points(const Run& run);
 
-/// The report.
-std::string page(const Run& run, const Pictures& pictures);
+/// Noise models with files are named by the whole paths of these: "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy" in
+/// all rows, unless two noise models would get the same name.
+void shorten_noises(Results& results);
+
+/// The report; with `other`, a second run on the same points, it opens with a comparison of the two. Throws Error{unreadable},
+/// without `where`, if the points are others (analysis/comparison.h).
+std::string page(const Run& run, const Pictures& pictures, const Run* other = nullptr);
 
 }  // namespace probust::report

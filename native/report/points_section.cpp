@@ -56,17 +56,29 @@ Chart chart_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
 Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<std::int64_t>& classes, const Material& material,
                        const std::string& caption) {
   Table table{caption, {{"class", false}, {"points"}}, {}};
+  const bool clean = !noises.front().clean.empty();
+  if (clean) table.columns.push_back({"accuracy without noise"});
   for (const GroupBias& noise : noises) {
-    table.columns.push_back({noise.key.noise});
+    table.columns.push_back({"mean p, " + noise.key.noise});
     table.columns.push_back({fmt::format("{:.3g}% interval", 100 * noise.confidence)});
+    if (!noise.noisy.empty()) table.columns.push_back({"accuracy under noise"});
   }
   for (const std::int64_t number : classes) {
     std::vector<std::string> cells{class_text(number, material.run.class_names), "0"};
+    const auto place = [&](const GroupBias& noise) {  // of a class that occurs
+      return std::lower_bound(noise.classes.begin(), noise.classes.end(), number) - noise.classes.begin();
+    };
+    if (clean) {
+      const bool known = mean_of_class(noises.front(), number) != nullptr;
+      cells.push_back(known ? percent(noises.front().clean[place(noises.front())].share) : "–");
+    }
     for (const GroupBias& noise : noises) {
       const MeanInterval mean =
           mean_of_class(noise, number) == nullptr ? MeanInterval{NAN, NAN, NAN} : *mean_of_class(noise, number);
       cells.push_back(probability(mean.mean));
       cells.push_back(interval(mean.low, mean.high));
+      if (!noise.noisy.empty())
+        cells.push_back(mean_of_class(noise, number) == nullptr ? "–" : percent(noise.noisy[place(noise)].mean));
     }
     if (const MeanInterval* mean = mean_of_class(noises.front(), number)) cells[1] = counted(mean->count);
     table.rows.push_back(cells);
@@ -142,13 +154,12 @@ Table table_of_points(const std::string& caption, const std::vector<const Row*>&
   return table;
 }
 
-std::string points_of_lead(const Material& material, const Lead& lead, const Ranking& ranking, const Pictures& pictures) {
+std::string points_of_lead(const Material& material, const Lead& lead, const Ranking& ranking) {
   const std::string where = lead.at_widest().key.noise + " by " + lead.estimator;
   std::string html = paragraph(fmt::format("{}Points are ordered by p at {}{}; {} of {} have an answer.",
                                            material.several_models() ? lead.model + ": " : "", where,
                                            lead.noises.size() > 1 ? ", the noise at which p differs most between points" : "",
                                            counted(ranking.answered), counted(std::ssize(lead.at_widest().rows))));
-  html += gallery(ranking, pictures, material.run.class_names);
   html += table(table_of_points("Least robust points at " + where, ranking.least, material, lead));
   return html + table(table_of_points("Most robust points at " + where, ranking.most, material, lead));
 }
@@ -163,10 +174,23 @@ std::string bias_section(const Material& material) {
   return html;
 }
 
+std::string pictures_section(const Material& material, const Pictures& pictures) {
+  std::string html;
+  const std::vector<Ranking> rankings = rankings_of(material.leads);
+  for (std::size_t k = 0; k < rankings.size(); ++k) {
+    const std::string shown = gallery(rankings[k], pictures, material.run.class_names);
+    if (shown.empty()) continue;
+    html += paragraph("Points in the order of p " + material.of_model(material.leads[k].model) + "at " + rankings[k].key.noise +
+                      " by " + rankings[k].key.estimator + ". Wrong answers are in bold.") +
+            shown;
+  }
+  return html;
+}
+
 std::string points_section(const Material& material, const Pictures& pictures) {
   std::string html;
   const std::vector<Ranking> rankings = rankings_of(material.leads);
-  for (std::size_t k = 0; k < rankings.size(); ++k) html += points_of_lead(material, material.leads[k], rankings[k], pictures);
+  for (std::size_t k = 0; k < rankings.size(); ++k) html += points_of_lead(material, material.leads[k], rankings[k]);
   if (!pictures.missing.empty()) html += paragraph(pictures.missing);
   return html +
          paragraph(

@@ -38,7 +38,14 @@ struct Material {
   std::string of_model(const std::string& model) const;
 };
 
-/// The clean accuracy, p at each noise and the time, as large numbers; and a table of all groups.
+/// One sentence for each model of `other` that compares it with the run, as HTML; and the same with all numbers.
+std::string verdict(const Run& run, const Run& other);
+std::string comparison_section(const Run& run, const Run& other);
+
+/// Pictures of the least and the most robust points; empty without pictures.
+std::string pictures_section(const Material& material, const Pictures& pictures);
+
+/// The accuracy without and under noise, p at each noise and the time, as large numbers; and a table of all groups.
 std::string summary_section(const Material& material);
 
 /// p by class.

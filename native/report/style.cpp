@@ -24,6 +24,7 @@ a { color: var(--accent); }
 section { margin-top: 2.5rem; padding-top: 1.5rem; border-top: 1px solid var(--hairline); }
 .quiet, figcaption, caption { color: var(--quiet); font-size: 0.875rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; list-style: none; margin: 1rem 0 0; padding: 0; font-size: 0.875rem; }
+.warnings { border: 2px solid #b3261e; border-radius: 0.5rem; padding: 0.75rem 0.75rem 0; margin: 0 0 1.25rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 0.75rem; margin: 1.25rem 0; padding: 0; }
 .cards div { background: var(--panel); border: 1px solid var(--hairline); border-radius: 0.5rem; padding: 0.75rem; }
 .cards dt { color: var(--quiet); font-size: 0.875rem; }
@@ -69,8 +70,11 @@ pre { background: var(--panel); border: 1px solid var(--hairline); border-radius
   h2, h3 { break-after: avoid; }
   figure, tr, .cards div, .gallery li { break-inside: avoid; }
   .scroll { overflow: visible; }
-  th, td { white-space: normal; }
+  table { width: 100%; font-size: 8pt; }
+  th, td, .wraps td:not(.number) { white-space: normal; overflow-wrap: anywhere; min-width: 0; padding-right: 0.3rem; }
+  caption span { position: static; max-width: none; }
 }
+@page { margin: 12mm; }
 )";
 
 }  // namespace probust::report

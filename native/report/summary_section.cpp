@@ -2,6 +2,7 @@
 // The first and the last section: the run at a glance, and where it came from.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -12,7 +13,7 @@
 namespace probust::report {
 namespace {
 
-constexpr std::size_t kMostCards = 8;
+constexpr std::size_t kMostCards = 10;
 
 // A large number with a name above it and an explanation below.
 std::string card(const std::string& name, const std::string& value, const std::string& explanation) {
@@ -33,11 +34,20 @@ std::vector<std::string> accuracy_cards(const Material& material) {
   return cards;
 }
 
+// "71.2% to 75.3%"
+std::string between(const MeanInterval& share) {
+  return std::isfinite(share.low) && std::isfinite(share.high) ? percent(share.low) + " to " + percent(share.high)
+                                                               : "no interval";
+}
+
 std::vector<std::string> mean_cards(const Material& material) {
   std::vector<std::string> cards;
   for (const Lead& lead : material.leads) {
     for (const RowGroup* group : lead.few()) {
-      const MeanInterval mean = mean_probability(group->p(), 0.95, group->common_variance());
+      if (const MeanInterval noisy = noisy_accuracy(*group); noisy.count > 0)
+        cards.push_back(card("accuracy under noise " + material.of_model(lead.model) + "at " + group->key.noise,
+                             percent(noisy.mean), between(noisy) + "; by " + lead.estimator));
+      const MeanInterval mean = group->mean_p();
       cards.push_back(card(
           "mean p " + material.of_model(lead.model) + "at " + group->key.noise,
           std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",
@@ -75,13 +85,22 @@ std::string cards(const Material& material) {
 
 Table table_of_groups(const Material& material) {
   Table table{"p over the points, for each noise and estimator", material.key_columns(), {}};
-  for (const char* title : {"points", "mean p", "95% interval", "5% below", "median", "95% below", "passes"})
+  const bool labels = std::any_of(material.summary.groups.begin(), material.summary.groups.end(),
+                                  [](const GroupSummary& group) { return group.noisy.count > 0; });
+  table.columns.push_back({"points"});
+  if (labels) table.columns.insert(table.columns.end(), {{"accuracy under noise"}, {"95% interval"}});
+  for (const char* title : {"mean p", "95% interval", "5% below", "median", "95% below", "passes"})
     table.columns.push_back({title});
   for (const GroupSummary& group : material.summary.groups) {
     std::vector<std::string> cells = material.key_cells(group.key);
     const double passes = static_cast<double>(group.forwards + group.backwards) / static_cast<double>(group.points);
-    for (const std::string& cell : {counted(group.p.count), probability(group.p.mean), interval(group.p.low, group.p.high),
-                                    probability(group.q05), probability(group.median), probability(group.q95), rounded(passes)})
+    cells.push_back(counted(group.p.count));
+    if (labels) {
+      cells.push_back(group.noisy.count == 0 ? "–" : percent(group.noisy.mean));
+      cells.push_back(group.noisy.count == 0 ? "–" : between(group.noisy));
+    }
+    for (const std::string& cell : {probability(group.p.mean), interval(group.p.low, group.p.high), probability(group.q05),
+                                    probability(group.median), probability(group.q95), rounded(passes)})
       cells.push_back(cell);
     table.rows.push_back(cells);
   }
@@ -122,7 +141,9 @@ std::string summary_section(const Material& material) {
   if (!labelled(material)) html += paragraph("The data have no labels, so there is no accuracy.");
   html += table(table_of_groups(material));
   html += paragraph(
-      "Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the same kind "
+      "Accuracy under noise is how often noisy copies get the label of their point. p is how often they keep the answer, be it "
+      "right or wrong. Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the "
+      "same kind "
       "lies; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
       "them below the median. Passes are evaluations of the network or of its gradient that an estimator spends on a point, "
       "which is its cost.");

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 
 namespace probust::store {
@@ -75,7 +77,7 @@ std::string checksum(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) return folder_checksum(path);
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error{ErrorCode::unreadable, path, "cannot be opened", "give the path of a file that exists"};
+  if (!file) throw unopenable(path, errno);
   std::array<char, 1 << 16> part{};
   Checksum sum;
   while (file.read(part.data(), part.size()), file.gcount() > 0) sum.add({part.data(), static_cast<std::size_t>(file.gcount())});

@@ -1,21 +1,137 @@
 // SPDX-License-Identifier: MIT
 #include "store/database.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "probust/base/error.h"
 
 namespace probust::store {
+namespace {
 
-Database::Database(std::string path, bool writable) : path_(std::move(path)) {
+[[noreturn]] void refuse_copy(const std::string& path, const std::string& problem) {
+  throw Error{ErrorCode::resources, path,
+              "was left by a process that was killed, and a temporary copy, from which to read it, failed: " + problem,
+              "name a folder with more room in TMPDIR"};
+}
+
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::string& for_path) {
+    std::error_code problem;
+    path_ = (std::filesystem::temp_directory_path(problem) / "probust-XXXXXX").string();
+    if (problem) refuse_copy(for_path, problem.message());
+    if (mkdtemp(path_.data()) == nullptr) refuse_copy(for_path, std::generic_category().message(errno));
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// SQLite follows links, too, before it names the files next to the database.
+std::string resolved(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path file = std::filesystem::canonical(path, unknown);
+  return unknown ? path : file.string();
+}
+
+bool exists(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path, unknown);
+}
+
+bool has_content(const std::string& path) {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
+  return !missing && size > 0;
+}
+
+// Whether the file is in SQLite's write-ahead mode (section 1.3 of its file format), as earlier versions wrote runs.
+bool has_write_ahead_mode(const std::string& path) {
+  constexpr int kReadVersion = 19;
+  std::ifstream file(path, std::ios::binary);
+  char header[kReadVersion + 1] = {};
+  return file.read(header, sizeof(header)) && header[kReadVersion] == 2;
+}
+
+// The file as one that nobody changes.
+std::string immutable_name(const std::string& path) {
+  std::error_code unknown;
+  std::string name = "file:";
+  for (const char c : std::filesystem::absolute(path, unknown).lexically_normal().string()) {
+    const bool special = c == '%' || c == '?' || c == '#';
+    name += special ? fmt::format("%{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return name + "?immutable=1";
+}
+
+}  // namespace
+
+Database::Database(std::string path, bool writable, bool locked) : path_(std::move(path)), writable_(writable) {
+  if (!writable) {
+    open_to_read(locked);
+  } else if (connect(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) != SQLITE_OK) {
+    refuse();
+  }
+}
+
+void Database::open_to_read(bool locked) {
+  const std::string file = resolved(path_);
+  const bool changing = has_content(file + "-wal") || has_content(file + "-journal");
+  // Opened as usual, a file of write-ahead mode would get others next to it.
+  const bool at_rest = has_write_ahead_mode(file) && !changing && (locked || !exists(file + "-lock"));
+  if (!at_rest) {
+    connect(path_, SQLITE_OPEN_READONLY);
+    if (readable()) return;
+    const int result = sqlite3_errcode(connection_.get());
+    if (result != SQLITE_READONLY && result != SQLITE_CANTOPEN) refuse();
+    if (changing) return open_copy();
+  }
+  connect(immutable_name(file), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  if (!readable()) refuse();
+}
+
+int Database::connect(const std::string& name, int flags) {
+  constexpr int kPatience = 60'000;  // milliseconds; a block is written in a few, and read in seconds at most
   sqlite3* connection = nullptr;
-  const int flags = writable ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  const int result = sqlite3_open_v2(path_.c_str(), &connection, flags, nullptr);
+  const int result = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);
-  if (result != SQLITE_OK) refuse();
-  sqlite3_busy_timeout(connection, 5000);
+  if (connection != nullptr) sqlite3_busy_timeout(connection, kPatience);
+  return result;
+}
+
+// Whether the content can be read. If the last writer was killed, its changes may have to be completed or undone first, which
+// needs the right to write.
+bool Database::readable() {
+  return sqlite3_exec(connection_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+void Database::open_copy() {
+  const auto folder = std::make_shared<TemporaryFolder>(path_);
+  const std::string file = resolved(path_), copy = folder->path() + "/run.sqlite";
+  for (const char* part : {"", "-wal", "-journal"}) {
+    if (!exists(file + part)) continue;
+    std::error_code problem;
+    std::filesystem::copy_file(file + part, copy + part, problem);
+    if (problem) refuse_copy(path_, problem.message());
+    std::filesystem::permissions(copy + part, std::filesystem::perms::owner_write, std::filesystem::perm_options::add, problem);
+  }
+  connection_.reset();
+  copy_ = folder;
+  if (connect(copy, SQLITE_OPEN_READWRITE) != SQLITE_OK || !readable()) refuse();
 }
 
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
@@ -29,12 +145,18 @@ void Database::refuse() const {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       throw Error{ErrorCode::unreadable, path_, "is not a run, or damaged", "give a file that estimate -o wrote"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw Error{ErrorCode::conflict, path_,
+                  std::string("is locked: another process ") + (writable_ ? "reads or writes it" : "is writing it"),
+                  "wait until it has ended, or name another file"};
     case SQLITE_FULL:
       throw Error{ErrorCode::resources, path_, "could not be written: the disk is full",
                   "make room and repeat the command, which goes on where it ended"};
     default:
-      throw Error{ErrorCode::resources, path_, connection_ ? sqlite3_errmsg(connection_.get()) : "needs more memory",
-                  "give a file in a folder that can be written"};
+      const std::string problem = connection_ ? sqlite3_errmsg(connection_.get()) : "needs more memory";
+      if (!writable_) throw Error{ErrorCode::unreadable, path_, "cannot be read: " + problem, "give a file that you may read"};
+      throw Error{ErrorCode::resources, path_, "cannot be written: " + problem, "give a file in a folder that can be written"};
   }
 }
 

@@ -14,12 +14,14 @@ struct sqlite3_stmt;
 
 namespace probust::store {
 
-/// A SQLite connection. All functions throw Error named after the file: unreadable (not a database, or damaged), resources (the
-/// disk is full, or the file cannot be written).
+/// A SQLite connection. All functions throw Error named after the file: unreadable (not a database, damaged, or it cannot be
+/// read), resources (the disk is full, or the file cannot be written), conflict (another process keeps it locked).
 class Database {
  public:
-  /// Opens or, if it may be written, creates the file.
-  Database(std::string path, bool writable);
+  /// Opens the file, or creates it if `writable`. Reading never changes the file or its folder: if the process that wrote it died
+  /// in the middle of a change, the change is completed or undone in a temporary copy. `locked`: this process holds the file's
+  /// WriteLock.
+  Database(std::string path, bool writable, bool locked = false);
 
   /// Runs statements without parameters and results.
   void execute(const std::string& statements);
@@ -31,9 +33,15 @@ class Database {
   struct Close {
     void operator()(sqlite3* connection) const;
   };
+  void open_to_read(bool locked);
+  int connect(const std::string& name, int flags);
+  bool readable();
+  void open_copy();
   [[noreturn]] void refuse() const;
 
   std::string path_;
+  bool writable_;
+  std::shared_ptr<const void> copy_;  // a temporary folder, which goes after the connection
   std::unique_ptr<sqlite3, Close> connection_;
 };
 

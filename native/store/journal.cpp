@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 
@@ -26,19 +28,23 @@ Configuration printable_values(Configuration configuration) {
 
 Journal::Journal(const std::string& path, const Configuration& given, bool replace) : path_(path + "-unfinished") {
   const Configuration configuration = printable_values(given);
-  const bool again = replace || !goes_on(path, configuration);
-  file_ = std::fopen(path_.c_str(), again ? "w" : "a");
-  if (file_ == nullptr)
-    throw Error{ErrorCode::usage, option("output"), "'" + path + "' cannot be written", "give a path in a folder that exists"};
-  if (!again) return;
+  if (!replace && goes_on(path, configuration)) return;
   done_.clear();
   bytes_ = 0;
-  std::string text = std::string(kTitle) + "\n";
-  for (const auto& [name, value] : configuration) text += fmt::format("is {} {}\n", name, value);
-  write(text);
+  title_ = std::string(kTitle) + "\n";
+  for (const auto& [name, value] : configuration) title_ += fmt::format("is {} {}\n", name, value);
 }
 
-Journal::~Journal() { std::fclose(file_); }
+Journal::~Journal() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void Journal::open() {
+  if (file_ != nullptr) return;
+  file_ = std::fopen(path_.c_str(), title_.empty() ? "a" : "w");
+  if (file_ == nullptr) throw unwritable(path_, errno);
+  write(title_);
+}
 
 // Whether there is a journal whose output can be continued, which it reads. A last line without its end was cut when it was
 // written, and is removed, or the next line would continue it.
@@ -85,6 +91,7 @@ std::int64_t Journal::done(const std::string& model) const {
 }
 
 void Journal::add(const std::string& model, std::int64_t position, std::int64_t bytes) {
+  open();
   write("done " + std::to_string(position) + " " + std::to_string(bytes) + " " + printable(model) + "\n");
   done_[model] = position;
   bytes_ = bytes;

@@ -15,9 +15,9 @@ namespace probust::store {
 /// complete, which has no such file, is replaced. All functions throw Error{resources} if the file cannot be written.
 class Journal {
  public:
-  /// Reads the journal of the output at `path`, or begins one: if there is none, if nothing was done, or if the output is shorter
-  /// than its journal says. Throws Error: conflict if the output is of another configuration and not `replace`; unreadable if the
-  /// journal is damaged.
+  /// Reads the journal of the output at `path`, or begins one with the first add(): if there is none, if nothing was done, or if
+  /// the output is shorter than its journal says. Throws Error: conflict if the output is of another configuration and not
+  /// `replace`; unreadable if the journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -38,9 +38,11 @@ class Journal {
  private:
   bool goes_on(const std::string& path, const Configuration& configuration);
   void read_done(const std::string& line);
+  void open();
   void write(const std::string& text);
 
   std::string path_;
+  std::string title_;  // with which the file begins; empty if it is continued
   std::FILE* file_ = nullptr;
   std::int64_t bytes_ = 0;
   std::map<std::string, std::int64_t> done_;

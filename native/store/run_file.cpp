@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_file.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 #include "store/database.h"
 #include "store/write_lock.h"
@@ -26,14 +33,37 @@ CREATE TABLE IF NOT EXISTS answers (
   model TEXT NOT NULL, "index" INTEGER NOT NULL, question INTEGER NOT NULL REFERENCES questions, label INTEGER,
   predicted INTEGER NOT NULL, target INTEGER NOT NULL, p REAL, p_fail REAL, std_error REAL, ci_low REAL, ci_high REAL,
   forwards INTEGER NOT NULL, backwards INTEGER NOT NULL, status TEXT NOT NULL, method TEXT NOT NULL, note TEXT, classes BLOB,
+  p_label REAL, p_label_low REAL, p_label_high REAL,
   PRIMARY KEY (model, "index", question)) WITHOUT ROWID;
-CREATE VIEW IF NOT EXISTS estimates AS SELECT "index", label, predicted, target, noise, sigma, estimator, p, p_fail, std_error,
-  ci_low, ci_high, forwards, backwards, status, method, note, classes, model FROM answers JOIN questions ON question = id
-  ORDER BY model, "index", question;
 )";
 
+constexpr const char* kViews = R"(
+CREATE VIEW IF NOT EXISTS estimates AS SELECT "index", label, predicted, target, noise, sigma, estimator, p, p_fail, std_error,
+  ci_low, ci_high, forwards, backwards, status, method, note, classes, model, p_label, p_label_low, p_label_high
+  FROM answers JOIN questions ON question = id ORDER BY model, "index", question;
+)";
+
+// Columns of `answers` that runs of earlier versions do not have.
+constexpr const char* kAddedColumns[] = {"p_label", "p_label_low", "p_label_high"};
+
+bool has_column(Database& database, std::string_view table, std::string_view column) {
+  Statement found(database, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?");
+  found.bind(0, table);
+  found.bind(1, column);
+  found.step();
+  return found.integer(0) > 0;
+}
+
+// Gives a run of an earlier version the columns that it lacks.
+void add_columns(Database& database) {
+  for (const char* column : kAddedColumns) {
+    if (has_column(database, "answers", column)) continue;
+    database.execute("DROP VIEW IF EXISTS estimates; ALTER TABLE answers ADD COLUMN " + std::string(column) + " REAL;");
+  }
+}
+
 void remove_run(const std::string& path) {
-  for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(path + part);
+  for (const char* part : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(path + part);
 }
 
 enum class Content { none, run, other };
@@ -50,8 +80,8 @@ Content content_of(Database& database) {
   throw Error{ErrorCode::unreadable, path, "is not a run", "give a file that estimate -o wrote"};
 }
 
-// A row of the view `estimates`.
-Row row_at(const Statement& columns) {
+// A row of the view `estimates`, which has no p_label in runs of earlier versions.
+Row row_at(const Statement& columns, bool labelled) {
   Row row{.index = columns.integer(0),
           .label = columns.null(1) ? std::nullopt : std::optional(columns.integer(1)),
           .predicted = columns.integer(2),
@@ -74,6 +104,10 @@ Row row_at(const Statement& columns) {
   estimate.note = columns.text(16);
   const std::span<const double> classes = columns.doubles(17);
   estimate.classes.assign(classes.begin(), classes.end());
+  if (!labelled) return row;
+  estimate.p_label = columns.real(19);
+  estimate.p_label_low = columns.real(20);
+  estimate.p_label_high = columns.real(21);
   return row;
 }
 
@@ -127,7 +161,8 @@ void bind_label(Statement& statement, int parameter, std::optional<std::int64_t>
 
 void insert_rows(Database& database, std::span<const Row> rows) {
   Questions questions(database);
-  Statement insert(database, "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(database,
+                   "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const Row& row : rows) {
     const Estimate& e = row.estimate;
     insert.bind(0, std::string_view(row.model));
@@ -144,6 +179,8 @@ void insert_rows(Database& database, std::span<const Row> rows) {
     insert.bind(14, std::string_view(row.method()));
     e.note.empty() ? insert.bind_null(15) : insert.bind(15, std::string_view(e.note));
     insert.bind(16, std::span<const double>(e.classes));
+    const std::optional<double> of_label[] = {e.p_label, e.p_label_low, e.p_label_high};
+    for (int k = 0; k < 3; ++k) insert.bind(17 + k, of_label[k]);
     insert.step();
   }
 }
@@ -185,12 +222,55 @@ void transact(Database& database, const std::function<void()>& changes) {
   }
 }
 
+// What is read as long as this exists is of one state of the file.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Database& database) : database_(database) { database.execute("BEGIN"); }
+  ~ReadTransaction() {
+    try {
+      database_.execute("ROLLBACK");
+    } catch (const Error&) {  // SQLite has ended it by itself
+    }
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Database& database_;
+};
+
+// The first rows after those of a point, at most so many.
+std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
+  Statement next(database, R"(SELECT * FROM estimates WHERE (model, "index") > (?, ?) LIMIT ?)");
+  next.bind(0, std::string_view(model));
+  next.bind(1, index);
+  next.bind(2, static_cast<std::int64_t>(most));
+  const bool labelled = has_column(database, "estimates", "p_label");
+  std::vector<Row> rows;
+  while (next.step()) rows.push_back(row_at(next, labelled));
+  return rows;
+}
+
+// Earlier versions wrote runs in write-ahead mode.
+void leave_write_ahead_mode(Database& database) {
+  try {
+    database.execute("PRAGMA journal_mode=DELETE;");
+  } catch (const Error&) {  // another process reads it just now; it can be written all the same
+  }
+}
+
 }  // namespace
 
 struct RunFile::State {
-  State(std::unique_ptr<WriteLock> writing, Database opened) : lock(std::move(writing)), database(std::move(opened)) {}
-  std::unique_ptr<WriteLock> lock;  // of a run that is written
-  mutable Database database;
+  std::string path;
+  Configuration configuration;  // to write
+  Mode mode = Mode::resume;
+  std::unique_ptr<WriteLock> lock;           // of a run that is written
+  mutable std::optional<Database> database;  // none of a run that begin() will create
+  bool writing = false;
+
+  // The connection, if there are tables.
+  Database* tables() const { return database ? &*database : nullptr; }
 };
 
 RunFile::RunFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -199,43 +279,64 @@ RunFile& RunFile::operator=(RunFile&&) noexcept = default;
 RunFile::~RunFile() = default;
 
 RunFile RunFile::open(const std::string& path, const Configuration& configuration, Mode mode) {
-  auto lock = std::make_unique<WriteLock>(path);
-  if (mode == Mode::replace && std::filesystem::exists(path)) {
-    {
-      Database before(path, false);
-      if (content_of(before) == Content::other) refuse_other(path);
-    }
-    remove_run(path);
-  }
-  RunFile run(std::make_unique<State>(std::move(lock), Database(path, true)));
-  Database& database = run.state_->database;
-  if (content_of(database) == Content::other) refuse_other(path);
-  database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
-  transact(database, [&] {
-    database.execute(kTables);
-    const Configuration before = run.configuration();
-    if (!before.empty()) require_same(path, configuration, before, mode == Mode::extend);
-    set_entries(database, "configuration", configuration);
-  });
+  RunFile run = claim(path, configuration, mode);
+  run.begin();
   return run;
 }
 
+RunFile RunFile::claim(const std::string& path, const Configuration& configuration, Mode mode) {
+  require_writable(path);
+  RunFile run(std::make_unique<State>());
+  State& state = *run.state_;
+  state.path = path;
+  state.configuration = configuration;
+  state.mode = mode;
+  state.lock = std::make_unique<WriteLock>(path);
+  if (!std::filesystem::exists(path)) return run;
+  Database before(path, false, true);
+  const Content content = content_of(before);
+  if (content == Content::other) refuse_other(path);
+  if (mode == Mode::replace || content == Content::none) return run;
+  if (const Configuration was = entries_of(before, "configuration"); !was.empty())
+    require_same(path, configuration, was, mode == Mode::extend);
+  state.database.emplace(std::move(before));
+  return run;
+}
+
+void RunFile::begin() {
+  State& state = *state_;
+  if (state.writing) return;
+  state.database.reset();
+  if (state.mode == Mode::replace) remove_run(state.path);
+  Database& database = state.database.emplace(state.path, true);
+  leave_write_ahead_mode(database);
+  transact(database, [&] {
+    database.execute(kTables);
+    add_columns(database);
+    database.execute(kViews);
+    set_entries(database, "configuration", state.configuration);
+  });
+  state.writing = true;
+}
+
 RunFile RunFile::read(const std::string& path) {
-  if (!std::filesystem::exists(path))
-    throw Error{ErrorCode::unreadable, path, "cannot be opened", "give the path of a file that exists"};
-  RunFile run(std::make_unique<State>(nullptr, Database(path, false)));
-  if (content_of(run.state_->database) != Content::run) refuse_other(path);
+  if (access(path.c_str(), R_OK) != 0) throw unopenable(path, errno);
+  RunFile run(std::make_unique<State>());
+  run.state_->path = path;
+  if (content_of(run.state_->database.emplace(path, false)) != Content::run) refuse_other(path);
   return run;
 }
 
 std::int64_t RunFile::rows() const {
-  Statement count(state_->database, "SELECT count(*) FROM answers");
+  if (state_->tables() == nullptr) return 0;
+  Statement count(*state_->database, "SELECT count(*) FROM answers");
   count.step();
   return count.integer(0);
 }
 
 std::int64_t RunFile::done(const Range& range) const {
-  Statement within(state_->database, R"(SELECT
+  if (state_->tables() == nullptr) return 0;
+  Statement within(*state_->database, R"(SELECT
     (SELECT count(*) FROM answers JOIN questions ON question = id
       WHERE model = ?1 AND "index" >= ?2 AND "index" < ?3 AND noise = ?4 AND estimator = ?5) +
     (SELECT count(*) FROM skipped WHERE model = ?1 AND "index" >= ?2 AND "index" < ?3))");
@@ -248,31 +349,50 @@ std::int64_t RunFile::done(const Range& range) const {
   return within.integer(0);
 }
 
-void RunFile::append(const Results& results) {
-  Database& database = state_->database;
+void RunFile::append(const Results& results, const Configuration& information) {
+  begin();
+  Database& database = *state_->database;
   transact(database, [&] {
     insert_rows(database, results.rows);
     insert_points(database, results.points);
     insert_skipped(database, results.skipped);
+    set_entries(database, "information", information);
   });
 }
 
-void RunFile::rest() {
-  try {
-    state_->database.execute("PRAGMA journal_mode=DELETE;");
-  } catch (const Error&) {  // another process reads it just now
+// In parts, none of which is open while its rows are used. Otherwise a reader that takes long would hold up who writes.
+void RunFile::for_each(const std::function<void(const Row&)>& use) const {
+  if (state_->tables() == nullptr) return;
+  std::size_t most = 4096;
+  std::string model;
+  std::int64_t index = std::numeric_limits<std::int64_t>::min();
+  while (true) {
+    std::vector<Row> rows = rows_after(*state_->database, model, index, most);
+    const bool last = rows.size() < most;
+    if (!last) {  // the last point may have more rows
+      const std::string cut = rows.back().model;
+      const std::int64_t cut_index = rows.back().index;
+      while (!rows.empty() && rows.back().model == cut && rows.back().index == cut_index) rows.pop_back();
+    }
+    for (const Row& row : rows) use(row);
+    if (last) return;
+    if (rows.empty()) {
+      most *= 2;
+    } else {
+      model = rows.back().model;
+      index = rows.back().index;
+    }
   }
 }
 
-void RunFile::for_each(const std::function<void(const Row&)>& use) const {
-  Statement all(state_->database, "SELECT * FROM estimates");
-  while (all.step()) use(row_at(all));
-}
-
+// Of one state of the file, though another process may write.
 Results RunFile::results() const {
   Results results;
+  if (state_->tables() == nullptr) return results;
+  Database& database = *state_->database;
+  const ReadTransaction transaction(database);
   for_each([&](const Row& row) { results.rows.push_back(row); });
-  Statement all(state_->database, R"(SELECT model, "index", label, predicted, logits FROM points ORDER BY model, "index")");
+  Statement all(database, R"(SELECT model, "index", label, predicted, logits FROM points ORDER BY model, "index")");
   while (all.step()) {
     const std::span<const float> logits = all.floats(4);
     results.points.push_back({.model = all.text(0),
@@ -281,17 +401,19 @@ Results RunFile::results() const {
                               .predicted = all.integer(3),
                               .logits = {logits.begin(), logits.end()}});
   }
-  Statement skipped(state_->database, R"(SELECT model, "index", reason FROM skipped ORDER BY model, "index")");
+  Statement skipped(database, R"(SELECT model, "index", reason FROM skipped ORDER BY model, "index")");
   while (skipped.step()) results.skipped.push_back({skipped.text(0), skipped.integer(1), skipped.text(2)});
   return results;
 }
 
-Configuration RunFile::configuration() const { return entries_of(state_->database, "configuration"); }
-
-Configuration RunFile::information() const { return entries_of(state_->database, "information"); }
-
-void RunFile::set_information(const Configuration& entries) {
-  transact(state_->database, [&] { set_entries(state_->database, "information", entries); });
+Configuration RunFile::configuration() const {
+  return state_->tables() == nullptr ? Configuration() : entries_of(*state_->database, "configuration");
 }
+
+Configuration RunFile::information() const {
+  return state_->tables() == nullptr ? Configuration() : entries_of(*state_->database, "information");
+}
+
+void RunFile::set_information(const Configuration& entries) { append({}, entries); }
 
 }  // namespace probust::store

@@ -12,8 +12,10 @@
 namespace probust::store {
 
 /// A run in a SQLite file: its configuration, and the rows of the points that are done. What is appended at once is in the file
-/// wholly or not at all, whenever the process is killed. All functions throw Error: unreadable (the file is not a run), resources
-/// (it cannot be written), conflict (below).
+/// wholly or not at all, whenever the process is killed. Between two calls of append the file is complete: a copy of it has all
+/// rows so far (SQLite's rollback journal, which exists only during a transaction; its write-ahead log would keep rows in a
+/// second file, and needs the right to write even to be read). All functions throw Error: unreadable (the file is not a run),
+/// resources (it cannot be written), conflict (below, and if another process keeps it locked for a minute).
 class RunFile {
  public:
   enum class Mode {
@@ -22,9 +24,14 @@ class RunFile {
     replace  ///< begin a run; one that is there is removed
   };
 
-  /// Opens a run to write it. Throws Error{conflict} if the configuration differs, naming the first difference, or if another
-  /// process writes the run.
+  /// Opens a run to write it, as long as this exists. Throws Error{conflict} if the configuration differs, naming the first
+  /// difference, or if another process writes the run.
   static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
+
+  /// The same, but the file stays as it is until begin(), append() or set_information(): a command that is refused in between
+  /// changes nothing.
+  static RunFile claim(const std::string& path, const Configuration& configuration, Mode mode);
+  void begin();
 
   /// Opens a run to read it. Another process may be writing it.
   static RunFile read(const std::string& path);
@@ -45,13 +52,12 @@ class RunFile {
   /// All rows so far.
   std::int64_t rows() const;
 
-  /// Appends all at once. Rows of the same model, point, noise and estimator are replaced, and so are points.
-  void append(const Results& results);
-
-  /// Nothing more will be written for now: makes the run one file again.
-  void rest();
+  /// Appends all at once, and sets information. Rows of the same model, point, noise and estimator are replaced, and so are
+  /// points.
+  void append(const Results& results, const Configuration& information = {});
 
   /// Calls `use` for every row, by model, then by point, then in the order in which noises and estimators were first appended.
+  /// Another process can write meanwhile, however long `use` takes.
   void for_each(const std::function<void(const Row&)>& use) const;
 
   /// Everything, in the same order.

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
+#include "datasets/unwritable.h"
 #include "probust/base/error.h"
 
 namespace probust::store {
@@ -21,7 +23,7 @@ bool same_file(int descriptor, const std::string& path) {
 }
 
 // One name for a file, whatever links lead to it.
-std::string resolved(const std::string& path) {
+std::string without_links(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path result = std::filesystem::weakly_canonical(path, unknown);
   return unknown ? path : result.string();
@@ -29,11 +31,10 @@ std::string resolved(const std::string& path) {
 
 }  // namespace
 
-WriteLock::WriteLock(const std::string& path) : lock_path_(resolved(path) + "-lock") {
+WriteLock::WriteLock(const std::string& path) : lock_path_(without_links(path) + "-lock") {
   for (bool locked = false; !locked;) {
     descriptor_ = ::open(lock_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0)
-      throw Error{ErrorCode::resources, path, "cannot be written", "give a file in a folder that exists and can be written"};
+    if (descriptor_ < 0) throw unwritable(path, errno);
     const bool mine = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
     locked = mine && same_file(descriptor_, lock_path_);
     if (!locked) close(descriptor_);

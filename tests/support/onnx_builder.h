@@ -153,6 +153,26 @@ class OnnxBuilder {
     return initializer(bytes);
   }
 
+  /// A vector of texts.
+  OnnxBuilder& texts(const std::string& name, const std::vector<std::string>& values) {
+    std::string bytes;
+    protozero::pbf_writer w(bytes);
+    w.add_int64(1, static_cast<std::int64_t>(values.size()));
+    w.add_int32(2, 8);
+    for (const std::string& value : values) w.add_string(6, value);
+    w.add_string(8, name);
+    return initializer(bytes);
+  }
+
+  /// An entry of the model's metadata.
+  OnnxBuilder& metadata(const std::string& key, const std::string& value) {
+    metadata_.emplace_back(key, value);
+    return *this;
+  }
+
+  OnnxBuilder& integer_output(const std::string& name, const Shape& shape) { return port(12, name, shape, 7); }
+  OnnxBuilder& text_output(const std::string& name, const Shape& shape) { return port(12, name, shape, 8); }
+
   /// An initializer given as encoded TensorProto.
   OnnxBuilder& initializer(const std::string& bytes) {
     protozero::pbf_writer(graph_).add_message(5, bytes);
@@ -186,6 +206,13 @@ class OnnxBuilder {
     w.add_string(2, "test");
     w.add_message(7, graph_);
     w.add_message(8, opset);
+    for (const auto& [key, value] : metadata_) {
+      std::string entry;
+      protozero::pbf_writer e(entry);
+      e.add_string(1, key);
+      e.add_string(2, value);
+      w.add_message(14, entry);
+    }
     for (const std::string& function : functions_) w.add_message(25, function);
     return model;
   }
@@ -221,6 +248,7 @@ class OnnxBuilder {
   int count_ = 0;
   std::string graph_;
   std::vector<std::string> nodes_, functions_;
+  std::vector<std::pair<std::string, std::string>> metadata_;
 };
 
 /// The fields of a message, each with its tag and wire type as in the file.

@@ -27,6 +27,14 @@ inline Row row_of_p(std::int64_t index, double p, std::optional<std::int64_t> la
   return row;
 }
 
+/// The same of a point with label 0, which has the probability p_label; the prediction is 1 if it is not right.
+inline Row labelled_row(std::int64_t index, double p, double p_label, bool right) {
+  Row row = row_of_p(index, p, 0);
+  row.predicted = row.target = right ? 0 : 1;
+  row.estimate.p_label = p_label;
+  return row;
+}
+
 inline std::vector<Row> rows_of_p(const std::vector<double>& p) {
   std::vector<Row> rows;
   for (const double value : p) rows.push_back(row_of_p(std::ssize(rows), value));

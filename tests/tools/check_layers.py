@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise"],
     "estimators": ["base", "graph", "ops", "noise", "normal", "exec"],
     "analysis": ["base", "noise", "normal", "exec", "estimators"],
+    "check": ["base", "onnx", "exec", "estimators"],
     "data": ["base", "noise"],
     "train": ["base", "graph", "ops", "passes", "autodiff", "noise", "exec"],
 }

@@ -206,7 +206,7 @@ export function images(raw: RawModule): void {
   for (const head of heads) {
     withModel(raw, residual(head), { mean: [0.1, 0.2, 0.3], std: [1, 2, 3] }, (model, x) => answers(model, x));
   }
-  withModel(raw, residual(heads[0]!), { shape: [side, side, 3], layout: 'nhwc' }, (model, x) => answers(model, x));
+  withModel(raw, residual(heads[0]!), { shape: [side, side, 3] }, (model, x) => answers(model, x));
 }
 
 const numbered = (name: string) => (/^(regression|probit|auto|mmse)/.test(name) ? name.replace(/(:|$)/, ':40$1') : name);

@@ -37,6 +37,8 @@ export interface Summary {
   }[];
   groups: (GroupKey & {
     points: number;
+    /** Accuracy under noise: the mean probability of the label, over the points that have it. */
+    noisyAccuracy: Mean;
     p: Mean;
     /** Of p, by share: '0', '0.05', '0.25', '0.5', '0.75', '0.95', '1'. */
     quantiles: Record<string, number | null>;
@@ -54,7 +56,8 @@ export interface Bias extends GroupKey {
   compared: number;
   /** Of each class's interval. */
   confidence: number;
-  classes: (Mean & { class: number })[];
+  /** With labels, also the accuracy of each class without noise and under noise. */
+  classes: (Mean & { class: number; cleanAccuracy?: number | null; noisyAccuracy?: Mean })[];
   all: Mean;
   largestDifference: {
     most: number;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { modelNames, optionsOf, type Names } from './arguments.js';
+import type { CheckOptions, CheckReport } from './check.js';
 import { dispose } from './dispose.js';
 import { usage } from './errors.js';
 import { Model, type ExternalEngine } from './model.js';
@@ -69,6 +70,11 @@ export class Probust {
       loaded.dispose();
       throw error;
     }
+  }
+
+  /** As `model.check(x, options)`, under the name that it has in Python and on the command line. */
+  check(model: Model, x: Numbers, options: CheckOptions = {}): Promise<CheckReport> {
+    return model.check(x, options);
   }
 
   /**

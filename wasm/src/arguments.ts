@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks the types and names of callers' arguments before they are used. The module checks the values.
 import { resources, usage, type ProbustError } from './errors.js';
-import type { CallOptions, ModelOptions, Numbers } from './types.js';
+import type { CallOptions, EstimateOptions, ModelOptions, Numbers } from './types.js';
 
 /** Every option name of type T, each with `true`: the compiler reports a missing one. */
 export type Names<T> = Record<keyof T, true>;
@@ -9,7 +9,18 @@ export type Names<T> = Record<keyof T, true>;
 export const callNames: Names<CallOptions> = { signal: true, onProgress: true };
 
 export const modelNames: Names<ModelOptions> = {
-  ...{ mean: true, std: true, layout: true, shape: true, inputShape: true, output: true, memory: true, signal: true },
+  ...{
+    mean: true,
+    std: true,
+    layout: true,
+    shape: true,
+    inputShape: true,
+    output: true,
+    threshold: true,
+    outputs: true,
+    memory: true,
+    signal: true,
+  },
   ...{ classNames: true, tolerance: true },
 };
 
@@ -34,8 +45,11 @@ export function optionsOf<T extends object>(where: string, given: T, names: Read
   return given;
 }
 
-/** Points as the module takes them, in a buffer of their own: plain arrays are converted, views of larger buffers are copied. */
-export function floats(name: string, given: Numbers): Float32Array {
+/**
+ * Points as the module takes them, in a buffer of their own: plain arrays are converted, views of larger buffers are copied. Bytes
+ * become numbers from 0 to 1, as images are stored; a function may take them as they are, so they are refused for one.
+ */
+export function floats(name: string, given: Numbers, ofFunction = false): Float32Array {
   if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
   const plain = Array.isArray(given);
   if (!plain && (!ArrayBuffer.isView(given) || given instanceof DataView)) {
@@ -43,8 +57,15 @@ export function floats(name: string, given: Numbers): Float32Array {
   }
   const odd = plain ? given.findIndex((value) => typeof value !== 'number') : -1;
   if (odd >= 0) throw usage(`${name}: is ${shown(given[odd])} at ${odd}`, 'give numbers, one point after another');
+  const bytes = given instanceof Uint8Array || given instanceof Uint8ClampedArray;
+  if (bytes && ofFunction) {
+    throw usage(
+      `${name}: has bytes, and the model is a function`,
+      'give Float32Array.from(x) to pass 0 to 255, or divide by 255',
+    );
+  }
   try {
-    return Float32Array.from(given);
+    return bytes ? Float32Array.from(given, (value) => value / 255) : Float32Array.from(given);
   } catch (error) {
     throw unfit(name, 'give an array or a typed array of numbers', error);
   }
@@ -97,9 +118,9 @@ export function list(name: string, given: Numbers | null | undefined): number[] 
 
 export const texts = (given: string | readonly string[]): readonly string[] => (typeof given === 'string' ? [given] : given);
 
-/** Splits options into arguments of the request and `watch` (signal and progress). */
-export function divided<T extends CallOptions>(options: T) {
-  const { signal, onProgress, ...args } = options;
+/** Splits options into arguments of the request and `watch` (signal and progress). The module gets no functions. */
+export function divided<T extends CallOptions & Pick<Partial<EstimateOptions>, 'check' | 'onWarning'>>(options: T) {
+  const { signal, onProgress, check: _, onWarning: __, ...args } = options;
   return { args, watch: { signal, onProgress } };
 }
 

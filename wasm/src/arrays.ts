@@ -23,7 +23,7 @@ export interface StoredArray {
   bytes: Uint8Array;
 }
 
-const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
+export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
 
 /** `count` bytes from `at` on, or an error that says how many there are. */
 export function part(bytes: Uint8Array, at: number, count: number, name: string, what: string): Uint8Array {

@@ -4,10 +4,11 @@
 import { floatsOf, forEachNumber, labelsOf, refuse, type StoredArray } from './arrays.js';
 import { optionsOf, type Names } from './arguments.js';
 import { parseCsv, parseLabelLines } from './csv.js';
+import { classLabels, type StoredLabels } from './text-labels.js';
 import { unreadable, usage } from './errors.js';
 import { gunzip, isGzip, isIdx, parseIdx } from './idx.js';
 import { decodeImage, pointsOfImages, type ImageOptions, type Pixels } from './images.js';
-import { isNpy, parseNpy } from './npy.js';
+import { isNpy, parseNpy, parseNpyLabels } from './npy.js';
 import { readModel } from './platform.js';
 import { parseRows } from './rows.js';
 import { elementCount } from './shape.js';
@@ -22,19 +23,23 @@ export interface PointData {
   x: Float32Array;
   /** [N], if there are labels. */
   labels?: Int32Array;
-  /** Names of text labels, by number. */
+  /** Names of text labels, by number: in sorted order, or the option `classes`. */
   classNames?: string[];
   /** Such as [3, 32, 32]. */
   pointShape: number[];
   /** The position of the first point in the file: the option `index` of `estimate`. */
   index: number;
+  /** What was decided on reading and may have been meant otherwise, one line each: headers, columns left out, turned images. */
+  notes?: string[];
 }
 
 export interface ReadOptions {
   /** What errors call the data; by default the name of the file or its address. */
   name?: string | undefined;
-  /** Labels from this .npy, IDX or text file. */
+  /** Labels from this .npy, IDX or text file: numbers, or texts. */
   labels?: DataSource | undefined;
+  /** Names in the order of the model's classes: text labels are matched with them. By default they are numbered in sorted order. */
+  classes?: readonly string[] | undefined;
   /** Stored values are multiplied by it; 1/255 by default for bytes, 1 otherwise. */
   scale?: number | undefined;
   /** At most this many points. */
@@ -50,7 +55,7 @@ export interface CsvOptions extends ReadOptions {
 }
 
 const names: Names<CsvOptions> = {
-  ...{ name: true, labels: true, scale: true, limit: true, offset: true, signal: true, labelColumn: true },
+  ...{ name: true, labels: true, scale: true, limit: true, offset: true, signal: true, labelColumn: true, classes: true },
 };
 
 /** What errors call a source. */
@@ -102,12 +107,12 @@ function checkNumbers({ scale, offset = 0, limit = Infinity }: ReadOptions): voi
 }
 
 /** Labels of another file. */
-async function labelsFrom(source: DataSource, signal: AbortSignal | undefined): Promise<{ labels: number[]; name: string }> {
+async function labelsFrom(source: DataSource, signal: AbortSignal | undefined): Promise<{ stored: StoredLabels; name: string }> {
   const name = nameOf(source, undefined, 'labels');
   const bytes = await bytesOf(source, name, signal);
-  if (isNpy(bytes)) return { labels: labelsOf(parseNpy(bytes, name), name), name };
-  if (isIdx(bytes)) return { labels: labelsOf(parseIdx(bytes, name), name), name };
-  return { labels: parseLabelLines(bytes, name), name };
+  if (isNpy(bytes)) return { stored: parseNpyLabels(bytes, name), name };
+  if (isIdx(bytes)) return { stored: { numbers: labelsOf(parseIdx(bytes, name), name) }, name };
+  return { stored: parseLabelLines(bytes, name), name };
 }
 
 /** All points of a file, before some are chosen. */
@@ -117,15 +122,23 @@ interface Contents {
   pointShape: number[];
   labels?: number[] | undefined;
   classNames?: string[] | undefined;
+  notes?: string[];
+}
+
+/** One label too many, and the first is a word that no other repeats: the name of the column. */
+function withoutHeader(stored: StoredLabels, count: number): StoredLabels {
+  const { texts = [] } = stored;
+  const extra = texts.length > 2 && texts.length === count + 1 && !texts.includes(texts[0]!, 1);
+  return extra ? { texts: texts.slice(1) } : stored;
 }
 
 async function chosen(contents: Contents, name: string, options: ReadOptions): Promise<PointData> {
   const { offset = 0, limit = Infinity } = options;
   let { labels, classNames } = contents;
-  const { count, pointShape } = contents;
+  const { count, pointShape, notes = [] } = contents;
   if (options.labels != null) {
     const other = await labelsFrom(options.labels, options.signal);
-    [labels, classNames] = [other.labels, undefined];
+    ({ labels, classNames } = classLabels(withoutHeader(other.stored, count), options.classes, other.name));
     if (labels.length !== count) {
       refuse(other.name, `has ${labels.length} labels for ${count} points`, 'give one label per point');
     }
@@ -138,6 +151,7 @@ async function chosen(contents: Contents, name: string, options: ReadOptions): P
   const data: PointData = { x: contents.x.slice(offset * size, end * size), pointShape, index: offset };
   if (labels) data.labels = Int32Array.from(labels.slice(offset, end));
   if (classNames) data.classNames = classNames;
+  if (notes.length > 0) data.notes = notes;
   return data;
 }
 
@@ -174,9 +188,9 @@ async function read(where: string, source: DataSource, given: CsvOptions, parse:
 
 const npyPoints: Parse = (bytes, name, { scale }) => pointsOf(parseNpy(bytes, name), scale, name);
 const idxPoints: Parse = (bytes, name, { scale }) => pointsOf(withChannel(parseIdx(bytes, name), name), scale, name);
-const csvPoints: Parse = (bytes, name, { scale = 1, labelColumn = 'last' }) => {
-  const { values, count, features, labels, classNames } = parseCsv(bytes, labelColumn, name);
-  return { x: Float32Array.from(values, (value) => value * scale), count, pointShape: [features], labels, classNames };
+const csvPoints: Parse = (bytes, name, { scale = 1, labelColumn = 'last', classes }) => {
+  const { values, features, ...table } = parseCsv(bytes, labelColumn, name, classes);
+  return { x: Float32Array.from(values, (value) => value * scale), pointShape: [features], ...table };
 };
 
 /** A .npy file: an array [N, ...]. */
@@ -220,10 +234,17 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
   const given = optionsOf('readImages', options, imageNames);
   if (!Array.isArray(images) || images.length === 0) throw usage('images: are missing', 'give a list of images');
   const called = images.map((image, i) => (image as { name?: string })?.name ?? `image ${i}`);
-  const pixels = await Promise.all(
-    images.map((image, i) => (image instanceof Blob ? decodeImage(image, called[i]!) : (image as Pixels))),
+  const decoded = await Promise.all(
+    images.map((image, i) =>
+      image instanceof Blob ? decodeImage(image, called[i]!) : { pixels: image as Pixels, turned: false },
+    ),
   );
-  return { ...pointsOfImages(pixels, called, given), index: 0 };
+  const turned = called.filter((_, i) => decoded[i]!.turned);
+  const note =
+    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, first of ${turned[0]}; ` +
+    'turn the pixels if the model was trained on upright images';
+  const pixels = decoded.map((image) => image.pixels);
+  return { ...pointsOfImages(pixels, called, given), index: 0, ...(turned.length > 0 && { notes: [note] }) };
 }
 
 /**

@@ -108,6 +108,7 @@ function engineOf(given: FunctionClassifier, classes: number, shape: readonly nu
   }
 
   return {
+    isFunction: true,
     release: () => end.abort(),
     forward: (wants, signal) =>
       withController(signal, async (controller) => {

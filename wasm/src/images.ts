@@ -3,6 +3,7 @@
 // image_resize.cpp), which are Pillow's.
 import { refuse } from './arrays.js';
 import { usage } from './errors.js';
+import { isDeepPng, withoutExif } from './exif.js';
 
 /** Pixels with red, green, blue and transparency, row by row: an ImageData. */
 export interface Pixels {
@@ -170,17 +171,21 @@ export function pointsOfImages(
   return { x, pointShape: [channels, height, width] };
 }
 
-/** Decodes an image file as the browser does, without colour management. */
-export async function decodeImage(file: Blob, name: string): Promise<Pixels> {
+/** Decodes an image file as the browser does, without colour management, and without turning it, which `turned` says it asks for. */
+export async function decodeImage(file: Blob, name: string): Promise<{ pixels: Pixels; turned: boolean }> {
   if (typeof createImageBitmap !== 'function' || typeof OffscreenCanvas === 'undefined') {
     throw usage(`${name}: images cannot be decoded here`, 'give { width, height, data } of its pixels');
   }
   const options: ImageBitmapOptions = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
-  const bitmap = await createImageBitmap(file, options).catch((error: unknown) =>
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (isDeepPng(bytes)) refuse(name, 'has 16 bits a value, of which browsers keep 8', 'give the values as a .npy file');
+  const { parts, turned } = withoutExif(bytes);
+  const stored = new Blob(parts as BlobPart[], { type: file.type });
+  const bitmap = await createImageBitmap(stored, options).catch((error: unknown) =>
     refuse(name, `cannot be decoded: ${String(error)}`, 'copy or save it again'),
   );
   const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
   const context = canvas.getContext('2d')!;
   context.drawImage(bitmap, 0, 0);
-  return context.getImageData(0, 0, bitmap.width, bitmap.height);
+  return { pixels: context.getImageData(0, 0, bitmap.width, bitmap.height), turned };
 }

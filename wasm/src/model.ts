@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-import { callNames, divided, floats, holding, optionsOf, texts, type Names } from './arguments.js';
+import { callNames, copied, divided, floats, holding, optionsOf, texts, type Names } from './arguments.js';
+import type { CheckOptions, CheckReport } from './check.js';
 import { dispose } from './dispose.js';
 import { disposed, usage } from './errors.js';
+import { addHint, oneClassOf, wishesOf, type CheckWishes, type Found } from './first-check.js';
 import { classesOf } from './labels.js';
-import type { Everywhere, Pool } from './pool.js';
-import type { Forward } from './protocol.js';
+import type { EstimateArguments, Everywhere, Pool } from './pool.js';
+import type { Forward, Watch } from './protocol.js';
 import { elementCount } from './shape.js';
 import type {
   CallOptions,
@@ -38,6 +40,8 @@ interface Lease {
 export interface ExternalEngine {
   forward: Forward;
   release(): void;
+  /** Whether it is a function of the caller's, which takes points in units of its own. */
+  isFunction?: boolean;
 }
 
 function release({ pool, model, external }: Lease): void {
@@ -53,7 +57,7 @@ const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & Slic
   ...{ arrays: true, categories: true, clip: true, levels: true },
   ...{ seed: true, index: true, target: true, noise: true, estimators: true, estimator: true },
   ...{ samples: true, sigmas: true, smooth: true, reach: true, resolution: true, count: true },
-  ...{ labels: true, groups: true, top: true, perClass: true },
+  ...{ labels: true, groups: true, top: true, perClass: true, check: true, onWarning: true },
   ...{ budget: true, totalBudget: true, independent: true, calibrate: true },
 };
 
@@ -62,6 +66,8 @@ function notFor(where: string, options: object, name: string, other: string): vo
   if (name in options || !(other in options)) return;
   throw usage(`${where}: '${other}' is for another call`, `write ${name}`);
 }
+
+const checkNames: Names<CheckOptions> = { ...callNames, labels: true, sigma: true };
 
 const verifyNames: Names<VerifyOptions> = { ...callNames, x: true };
 
@@ -88,7 +94,18 @@ export class Model {
     return (await this.#call('logits', x, optionsOf('logits', options, askedNames))) as Float32Array;
   }
 
-  /** One row for each point of x [N, ...], noise and estimator, nested in that order. */
+  /** Whether the points x [N, ...], the model's preprocessing and the labels suit each other, on up to 500 of the points. */
+  async check(x: Numbers, options: CheckOptions = {}): Promise<CheckReport> {
+    const { sigma, ...given } = optionsOf('check', options, checkNames);
+    const sigmas = sigma === undefined ? [] : typeof sigma === 'number' ? [sigma] : Array.from(sigma);
+    const { json, words } = (await this.#call('check', x, { ...given, sigma: sigmas })) as { json: string; words: string };
+    return { ...(JSON.parse(json) as Omit<CheckReport, 'words'>), words };
+  }
+
+  /**
+   * One row for each point of x [N, ...], noise and estimator, nested in that order. Points with labels, and 20 points or more, are
+   * checked first, as `check` does on fewer points.
+   */
   async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
     this.#live();
     const { args, watch } = divided(optionsOf('estimate', options, askedNames));
@@ -96,15 +113,32 @@ export class Model {
     const request = {
       ...args,
       ...classesOf(this.info, args),
-      x: floats('x', x),
+      x: floats('x', x, this.#lease.external?.isFunction),
       noise: texts(args.noise),
       estimators: texts(args.estimators ?? 'auto'),
       index: args.index ?? 0,
     };
-    const { pool, model, external } = this.#lease;
-    return holding(this, () =>
-      pool.estimate(model, elementCount(this.info.pointShape), request, { ...watch, forward: external?.forward }),
-    );
+    const { external } = this.#lease;
+    const wishes = wishesOf(options, request.x.length / elementCount(this.info.pointShape));
+    return holding(this, () => this.#checked(request, wishes, { ...watch, forward: external?.forward }));
+  }
+
+  /** The rows of an estimate, after the check that is wished. */
+  async #checked(given: EstimateArguments, { checked, warn }: CheckWishes, watch: Watch): Promise<Row[]> {
+    const { pool, model } = this.#lease;
+    const rowsOf = (request: EstimateArguments) => pool.estimate(model, elementCount(this.info.pointShape), request, watch);
+    if (!checked) return rowsOf(given);
+    const request = copied(given); // the caller may change its own meanwhile
+    const find = (more: object = {}) =>
+      pool.call(model, 'firstCheck', { ...request, ...more }, { ...watch, onProgress: undefined }) as Promise<Found>;
+    const first = await find();
+    first.warnings.forEach(warn);
+    const rows = await rowsOf(request);
+    const oneClass = oneClassOf(rows);
+    const found = oneClass === undefined ? first : await find({ oneClass });
+    found.warnings.slice(first.warnings.length).forEach(warn);
+    addHint(rows, found.hint);
+    return rows;
   }
 
   /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that follows from them. */
@@ -180,7 +214,12 @@ export class Model {
     const { pool, model, external } = this.#lease;
     const classes = classesOf(this.info, args);
     return holding(this, () =>
-      pool.call(model, operation, { ...args, ...classes, x: floats('x', x) }, { ...watch, forward: external?.forward }),
+      pool.call(
+        model,
+        operation,
+        { ...args, ...classes, x: floats('x', x, external?.isFunction) },
+        { ...watch, forward: external?.forward },
+      ),
     );
   }
 }

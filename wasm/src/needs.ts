@@ -23,6 +23,7 @@ export const estimatorsIn = {
 /** Operations, requests and estimators that are not in the first part alone. What is in `curves` needs `more`, too. */
 const placeOf: Record<string, PartName> = {
   ...{ nearestBoundary: 'more', mvn: 'more', data: 'more', sweep: 'curves', slice: 'rest', train: 'rest', analyse: 'rest' },
+  ...{ check: 'rest', firstCheck: 'rest' },
   ...Object.fromEntries(Object.entries(estimatorsIn).flatMap(([part, names]) => names.map((name) => [name, part]))),
 };
 

@@ -53,8 +53,10 @@ function withGraph(bytes: Uint8Array, edit: (graph: Field[]) => Field[]): Uint8A
 /** A model that ends in its logits. */
 export interface Cut {
   bytes: Uint8Array;
-  /** The model's own output. */
+  /** The model's own output, or the inner tensor that was asked for. */
   output: string;
+  /** How many outputs the model has. */
+  outputs: number;
   /** What was removed, one sentence each. */
   notes: string[];
   /** The input of the final Sigmoid, if the output comes from one. */
@@ -63,11 +65,11 @@ export interface Cut {
 
 const rearranging = ['Identity', 'Reshape', 'Flatten', 'Squeeze', 'Unsqueeze'];
 
-function chosenOutput(graph: readonly Field[], wanted: string | undefined): string {
+function chosenOutput(graph: readonly Field[], wanted: string | undefined, isTensor: (name: string) => boolean): string {
   const outputs = all(graph, graphProto.output).map(parse);
   const names = outputs.map((output) => texts(output, valueInfoProto.name)[0] ?? '');
   if (wanted !== undefined) {
-    if (names.includes(wanted)) return wanted;
+    if (names.includes(wanted) || isTensor(wanted)) return wanted;
     throw usage(`output: '${wanted}' does not exist`, `use one of ${names.join(', ')}`);
   }
   const isFloat = (output: Field[]) => {
@@ -79,7 +81,7 @@ function chosenOutput(graph: readonly Field[], wanted: string | undefined): stri
 
 /** Removes a final Softmax, LogSoftmax or ArgMax: margins need logits. */
 export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
-  const cut: Cut = { bytes, output: '', notes: [], beforeSigmoid: undefined };
+  const cut: Cut = { bytes, output: '', outputs: 0, notes: [], beforeSigmoid: undefined };
   cut.bytes = withGraph(bytes, (graph) => {
     const producers = nodesOf(graph);
     /** Skips operators that only change the shape. */
@@ -95,8 +97,17 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
       cut.notes.push(`the final ${node.opType} is left out: margins need logits`);
       return node.inputs[0]!;
     };
-    cut.output = chosenOutput(graph, wanted);
-    const logits = leftOut(leftOut(cut.output, 'ArgMax'), 'Softmax', 'LogSoftmax');
+    cut.output = chosenOutput(graph, wanted, (name) => producers.has(name));
+    cut.outputs = all(graph, graphProto.output).length;
+    /** Sorted scores, or the places of the largest: the scores of all classes before a TopK stand for them. */
+    const beforeTopK = (name: string): string => {
+      const node = producers.get(source(name));
+      const largest = integerIn(node ? (attribute(node, 'largest') ?? []) : [], attributeProto.i) ?? 1n;
+      if (node?.opType !== 'TopK' || largest === 0n) return name;
+      cut.notes.push(`'${node.inputs[0]!}' before the TopK holds the scores of all classes`);
+      return node.inputs[0]!;
+    };
+    const logits = leftOut(leftOut(beforeTopK(cut.output), 'ArgMax'), 'Softmax', 'LogSoftmax');
     const last = producers.get(source(logits));
     if (last?.opType === 'Sigmoid') cut.beforeSigmoid = last.inputs[0];
     return endingIn(graph, logits);

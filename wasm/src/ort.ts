@@ -9,7 +9,7 @@ import { cutToLogits, endedIn, withOpenBatch, type Cut } from './onnx.js';
 import { readModel } from './platform.js';
 import type { Forward, Wants } from './protocol.js';
 import { elementCount } from './shape.js';
-import type { ModelOptions, ModelSource } from './types.js';
+import type { ModelInfo, ModelOptions, ModelSource } from './types.js';
 import { uniformPoints } from './verify.js';
 
 /** The part of the module `onnxruntime-web` that is used. */
@@ -35,6 +35,7 @@ const names: Names<OrtOptions> = {
 };
 
 type Provider = 'webgpu' | 'wasm';
+type Ask = () => Promise<ModelInfo | undefined>;
 
 interface OrtMetadata {
   name: string;
@@ -235,14 +236,46 @@ async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8
   return session;
 }
 
-async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: OrtOptions): Promise<Logits> {
+/** What our own engine says decides the class; undefined if it does not support the model. */
+async function decisionOf(probust: Probust, bytes: Uint8Array, options: OrtOptions): Promise<ModelInfo | undefined> {
+  const { output, threshold, outputs, inputShape } = options;
+  const given: ModelOptions = {
+    ...(output !== undefined && { output }),
+    ...(threshold !== undefined && { threshold }),
+    ...(outputs !== undefined && { outputs }),
+    ...(inputShape !== undefined && { inputShape }),
+  };
+  try {
+    const model = await probust.loadModel(bytes, given);
+    const { info } = model;
+    model.dispose();
+    return info;
+  } catch (error) {
+    // Operators that it lacks are what this engine is for; any other refusal is about the decision.
+    if (error instanceof ProbustError && error.code === 'unsupported' && error.op) return undefined;
+    throw error;
+  }
+}
+
+async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: OrtOptions, ask: Ask): Promise<Logits> {
   const create = (bytes: Uint8Array) => Session.create(ort, bytes, provider, options);
   const notes = [...cut.notes];
   let session = await opened(await create(cut.bytes), cut.bytes, create, notes);
   let forward: Forward = (wants) => session.run(wants);
   try {
     const classes = (await forward(probe(session, 1))).length;
-    if (classes > 1 || cut.beforeSigmoid === undefined) return { session, provider, classes, forward, notes };
+    if (classes > 1) return { session, provider, classes, forward, notes };
+    const threshold = options.threshold ?? (cut.beforeSigmoid === undefined ? (await ask())?.threshold : undefined);
+    if (threshold !== undefined) {
+      notes.push(`one number decides: class 1 if it is above ${threshold}`);
+      return { session, provider, classes: 2, forward: againstZero(forward, threshold), notes };
+    }
+    if (cut.beforeSigmoid === undefined) {
+      throw unsupported(
+        `output: '${cut.output}' is one number, and nothing says which values mean class 1`,
+        'give threshold: 0 for a score, 0.5 for a probability',
+      );
+    }
   } catch (error) {
     session.release();
     throw error;
@@ -251,20 +284,44 @@ async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: O
   session.release();
   const bytes = endedIn(cut.bytes, cut.beforeSigmoid);
   session = await opened(await create(bytes), bytes, create, []);
-  forward = async (wants) => {
-    const scores = await session.run(wants);
-    return Float32Array.from({ length: 2 * scores.length }, (_, i) => (i % 2 ? scores[i >> 1]! : 0));
-  };
+  forward = againstZero((wants) => session.run(wants), 0);
   notes.push('the final Sigmoid of one number is left out: two classes, whose margin is the number before it');
   return { session, provider, classes: 2, forward, notes };
 }
 
+/** Two logits, 0 and how far one number is above the threshold. */
+function againstZero(forward: Forward, threshold: number): Forward {
+  return async (wants) => {
+    const numbers = await forward(wants);
+    return Float32Array.from({ length: 2 * numbers.length }, (_, i) => (i % 2 ? numbers[i >> 1]! - threshold : 0));
+  };
+}
+
+/** These of the logits, in this order. */
+function restricted({ forward, classes, ...others }: Logits, outputs: readonly number[]): Logits {
+  const wrong = outputs.find((k, i) => !Number.isInteger(k) || k < 0 || k >= classes || outputs.indexOf(k) !== i);
+  if (wrong !== undefined || outputs.length < 2) {
+    const problem = wrong === undefined ? 'names one class' : `has ${wrong}, which is no value of the output or listed twice`;
+    throw usage(`outputs: ${problem}`, `give at least two of 0..${classes - 1}`);
+  }
+  const some: Forward = async (wants) => {
+    const logits = await forward(wants);
+    const count = (logits.length / classes) * outputs.length;
+    return Float32Array.from({ length: count }, (_, i) => {
+      const row = Math.floor(i / outputs.length);
+      return logits[row * classes + outputs[i % outputs.length]!]!;
+    });
+  };
+  return { ...others, classes: outputs.length, forward: some };
+}
+
 /** The first provider that runs the model. */
-async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions): Promise<Logits> {
+async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions, ask: Ask): Promise<Logits> {
   const refusals: string[] = [];
   for (const provider of await providersOf(options.provider)) {
     try {
-      const logits = await logitsBy(ort, provider, cut, options);
+      const all = await logitsBy(ort, provider, cut, options, ask);
+      const logits = options.outputs === undefined ? all : restricted(all, Array.from(options.outputs));
       logits.notes.push(...refusals);
       return logits;
     } catch (error) {
@@ -291,8 +348,15 @@ export async function createOrtModel(probust: Probust, source: ModelSource, opti
     throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
   }
   const bytes = await readModel(source, signal);
-  const cut = cutToLogits(bytes, options.output);
-  const { session, provider, ...logits } = await firstThatRuns(options.ort ?? (await importOrt()), cut, options);
+  let asked: Promise<ModelInfo | undefined> | undefined;
+  const ask: Ask = () => (asked ??= decisionOf(probust, bytes, options));
+  let cut = cutToLogits(bytes, options.output);
+  if (cut.outputs > 1 && options.output === undefined) {
+    const decision = await ask();
+    if (decision) cut = cutToLogits(bytes, decision.logits);
+    else cut.notes.push(`output '${cut.output}' is the first of ${cut.outputs}; output names another`);
+  }
+  const { session, provider, ...logits } = await firstThatRuns(options.ort ?? (await importOrt()), cut, options, ask);
   try {
     if (signal?.aborted) throw aborted();
     const request = {

@@ -3,4 +3,5 @@ export type { Probust } from './api.js';
 export { ProbustError, type ProbustErrorCode } from './errors.js';
 export type { Model } from './model.js';
 export type { Data, Training } from './training.js';
+export type * from './check.js';
 export type * from './types.js';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rows as the command line writes them, described by rows.schema.json: names with underscores, numbers in full.
 import { refuse } from './arrays.js';
-import { asText, CsvRows } from './csv.js';
+import { asText, CsvRows } from './csv-rows.js';
 import { usage } from './errors.js';
 import type { Row, Status } from './types.js';
 
@@ -16,13 +16,16 @@ interface Column {
   key: keyof Row;
   kind: Kind;
   nullable: boolean;
+  /** Rows of earlier versions do not have it. */
+  added: boolean;
 }
 
-const column = (name: string, kind: Kind, nullable = false): Column => ({
+const column = (name: string, kind: Kind, nullable = false, added = false): Column => ({
   name,
   key: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as keyof Row,
   kind,
   nullable,
+  added,
 });
 
 const columns: readonly Column[] = [
@@ -43,6 +46,9 @@ const columns: readonly Column[] = [
   column('status', 'text'),
   column('method', 'text'),
   column('note', 'text', true),
+  column('p_label', 'number', true, true),
+  column('p_label_low', 'number', true, true),
+  column('p_label_high', 'number', true, true),
 ];
 
 const statuses: readonly Status[] = [
@@ -62,7 +68,7 @@ type Fields = Record<string, unknown>;
 function rowOf(fields: Fields, where: string, name: string): Row {
   const row: Fields = {};
   for (const each of columns) {
-    const value = fields[each.name];
+    const value = fields[each.name] ?? (each.added ? null : fields[each.name]);
     if (value === undefined) refuse(name, `${where} has no ${each.name}`, 'give rows that probust wrote');
     if (!fits(value, each)) {
       refuse(name, `${where} has ${JSON.stringify(value)} as ${each.name}`, 'give rows that probust wrote');

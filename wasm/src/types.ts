@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/** Numbers: a typed array, or a plain one. */
+/** Numbers: a typed array, or a plain one. As points, bytes (unsigned, 8 bits) stand for numbers from 0 to 1, as images store them. */
 export type Numbers =
   | readonly number[]
   | Float32Array
@@ -69,8 +69,12 @@ export interface ModelOptions {
   shape?: Numbers;
   /** The input's shape for one example, if the model leaves more of it open than the batch. */
   inputShape?: Numbers;
-  /** The name of the output to take as logits. */
+  /** The name of the output or inner tensor that decides; by default the only one that can. */
   output?: string;
+  /** Of a model with one number: class 1 if it is above; by default 0 for scores and 0.5 for probabilities. */
+  threshold?: number;
+  /** The values of the output that are the classes, in this order; by default all. */
+  outputs?: Numbers;
   /** Bytes that activations and gradients may take; 1 GiB by default. */
   memory?: number;
   /**
@@ -121,6 +125,10 @@ export interface ModelInfo {
   inputShape: number[];
   /** The name of the output taken as logits. */
   logits: string;
+  /** What decides the class, in one line, such as "class 1 if 'score' > 0"; empty if another engine or a function answers. */
+  decision: string;
+  /** If one number decides: class 1 if it is above this, in the output's own units. */
+  threshold?: number;
   inputs: Port[];
   outputs: Port[];
   operators: OperatorUse[];
@@ -203,6 +211,13 @@ export interface EstimateOptions extends NoiseOptions, PointOptions, EventOption
   smooth?: boolean | undefined;
   /** Corrects `probit`, `regression` and `auto` by the bias that the copies of all points show. Needs 30 points or more. */
   calibrate?: boolean | undefined;
+  /**
+   * Whether to check first, on up to 100 points, that points, preprocessing and labels suit the model; by default if there are
+   * labels, or 20 points or more. What is suspicious is a warning, and noted in every row.
+   */
+  check?: boolean | undefined;
+  /** Gets each warning; by default the console does. */
+  onWarning?: ((warning: string) => void) | undefined;
 }
 
 /** What an estimate is worth, in one word; docs/estimators.md explains them. */
@@ -242,7 +257,7 @@ export interface Row {
   estimator: string;
   /** Estimated probability that the prediction is kept. */
   p: number | null;
-  /** 1 - p, computed without cancellation. */
+  /** 1 - p, computed without cancellation; with the status `bound`, the upper end of its 95% interval. */
   pFail: number | null;
   /** Standard error of p from sampling. */
   stdError: number | null;
@@ -257,6 +272,10 @@ export interface Row {
   method: string;
   /** A sentence for people, or null. */
   note: string | null;
+  /** Probability that noisy points get the label, from the same passes, with its 95% interval; null without a label. */
+  pLabel?: number | null;
+  pLabelLow?: number | null;
+  pLabelHigh?: number | null;
   /** [C] With `perClass`: the probability of each class to win, or to be among the `top`. */
   classes?: (number | null)[];
   /** The model's name, in rows of a run with several models. */
@@ -468,25 +487,7 @@ export interface Verification {
   disagreements: number[];
 }
 
-export interface MvnOptions {
-  /** Requested absolute error of p; 1e-4 by default. */
-  abs?: number;
-  /** Requested relative error of 1 - p; 1e-2 by default. */
-  relFail?: number;
-  seed?: number;
-}
-
-/** P(X <= z) with bounds on its error. */
-export interface MvnResult {
-  p: number | null;
-  pFail: number | null;
-  error: number | null;
-  errorFail: number | null;
-  /** The method that gave the answer. */
-  method: string;
-  /** "ok", or what is wrong. */
-  status: string;
-}
+export type { MvnOptions, MvnResult } from './mvn-types.js';
 
 export interface EstimatorInfo {
   name: string;

@@ -117,7 +117,7 @@ function refusal(path: string, ...more: string[]): string {
     .replace(/^probust: /, '')
     .replaceAll('--label-column', 'labelColumn')
     .replace(/--(offset|limit|crop|resize)/g, '$1')
-    .replace(/(; mend it)?,? ?or leave out what cannot be read with --skip-bad$/, '');
+    .replace(/, or leave out what cannot be read with --skip-bad$/, '');
 }
 
 const floats = bytesOf(Float32Array.from({ length: 256 }, (_, i) => i / 256));
@@ -158,7 +158,85 @@ const damaged: [string, Uint8Array | string, object?][] = [
   ['column.csv', '1,2,3\n', { labelColumn: 7 }],
   ['name.csv', 'a,b,c\n1,2,3\n', { labelColumn: 'd' }],
   ['offset.csv', '1,2,3\n', { offset: 2 }],
+  ['title.csv', 'measurements\n1,2,0\n'],
+  ['labelsfirst.csv', 'cat,1,2.5\ndog,3,4.5\n'],
+  ['decimalslast.csv', '0,1,2.5\n1,3,4.5\n0,5,6.5\n'],
+  ['quotedcomma.csv', '"1,5",2,0\n3,4,1\n'],
+  ['commalabel.csv', '1;2;0,5\n3;4;1,5\n'],
+  ['missingname.csv', 'a,b,kind\n1,2,cat\n3,4,NA\n5,6,dog\n'],
+  ['missingnumber.csv', '1,2,0\n3,4,NA\n5,6,1\n'],
+  ['date.csv', 'day,b,kind\n"Jan 1, 2024",2,cat\n"Jan 2, 2024",4,dog\n'],
+  ['separator.csv', '\nsep=|\n\na|b|kind\n1|2|0\n3|x|1\n'],
 ];
+
+/** Texts as numpy stores them: '<U8' or '|S8'. */
+const unicode = (texts: string[], order: '<' | '>' = '<'): Uint8Array => {
+  const points = Uint32Array.from(
+    texts.flatMap((text) => Array.from({ length: 8 }, (_, i) => [...text][i]?.codePointAt(0) ?? 0)),
+  );
+  const bytes = bytesOf(points);
+  return npy(`${order}U8`, [texts.length], order === '<' ? bytes : swapped(bytes, 4));
+};
+const ascii = (texts: string[]): Uint8Array =>
+  npy('|S8', [texts.length], Buffer.from(texts.map((text) => text.padEnd(8, '\0')).join('')));
+const ten = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+/** The digits, backwards. */
+const numerals = ten.map((_, i) => String(9 - i));
+
+const labelFiles: [string, Uint8Array | string, string[]?][] = [
+  ['words.txt', 'two\nTwo\nnine\nzero\n', ten],
+  ['sorted.txt', 'pear\napple\npear\nfig\n'],
+  ['named.txt', 'species\npear\napple\npear\nfig\n'],
+  ['numbers.txt', 'label\n3\n1\n2\n0\n'],
+  ['numerals.txt', '3\n1\n2\n0\n', numerals],
+  ['unicode.npy', unicode(['two', 'nine', ' zero', 'two']), ten],
+  ['swapped.npy', unicode(['é', 'z', '😀', '￮'], '>')],
+  ['bytes.npy', ascii(['two', 'nine', 'zero', 'two']), ten],
+  ['bool.npy', npy('|b1', [4], Uint8Array.of(1, 0, 0, 1))],
+  ['numerals.npy', npy('|u1', [4], Uint8Array.of(1, 0, 3, 1)), numerals],
+];
+const oddLabels: [string, Uint8Array | string, string[]?][] = [
+  ['unknown.txt', 'two\nninth\nzero\ntwo\n', ten],
+  ['twice.txt', 'two\nzero\nzero\ntwo\n', [...ten.slice(0, 9), 'TWO', 'two']],
+  ['mixed.txt', 'two\n3\nzero\ntwo\n'],
+  ['wide.txt', 'two,3\nzero\ntwo\none\n'],
+  ['ten.txt', '3\n10\n2\n0\n', numerals],
+  ['missing.txt', 'two\nNA\nzero\ntwo\n'],
+  ['few.npy', unicode(['two', 'nine'])],
+  ['empty.npy', unicode(['two', '', 'zero', 'two']), ten],
+  ['square.npy', npy('|S8', [2, 2], new Uint8Array(32).fill(65))],
+  ['objects.npy', npy('|O', [4], new Uint8Array(32))],
+];
+
+describe.skipIf(!existsSync(native))('labels of another file are those of the command line', () => {
+  const points = () =>
+    file('points.npy', npy('<f4', [4, 256], bytesOf(Float32Array.from({ length: 1024 }, (_, i) => (i % 7) / 7))));
+  /** The files, and the command's answer. */
+  function asked(name: string, bytes: Uint8Array | string, classes?: string[]) {
+    const [x, labels, names] = [points(), file(name, bytes), file('names.txt', (classes ?? []).join('\n'))];
+    const words = ['--labels', labels, '--sigma', '0.1', '--estimator', 'mc:2', '--format', 'jsonl', '--no-check', '--quiet'];
+    const run = spawnSync(native, ['estimate', digits, x, ...words, ...(classes ? ['--classes', names] : [])], {
+      encoding: 'utf8',
+    });
+    return { run, read: data.readData(x, { labels, classes }) };
+  }
+
+  it.each(labelFiles)('%s', async (...given) => {
+    const { run, read } = asked(...given);
+    const rows = run.stdout.trim().split('\n');
+    expect(Array.from((await read).labels!)).toEqual(rows.map((line) => (JSON.parse(line) as Row).label));
+  });
+
+  it.each(oddLabels)('%s is refused', async (...given) => {
+    const { run, read } = asked(...given);
+    const error = await errorOf(read);
+    const line = run.stderr
+      .trim()
+      .replace(/^probust: /, '')
+      .replaceAll('--classes', 'classes');
+    expect([error.code, error.message]).toEqual(['unreadable', line.replace(/^.*\//, '')]);
+  });
+});
 
 describe.skipIf(!existsSync(native))('errors are those of the command line', () => {
   it.each(damaged)('%s', async (name, bytes, options = {}) => {
@@ -210,6 +288,12 @@ describe('tables', () => {
       },
     ],
     [
+      "Excel's separator",
+      'sep=;\r\n1,5 m;b;kind\r\n1;2;7\r\n3;4;8\r\n',
+      {},
+      { x: Float32Array.from([1, 2, 3, 4]), labels: Int32Array.from([7, 8]), pointShape: [2], index: 0 },
+    ],
+    [
       'tabs and no labels',
       '1\t2e3\n+3\t-inf',
       { labelColumn: 'none' },
@@ -226,6 +310,102 @@ describe('tables', () => {
       '1,2\n0,3\n',
       { labelColumn: 0, scale: 10 },
       { x: Float32Array.from([20, 30]), labels: Int32Array.from([1, 0]), pointShape: [1], index: 0 },
+    ],
+    [
+      'text labels in sorted order',
+      '1,pear\n2,apple\n',
+      {},
+      {
+        x: Float32Array.from([1, 2]),
+        labels: Int32Array.from([1, 0]),
+        classNames: ['apple', 'pear'],
+        pointShape: [1],
+        index: 0,
+      },
+    ],
+    [
+      'text labels of given classes',
+      '1,pear\n2,Apple\n',
+      { classes: ['fig', 'pear', 'apple'] },
+      {
+        x: Float32Array.from([1, 2]),
+        labels: Int32Array.from([1, 2]),
+        classNames: ['fig', 'pear', 'apple'],
+        pointShape: [1],
+        index: 0,
+      },
+    ],
+    [
+      'blanks, a comment and booleans',
+      '# numpy\n  1.5   True 0\n 2e0 False 1 \n',
+      {},
+      { x: Float32Array.from([1.5, 1, 2, 0]), labels: Int32Array.from([0, 1]), pointShape: [2], index: 0 },
+    ],
+    [
+      'vertical bars',
+      '1|2|0\n3|4|1',
+      {},
+      { x: Float32Array.from([1, 2, 3, 4]), labels: Int32Array.from([0, 1]), pointShape: [2], index: 0 },
+    ],
+    [
+      'a header of integers over decimals',
+      '0,1,2\n5.5,6,1\n',
+      {},
+      {
+        x: Float32Array.from([5.5, 6]),
+        labels: Int32Array.from([1]),
+        pointShape: [2],
+        index: 0,
+        notes: ['the first row is 0, 1, 2 and is read as a header'],
+      },
+    ],
+    [
+      'integers over integers, which are a point',
+      '0,1,2\n5,6,1\n',
+      {},
+      { x: Float32Array.from([0, 1, 5, 6]), labels: Int32Array.from([2, 1]), pointShape: [2], index: 0 },
+    ],
+    [
+      'a column called class before the last',
+      'class,a,b\n1,2,3\n0,4,5\n',
+      {},
+      {
+        x: Float32Array.from([2, 3, 4, 5]),
+        labels: Int32Array.from([1, 0]),
+        pointShape: [2],
+        index: 0,
+        notes: ["labels are in the column 'class'; if they are in the last, give labelColumn 2"],
+      },
+    ],
+    [
+      'an index without a name',
+      ',a,b,label\n0,1,2,1\n1,3,4,0\n',
+      {},
+      {
+        x: Float32Array.from([1, 2, 3, 4]),
+        labels: Int32Array.from([1, 0]),
+        pointShape: [2],
+        index: 0,
+        notes: ['the first column has no name and numbers the rows: it is left out'],
+      },
+    ],
+    [
+      'labels of two signs',
+      '1,2,-1\n3,4,1\n',
+      {},
+      { x: Float32Array.from([1, 2, 3, 4]), labels: Int32Array.from([0, 1]), pointShape: [2], index: 0 },
+    ],
+    [
+      'labels that begin the names of classes',
+      '1,2,g\n3,4,b\n',
+      { classes: ['bad', 'good'] },
+      {
+        x: Float32Array.from([1, 2, 3, 4]),
+        labels: Int32Array.from([1, 0]),
+        classNames: ['bad', 'good'],
+        pointShape: [2],
+        index: 0,
+      },
     ],
     [
       'names that are numbers',
@@ -277,7 +457,7 @@ describe('IDX', () => {
 });
 
 /** A PNG file of red, green and blue. */
-function png(width: number, height: number, rgb: Uint8Array): Buffer {
+function png(width: number, height: number, rgb: Uint8Array, bits = 8): Buffer {
   const chunk = (type: string, body: Uint8Array) => {
     const inside = Buffer.concat([Buffer.from(type), body]);
     const ends = Buffer.alloc(8);
@@ -288,8 +468,9 @@ function png(width: number, height: number, rgb: Uint8Array): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, 2], 8);
-  const lines = Array.from({ length: height }, (_, y) => [0, ...rgb.subarray(3 * width * y, 3 * width * (y + 1))]).flat();
+  header.set([bits, 2], 8);
+  const bytes = (3 * width * bits) / 8;
+  const lines = Array.from({ length: height }, (_, y) => [0, ...rgb.subarray(bytes * y, bytes * (y + 1))]).flat();
   const magic = Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]);
   return Buffer.concat([
     magic,
@@ -339,22 +520,50 @@ describe('images', () => {
         bytes.filter((_, k) => k % 4 !== 3),
       ),
     );
+    writeFileSync(join(folder, 'deep.png'), png(2, 2, new Uint8Array(24), 16));
     const script = `import { readImages } from '/data.mjs';
       const file = await (await fetch('/picture.png')).blob();
       const { x, pointShape } = await readImages([file, file], { channels: 1, resize: 18, crop: 16 });
       const error = await readImages([new File(['no image'], 'text.png')]).catch(({ code, message }) => code + ' ' + message);
-      document.querySelector('#result').textContent = JSON.stringify({ x: Array.from(x), pointShape, error });`;
+      // Images that say that they are to be turned by 90 degrees.
+      const canvas = new OffscreenCanvas(8, 4);
+      Object.assign(canvas.getContext('2d'), { fillStyle: '#a06020' }).fillRect(0, 0, 3, 2);
+      const tiff = [77, 77, 0, 42, 0, 0, 0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0];
+      const exif = Uint8Array.of(255, 225, 0, 8 + tiff.length, 69, 120, 105, 102, 0, 0, ...tiff);
+      const jpeg = await canvas.convertToBlob({ type: 'image/jpeg', quality: 1 });
+      const turned = new Blob([jpeg.slice(0, 2), exif, jpeg.slice(2)], { type: 'image/jpeg' });
+      const { width } = await createImageBitmap(turned);
+      const [one, other] = await Promise.all([jpeg, turned].map((each) => readImages([each])));
+      const same = JSON.stringify(one.x) === JSON.stringify(other.x);
+      const notes = [one.notes, ...other.notes];
+      const deep = await readImages([await (await fetch('/deep.png')).blob()]).catch(({ code, message }) => code + ' ' + message);
+      document.querySelector('#result').textContent = JSON.stringify({ x: Array.from(x), pointShape, error, width, same, notes, deep });`;
     const html = `<!doctype html><meta charset="utf-8"><pre id="result"></pre><script type="module">${script}</script>`;
     writeFileSync(join(folder, 'images.html'), html);
     const browser = await launch();
     const server = await serve([folder, staged]);
     try {
-      const answer = JSON.parse(await resultOf(browser, `${server.url}/images.html`)) as PointData & { error: string };
+      const answer = JSON.parse(await resultOf(browser, `${server.url}/images.html`)) as PointData & {
+        error: string;
+        width: number;
+        same: boolean;
+        notes: (string | null)[];
+        deep: string;
+      };
       const image = { width, height, data: bytes };
       const own = await data.readImages([image, image], { channels: 1, resize: 18, crop: 16 });
       expect(answer.pointShape).toEqual(own.pointShape);
       expect(Float32Array.from(answer.x)).toEqual(own.x);
       expect(answer.error).toMatch(/^unreadable text.png: cannot be decoded/);
+      expect(answer.width).toBe(4); // the browser itself turns it
+      expect(answer.same).toBe(true);
+      expect(answer.notes).toEqual([
+        null,
+        expect.stringMatching(/^the EXIF orientation of 1 image is ignored, first of image 0; turn/),
+      ]);
+      expect(answer.deep).toMatch(
+        /^unreadable image 0: has 16 bits a value, of which browsers keep 8; give the values as a .npy/,
+      );
     } finally {
       server.close();
       await browser.close();
@@ -443,7 +652,7 @@ describe('rows', () => {
       ['{"index": 0', /^rows: row 1 is not a JSON object/],
       ['{"index": 0}', /^rows: row 1 has no label/],
       [row!.replace('"index":0', '"index":0.5'), /^rows: row 1 has 0.5 as index/],
-      [`${row!}\n${row!.replace('"status":"ok"', '"status":"good"')}`, /^rows: row 2 has the status 'good'; use one of ok, tie/],
+      [`${row!}\n${row!.replace(/"status":"\w+"/, '"status":"good"')}`, /^rows: row 2 has the status 'good'; use one of ok, tie/],
       ['index,label\n1,2\n', /^rows: row 2 has no predicted/],
       ['\n \n', /^rows: has no rows/],
       ['index\n', /^rows: has no rows/],

@@ -178,6 +178,11 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(rows.map(({ status }) => status)).toEqual(['unsupported', 'ok']);
   });
 
+  it('refuses bytes, which it may take as they are', async () => {
+    const error = await errorOf(model.estimate(new Uint8Array(256), { noise: 'gaussian:0.1', estimators: 'mc:100' }));
+    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x: has bytes, .*Float32Array.from/)]);
+  });
+
   it('takes points before mean and std', async () => {
     const prepared = { mean: [0.1], std: [0.5] };
     const exact = await probust.loadModel(small, prepared);

@@ -116,7 +116,7 @@ describe.each(everywhere)('%s', (_, options) => {
   it('continues other calls while one is refused', async () => {
     const going = model.estimate(point(0), { noise, estimators: 'mc:20000' });
     expect((await errorOf(model.linearize(point(0), noise, { target: wrong([1n]) }))).code).toBe('usage');
-    expect((await going)[0]!.status).toMatch(/^ok/);
+    expect((await going)[0]!.status).toMatch(/^(ok|bound)$/);
   });
 
   it('names options as the package does', async () => {

@@ -145,7 +145,10 @@ describe.skipIf(!existsSync(native)).each([
     `${count}`,
   ];
   const noise = many.flatMap((text) => ['--noise', text]);
-  const base: EstimateOptions = { noise: many, estimators: all, seed: 5, index: first, labels: labels.slice(first) };
+  const base: EstimateOptions = {
+    ...{ noise: many, estimators: all, seed: 5, index: first, labels: labels.slice(first) },
+    check: false,
+  };
 
   it.each(cases)('%s', async (_what, words, options) => {
     const given = words.includes('--estimator') ? [] : ['--estimator', all.join()];
@@ -253,7 +256,8 @@ describe.skipIf(!existsSync(native)).each([
     const words = [...noise, '--estimator', 'mc:200,probit:40', '--json'];
     const json = (operation: string, ...more: string[]) =>
       renamed(JSON.parse(command([...run(operation), ...words, ...more]))) as Record<string, unknown[]>;
-    const { information: _, ...summary } = json('summary');
+    // Warnings are those of a run; rows only say in their notes that there are some.
+    const { information: _, warnings: __, ...summary } = json('summary');
     expectClose(await analysis.summary(probust, rows), summary, 2e-6, 'summary');
     const bias = json('bias').groups as { classes: { name?: string }[] }[];
     bias.forEach(({ classes }) => classes.forEach((entry) => delete entry.name));
@@ -273,6 +277,25 @@ describe.skipIf(!existsSync(native)).each([
     const boundaries = await analysis.boundaries(model, point(first, count), { seed: 5, index: first });
     const distances = await analysis.distance(probust, rows, { boundaries, confidence: 0.99 });
     expectClose(distances, json('distance', '--confidence', '0.99').groups, 1e-4, 'distance');
+  });
+
+  it('warnings and notes of labels that do not fit', async () => {
+    const shifted = Array.from({ length: first + count }, (_, i) => (i + 1) % 10);
+    const file = join(folder, 'shifted.txt');
+    writeFileSync(file, shifted.join('\n'));
+    const words = [...run('estimate').map((word) => (word === labelFile ? file : word)), ...noise, '--estimator', 'mc:20,taylor'];
+    const warnings: string[] = [];
+    const rows = await model.estimate(point(first, count), {
+      ...{ ...base, labels: shifted.slice(first), estimators: ['mc:20', 'taylor'] },
+      check: true,
+      onWarning: (warning) => warnings.push(warning),
+    });
+    const flags = (text: string) => text.replace(/--([a-z-]+)/g, (_, flag: string) => camel(flag.replaceAll('-', '_')));
+    const notes = rowsOf(command([...words, '--format', 'jsonl'])).map(({ note }) => note && flags(note));
+    expect(rows.map(({ note }) => note)).toEqual(notes);
+    expect(notes[0]).toContain('see the warning');
+    const summary = JSON.parse(command(['summary', ...words.slice(1), '--json'])) as { warnings: string[] };
+    expect(warnings).toEqual(summary.warnings.map(flags));
   });
 
   it('refuses what it cannot analyse', async () => {

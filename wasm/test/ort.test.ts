@@ -260,6 +260,32 @@ describe('small models', () => {
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).p).toBeLessThan(1e-6);
   });
 
+  it('decide by one logit, or refuse without a threshold if our engine lacks an operator', async () => {
+    const w = floats('w', [4, 1], [1, -1, 0.5, 2]);
+    const logit = classifier([{ op: 'MatMul', inputs: ['x', 'w'], output: 'y' }], { constants: [w], output: ['N', 1] });
+    const [own, other] = await both(logit);
+    expect(own.info.decision).toBe("class 1 if 'y' > 0");
+    expect([own.info.classes, other.info.classes]).toEqual([2, 2]);
+    expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
+    const fused = { op: 'FusedMatMul', inputs: ['x', 'w'], output: 'y', domain: 'com.microsoft' };
+    const unknown = classifier([fused], { constants: [w], output: ['N', 1] });
+    expect(await errorOf(createOrtModel(probust, unknown, { ort }))).toMatchObject({ code: 'unsupported' });
+    const given = await createOrtModel(probust, unknown, { ort, threshold: 0 });
+    expect(apart(await given.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
+  });
+
+  it('have the classes that outputs names', async () => {
+    const bytes = classifier([matmul]);
+    const outputs = [2, 0];
+    const own = await probust.loadModel(bytes, { outputs });
+    const other = await createOrtModel(probust, bytes, { ort, outputs });
+    expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
+    for (const wrong of [[0], [0, 3], [1, 1]]) {
+      expect(await errorOf(createOrtModel(probust, bytes, { ort, outputs: wrong }))).toMatchObject({ code: 'usage' });
+      expect(await errorOf(probust.loadModel(bytes, { outputs: wrong }))).toMatchObject({ code: 'usage' });
+    }
+  });
+
   it('have a batch of 1 opened if the function stays the same', async () => {
     const nodes = [
       { op: 'Reshape', inputs: ['x', 'shape'], output: 'z' },

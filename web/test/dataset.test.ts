@@ -101,6 +101,16 @@ it('has the numbers of the package, and exports the selection', async () => {
   });
 });
 
+it('shows the accuracy without and under noise', async () => {
+  await open('');
+  const words = await page.getByTestId('accuracies').innerText();
+  const [clean, noisy] = [...words.matchAll(/([\d.]+)%/g)].map(([, share]) => Number(share) / 100);
+  const right = ofP().filter(({ label, predicted }) => label === predicted).length / ofP().length;
+  expect(clean).toBeCloseTo(right, 2);
+  expect(noisy).toBeGreaterThan(0);
+  expect(noisy).toBeLessThanOrEqual(clean!);
+});
+
 it('selects with the pointer, the keyboard and buttons', async () => {
   await open();
   const { x, y, width, height } = (await page.locator('probust-scatter').boundingBox())!;
@@ -333,6 +343,20 @@ it('takes points and networks of files, and compares a second network', async ()
     .setInputFiles({ name: 'points.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
   await page.locator('.lab[data-points="8"]').waitFor({ timeout: 20_000 });
   expect(await page.getByText('8 points of points.csv; p by auto with Gaussian noise of sigma 0.3').count()).toBe(1);
+});
+
+it('says when the points of a file do not suit the network', async () => {
+  await open();
+  expect(await page.locator('.warning').count()).toBe(0);
+  const { x, labels } = await probust.data.digits({ count: 40, seed: 3 });
+  const size = x.length / 40;
+  const bytes = (i: number) => Array.from(x.slice(size * i, size * (i + 1)), (value) => Math.round(255 * value));
+  const csv = Array.from({ length: 40 }, (_, i) => [...bytes(i), labels[i]].join(',')).join('\n') + '\n';
+  await page
+    .locator('input[data-role=first]')
+    .setInputFiles({ name: 'bytes.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+  await page.locator('.lab[data-points="40"]').waitFor({ timeout: 20_000 });
+  expect(await page.locator('.warning').allTextContents()).toContainEqual(expect.stringMatching(/std 255|scale/));
 });
 
 it.each([

@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// p and p_fail by position of the point in the data.
+// p and the probability of failure by position of the point in the data.
 struct Column {
   std::string name;
   std::map<std::int64_t, std::pair<double, double>> values;
@@ -20,7 +20,7 @@ struct Column {
 
 Column column_of(const RowGroup& group) {
   Column column{group.key.estimator, {}};
-  for (const Row* row : group.rows) column.values[row->index] = {row->estimate.p, row->estimate.p_fail};
+  for (const Row* row : group.rows) column.values[row->index] = {row->estimate.p, row->estimate.failure()};
   return column;
 }
 
@@ -58,7 +58,7 @@ Comparison compared(const RowGroup& group, const Column& b) {
     comparison.p_a.push_back(row->estimate.p);
     comparison.p_b.push_back(other->second.first);
     of_p += relative_difference(row->estimate.p, other->second.first);
-    of_failures += relative_difference(row->estimate.p_fail, other->second.second);
+    of_failures += relative_difference(row->estimate.failure(), other->second.second);
   }
   comparison.p = agreement(comparison.p_a, comparison.p_b);
   const auto count = static_cast<double>(comparison.points.size());

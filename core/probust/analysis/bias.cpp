@@ -78,6 +78,27 @@ void compare(const ClassedPoints& points, GroupBias& bias) {
   }
 }
 
+// The rows of each class in `classes`.
+std::vector<RowGroup> by_class(const RowGroup& group, const std::vector<std::int64_t>& classes) {
+  std::vector<RowGroup> parts(classes.size(), RowGroup{group.key, {}});
+  for (const Row* row : group.rows) {
+    const auto place = std::lower_bound(classes.begin(), classes.end(), row->label.value_or(-1));
+    if (place != classes.end() && *place == row->label) parts[place - classes.begin()].rows.push_back(row);
+  }
+  return parts;
+}
+
+void add_accuracies(const RowGroup& group, GroupBias& bias) {
+  const double common = group.common_variance();
+  bool any = false;
+  for (const RowGroup& part : by_class(group, bias.classes)) {
+    bias.clean.push_back(clean_accuracy(part));
+    bias.noisy.push_back(mean_probability(part.p_label(), bias.confidence, common));
+    any = any || bias.noisy.back().count > 0;
+  }
+  if (!any) bias.noisy.clear();
+}
+
 }  // namespace
 
 GroupBias bias_of(const RowGroup& group) {
@@ -91,6 +112,7 @@ GroupBias bias_of(const RowGroup& group) {
   ClassBias means = class_bias(points.p, points.of_class, classes, bias.confidence, points.common);
   bias.p = std::move(means.classes);
   bias.all = means.all;
+  if (bias.by_label) add_accuracies(group, bias);
   compare(points, bias);
   return bias;
 }

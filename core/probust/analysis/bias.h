@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "probust/analysis/accuracy.h"
 #include "probust/analysis/groups.h"
 #include "probust/analysis/statistics.h"
 
@@ -26,6 +27,8 @@ struct GroupBias {
   bool by_label = false;                ///< classes are true labels; else, if no row has one, predictions
   std::vector<std::int64_t> classes{};  ///< those that occur, ascending
   std::vector<MeanInterval> p{};        ///< of each of them, at the adjusted confidence; 0..1 for a class of one point
+  std::vector<Proportion> clean{};      ///< accuracy of each of them without noise, at 95%; empty unless by_label
+  std::vector<MeanInterval> noisy{};    ///< and under noise, at the adjusted confidence; empty if no row has p_label
   MeanInterval all{};                   ///< over all of them, at 95%
   std::int64_t compared = 0;            ///< k: the classes with at least two answered points
   double confidence = 0.95;             ///< of each class's interval

@@ -34,7 +34,7 @@ struct Equations {
     const double z = z_of(estimate);
     const auto copies = static_cast<double>(estimate.copies);
     const double share = static_cast<double>(estimate.kept) / copies;
-    const double weight = copies / (estimate.p * estimate.p_fail + 1 / copies);
+    const double weight = copies / (estimate.p * estimate.failure() + 1 / copies);
     const Eigen::Vector3d row = normal::pdf(z) * powers(z);
     squares += weight * row * row.transpose();
     products += weight * (share - estimate.p) * row;
@@ -46,12 +46,23 @@ Eigen::Vector3d solve(const Equations& all, const Equations& own) {
   return (all.squares - own.squares + prior).ldlt().solve(all.products - own.products);
 }
 
+// Whether the label is the target.
+bool repeats_p(const Estimate& estimate) {
+  return estimate.p_label == estimate.p && estimate.p_label_low == estimate.ci_low && estimate.p_label_high == estimate.ci_high;
+}
+
 void move(Estimate& estimate, const Eigen::Vector3d& bias) {
   const double z = z_of(estimate), moved = z + bias.dot(powers(z));
+  const bool bounded = estimate.bounded(), repeated = repeats_p(estimate);
   estimate.p = normal::cdf(moved);
   estimate.p_fail = normal::complement(moved);
   if (estimate.ci_low) estimate.ci_low = std::min(*estimate.ci_low, estimate.p);
   if (estimate.ci_high) estimate.ci_high = std::max(*estimate.ci_high, estimate.p);
+  if (bounded) {  // again, with the new p
+    if (estimate.status == Status::bound) estimate.status = Status::ok;
+    bound_failure(estimate);
+  }
+  if (repeated) estimate.set_label(estimate);
   estimate.add_note("calibrated on the counts of all points");
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -53,6 +55,7 @@ double sign_test(std::int64_t higher, std::int64_t lower) {
 
 struct PairedValues {
   std::vector<double> baseline, run, difference;
+  std::vector<double> baseline_label, run_label, label_difference;
   double common_baseline = 0, common_run = 0;  // RowGroup::common_variance
 };
 
@@ -61,6 +64,9 @@ void add_statistics(const PairedValues& pairs, PairedComparison& comparison) {
   comparison.baseline_p = mean_probability(pairs.baseline, 0.95, pairs.common_baseline);
   comparison.run_p = mean_probability(pairs.run, 0.95, pairs.common_run);
   comparison.difference = mean_interval(pairs.difference, 0.95, pairs.common_baseline + pairs.common_run);
+  comparison.baseline_noisy = mean_probability(pairs.baseline_label, 0.95, pairs.common_baseline);
+  comparison.run_noisy = mean_probability(pairs.run_label, 0.95, pairs.common_run);
+  comparison.noisy_difference = mean_interval(pairs.label_difference, 0.95, pairs.common_baseline + pairs.common_run);
   for (const double difference : pairs.difference) {
     comparison.higher += difference > 0 ? 1 : 0;
     comparison.lower += difference < 0 ? 1 : 0;
@@ -72,6 +78,13 @@ void add_statistics(const PairedValues& pairs, PairedComparison& comparison) {
   }
   comparison.pearson = pearson(pairs.baseline, pairs.run);
   comparison.spearman = spearman(pairs.baseline, pairs.run);
+}
+
+void add_label(const Estimate& baseline, const Estimate& run, PairedValues& pairs) {
+  if (!baseline.p_label || !run.p_label) return;
+  pairs.baseline_label.push_back(*baseline.p_label);
+  pairs.run_label.push_back(*run.p_label);
+  pairs.label_difference.push_back(*run.p_label - *baseline.p_label);
 }
 
 std::map<std::int64_t, const Row*> by_index(const RowGroup& group) {
@@ -90,6 +103,7 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
   for (const auto& [index, row] : before) {
     if (after.count(index) == 0) comparison.only_baseline.push_back(index);
   }
+  RowGroup both_before{baseline.key, {}}, both_after{run.key, {}};
   PairedValues pairs;
   pairs.common_baseline = baseline.common_variance();
   pairs.common_run = run.common_variance();
@@ -101,6 +115,8 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
     }
     const Row& other = *partner->second;
     require_same_point(other, *row);
+    both_before.rows.push_back(&other);
+    both_after.rows.push_back(row);
     if (!std::isfinite(other.estimate.p) || !std::isfinite(row->estimate.p)) {
       ++comparison.unanswered;
       continue;
@@ -108,10 +124,57 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
     pairs.baseline.push_back(other.estimate.p);
     pairs.run.push_back(row->estimate.p);
     pairs.difference.push_back(row->estimate.p - other.estimate.p);
+    add_label(other.estimate, row->estimate, pairs);
     count_intervals(other.estimate, row->estimate, comparison);
   }
+  comparison.baseline_clean = clean_accuracy(both_before);
+  comparison.run_clean = clean_accuracy(both_after);
   add_statistics(pairs, comparison);
   return comparison;
+}
+
+namespace {
+
+// "23% against 73%, difference -50 points (-55..-44)"; with decimals if the difference is small.
+std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, const MeanInterval& difference) {
+  const int decimals = std::fabs(difference.mean) < 0.1 ? 1 : 0;
+  std::string text = fmt::format("{:.{}f}% against {:.{}f}%, difference {:+.{}f} points", 100 * run.mean, decimals,
+                                 100 * baseline.mean, decimals, 100 * difference.mean, decimals);
+  if (std::isfinite(difference.low) && std::isfinite(difference.high))
+    text += fmt::format(" ({:.{}f}..{:.{}f})", 100 * difference.low, decimals, 100 * difference.high, decimals);
+  return text;
+}
+
+// "B keeps the right answer under noise less often than A"
+std::string which_more(const std::string& run, const std::string& baseline, const std::string& keeps,
+                       const MeanInterval& difference) {
+  if (difference.low > 0) return run + keeps + " under noise more often than " + baseline;
+  if (difference.high < 0) return run + keeps + " under noise less often than " + baseline;
+  return run + keeps + " under noise about as often as " + baseline + ", as far as these points tell";
+}
+
+}  // namespace
+
+std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline, const std::string& run) {
+  const bool labelled = comparison.noisy_difference.count > 0;
+  if (labelled)
+    return which_more(run, baseline, " keeps the right answer", comparison.noisy_difference) + ": " +
+           in_percent(comparison.run_noisy, comparison.baseline_noisy, comparison.noisy_difference) + ".";
+  if (comparison.pairs == 0) return "";
+  const std::string missing =
+      comparison.run_clean.of > 0 ? "the runs do not have the probabilities of the labels" : "labels are missing";
+  return which_more(run, baseline, " keeps its own answer, right or wrong,", comparison.difference) + ": " +
+         in_percent(comparison.run_p, comparison.baseline_p, comparison.difference) + "; " + missing +
+         ", so this does not say which model is better.";
+}
+
+const PairedComparison* leading(std::span<const PairedComparison> comparisons) {
+  const PairedComparison* best = nullptr;
+  const auto rank = [](const PairedComparison& one) { return std::pair(one.noisy_difference.count, one.pairs); };
+  for (const PairedComparison& one : comparisons) {
+    if (one.pairs > 0 && (best == nullptr || rank(one) > rank(*best))) best = &one;
+  }
+  return best;
 }
 
 std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::span<const Row> run,

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 
 #include "probust/analysis/margin_curve.h"
 #include "probust/analysis/scale_process.h"
 #include "probust/base/parallel.h"
-#include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/pair_statistics.h"
 #include "probust/normal/univariate.h"
@@ -18,7 +16,6 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kChoice = 0xc407;  ///< the stream that draws the random scale checked on each ray
 constexpr double kTwoSided95 = 1.959963984540054;
 
 // Phi^-1(p), computed from the smaller of p and 1 - p.
@@ -133,12 +130,26 @@ struct Sweep {
   Noise noise(std::size_t scale) const { return {shape, sigmas[scale]}; }
 };
 
+// A point's estimates for its target and, if it has another label, for that.
+std::vector<Estimate> margin_curve_of(const std::vector<Pairs>& own, std::span<const double> sigmas,
+                                      std::span<const float> logits, std::int64_t target, std::int64_t label) {
+  std::vector<Estimate> column = estimate_margin_curve(own, sigmas, margins_of(logits, target), target);
+  if (label < 0) return column;
+  std::vector<Pairs> others;
+  others.reserve(own.size());
+  for (const Pairs& pairs : own) others.push_back(retargeted(pairs, target, label));
+  const std::vector<Estimate> of_label = estimate_margin_curve(others, sigmas, margins_of(logits, label), label);
+  for (std::size_t s = 0; s < column.size(); ++s) column[s].set_label(of_label[s]);
+  return column;
+}
+
 // Points first .. first + count - 1; their pairs at all scales are held in memory at once.
 void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first, std::int64_t count, Curves& curves) {
   const Points part = slice(sweep.points, first, count);
   std::vector<std::vector<Pairs>> pairs;
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s)
     pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), copies / 2).value());
+  const bool missing = sweep.executor.handles_missing();
   parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(&sweep.executor.progress.stop);
     std::vector<Pairs> own;
@@ -147,8 +158,8 @@ void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first,
     const std::int64_t target = part.target[i];
     std::vector<Estimate> column(own.size(), nonfinite_estimate());
     for (Estimate& one : column) one.forwards = 2 * own[0].size();
-    if (finite_at(sweep.points, sweep.logits, first + i))
-      column = estimate_margin_curve(own, sweep.sigmas, margins_of(sweep.logits.row(first + i), target), target);
+    if (finite_at(sweep.points, sweep.logits, first + i, missing))
+      column = margin_curve_of(own, sweep.sigmas, sweep.logits.row(first + i), target, other_label(part, i));
     for (std::size_t s = 0; s < own.size(); ++s) curves[s][first + i] = std::move(column[s]);
   });
 }
@@ -211,143 +222,6 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
     for (auto& estimates : curves) {
       for (Estimate& one : estimates) one.method = used;
     }
-    return curves;
-  });
-}
-
-namespace {
-
-// The state of one ray's bisection for the scale at which its answer changes: kept below index `kept`, changed from `gone` on.
-struct Ray {
-  std::int64_t kept = 0, gone = 0;
-};
-
-// Evaluates copies of one point, each at a scale of its own.
-class Asker {
- public:
-  Asker(Executor& executor, const Points& points, std::int64_t i, const NoiseShape& shape, std::span<const double> sigmas)
-      : executor_(executor), points_(points), i_(i), shape_(shape), sigmas_(sigmas) {}
-
-  // Whether ray j, at sigmas[scale[j]], keeps the target; rays with scale -1 are skipped.
-  std::vector<char> kept(std::span<const std::int64_t> scale) {
-    std::vector<std::int64_t> who;
-    for (std::size_t j = 0; j < scale.size(); ++j) {
-      if (scale[j] >= 0) who.push_back(static_cast<std::int64_t>(j));
-    }
-    std::vector<char> answers(scale.size(), 0);
-    constexpr std::int64_t kAtOnce = 1024;
-    for (std::size_t first = 0; first < who.size(); first += kAtOnce) {
-      const std::size_t count = std::min<std::size_t>(kAtOnce, who.size() - first);
-      Shape extents = points_.x.shape;
-      extents[0] = static_cast<std::int64_t>(count);
-      Tensor x(extents);
-      for (std::size_t k = 0; k < count; ++k) {
-        const std::int64_t j = who[first + k];
-        const auto row = x.row(static_cast<std::int64_t>(k));
-        std::copy_n(points_.x.row(i_).begin(), row.size(), row.begin());
-        const std::uint32_t point = static_cast<std::uint32_t>(points_.index[i_]), sample = static_cast<std::uint32_t>(j);
-        shape_.add({points_.seed, {&point, 1}, {&sample, 1}}, static_cast<std::int64_t>(row.size()),
-                   static_cast<float>(sigmas_[scale[j]]), row.data());
-      }
-      const Tensor logits = executor_.logits(x).value();
-      for (std::size_t k = 0; k < count; ++k) {
-        answers[who[first + k]] = argmax(logits.row(static_cast<std::int64_t>(k))) == points_.target[i_] ? 1 : 0;
-      }
-      forwards += static_cast<std::int64_t>(count);
-    }
-    return answers;
-  }
-
-  std::int64_t forwards = 0;
-
- private:
-  Executor& executor_;
-  const Points& points_;
-  std::int64_t i_;
-  const NoiseShape& shape_;
-  std::span<const double> sigmas_;
-};
-
-RayCurve ray_curve(Executor& executor, const Points& points, std::int64_t i, const NoiseShape& shape,
-                   std::span<const double> sigmas, std::int64_t rays) {
-  const auto scales = static_cast<std::int64_t>(sigmas.size());
-  const auto finite = [](float value) { return std::isfinite(value); };
-  if (!std::all_of(points.x.row(i).begin(), points.x.row(i).end(), finite)) {
-    RayCurve none;
-    none.estimates.assign(sigmas.size(), nonfinite_estimate());
-    return none;
-  }
-  Asker asker(executor, points, i, shape, sigmas);
-  std::vector<Ray> search(static_cast<std::size_t>(rays), Ray{0, scales});
-  std::vector<std::int64_t> scale(search.size());
-  for (bool open = true; open;) {
-    open = false;
-    for (std::size_t j = 0; j < search.size(); ++j) {
-      const Ray& ray = search[j];
-      scale[j] = ray.kept < ray.gone ? (ray.kept + ray.gone) / 2 : -1;
-      open = open || scale[j] >= 0;
-    }
-    const std::vector<char> kept = asker.kept(scale);
-    for (std::size_t j = 0; j < search.size(); ++j) {
-      if (scale[j] < 0) continue;
-      if (kept[j]) {
-        search[j].kept = scale[j] + 1;
-      } else {
-        search[j].gone = scale[j];
-      }
-    }
-  }
-  // Evaluate each ray at one random scale; disagreements with the bisection correct the shares without bias.
-  std::vector<double> correction(sigmas.size(), 0.0), differed(sigmas.size(), 0.0);
-  std::vector<std::int64_t> chosen(search.size());
-  for (std::size_t j = 0; j < search.size(); ++j) {
-    NoiseStream stream(points.seed, static_cast<std::uint32_t>(points.index[i]), static_cast<std::uint32_t>(j), kChoice);
-    chosen[j] = std::min(scales - 1, static_cast<std::int64_t>(stream.uniform() * static_cast<double>(scales)));
-  }
-  const std::vector<char> answer = asker.kept(chosen);
-  const double n = static_cast<double>(rays);
-  RayCurve curve;
-  double differences = 0;
-  for (std::size_t j = 0; j < search.size(); ++j) {
-    const int gap = (answer[j] ? 1 : 0) - (search[j].gone > chosen[j] ? 1 : 0);
-    correction[chosen[j]] += gap * static_cast<double>(scales) / n;
-    differed[chosen[j]] += gap * gap * static_cast<double>(scales) / n;
-    differences += gap * gap;
-  }
-  curve.differed = differences / n;
-  const double least_rate = (differences + 1) / n;  // few rays per scale: use the rate over all scales, plus one unseen
-  for (std::int64_t s = 0; s < scales; ++s) {
-    const auto kept = std::count_if(search.begin(), search.end(), [&](const Ray& ray) { return ray.gone > s; });
-    const double share = static_cast<double>(kept) / n, gone = static_cast<double>(rays - kept) / n;
-    const double spread = std::sqrt(static_cast<double>(scales) * std::max(differed[s], least_rate) / n);  // of the correction
-    const Interval interval = clopper_pearson(kept, rays);
-    Estimate estimate;
-    estimate.p = std::clamp(share + correction[s], 0.0, 1.0);
-    estimate.p_fail = std::clamp(gone - correction[s], 0.0, 1.0);
-    estimate.std_error = std::hypot(std::sqrt(estimate.p * estimate.p_fail / n), spread);
-    estimate.ci_low = std::clamp(estimate.p - std::hypot(share - interval.low, kTwoSided95 * spread), 0.0, 1.0);
-    estimate.ci_high = std::clamp(estimate.p + std::hypot(interval.high - share, kTwoSided95 * spread), 0.0, 1.0);
-    estimate.forwards = asker.forwards;
-    estimate.note = std::to_string(rays) + " rays over " + std::to_string(scales) + " scales";
-    curve.estimates.push_back(estimate);
-  }
-  return curve;
-}
-
-}  // namespace
-
-Result<std::vector<RayCurve>> ray_curves(Executor& executor, const Points& points, const NoiseShape& shape,
-                                         std::span<const double> sigmas, std::int64_t rays) {
-  return guarded("ray_curves", [&] {
-    const bool positive = std::all_of(sigmas.begin(), sigmas.end(), [](double s) { return s > 0 && std::isfinite(s); });
-    if (sigmas.empty() || !positive || !std::is_sorted(sigmas.begin(), sigmas.end()) || rays < 1 || rays > kMostSamples)
-      throw Error{ErrorCode::usage, "ray_curves", "scales that do not ascend from above zero, or no or too many rays",
-                  "give for example 0.1, 0.2 and 1000 rays"};
-    check(executor, points);
-    const auto last = std::max_element(points.index.begin(), points.index.end());
-    shape.fit(element_count(executor.point_shape()), last == points.index.end() ? 0 : *last + 1);
-    std::vector<RayCurve> curves;
-    for (std::int64_t i = 0; i < points.size(); ++i) curves.push_back(ray_curve(executor, points, i, shape, sigmas, rays));
     return curves;
   });
 }

@@ -40,17 +40,4 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event = {});
 
-/// p at each scale from common rays: a copy keeps its noise direction, and bisection over the scales finds where its answer
-/// changes, in about log2(scales) forwards instead of one per scale. Not smoothed: at each scale p is a share of rays. A ray may
-/// leave the decision region and return, which bisection misses. So each ray is also evaluated at one random scale; the
-/// differences correct the shares (without bias, except for clamping to 0..1) and widen the interval.
-struct RayCurve {
-  std::vector<Estimate> estimates;  ///< [scales]
-  double differed = 0;              ///< the share of rays whose answer at the random scale contradicted the bisection
-};
-
-/// For each point, over ascending `sigmas`.
-Result<std::vector<RayCurve>> ray_curves(Executor& executor, const Points& points, const NoiseShape& shape,
-                                         std::span<const double> sigmas, std::int64_t rays);
-
 }  // namespace probust

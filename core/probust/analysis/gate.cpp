@@ -78,14 +78,15 @@ void measure_worst_class(const RowGroup& rows, Decision decision, Check& check) 
 
 void measure_drop(const RowGroup& rows, const RowGroup& baseline, Check& check) {
   const PairedComparison comparison = compare_groups(baseline, rows);
-  const MeanInterval& rise = comparison.difference;
+  const bool noisy = check.threshold.kind == Threshold::Kind::noisy_drop;
+  const MeanInterval& rise = noisy ? comparison.noisy_difference : comparison.difference;
   set_interval(check, {0.0 - rise.mean, 0.0 - rise.high, 0.0 - rise.low, rise.count}, -1);
 }
 
 bool is_met(const Check& check, Decision decision) {
   const double limit = check.threshold.limit;
   const bool confident = decision == Decision::confident;
-  if (check.threshold.kind == Threshold::Kind::drop) return check.measured <= limit || (confident && check.low <= limit);
+  if (check.threshold.compares()) return check.measured <= limit || (confident && check.low <= limit);
   return check.measured >= limit || (confident && check.high >= limit);
 }
 
@@ -101,18 +102,24 @@ std::string Threshold::quantity() const {
       return "worst class's mean p";
     case Kind::drop:
       return "drop of mean p";
+    case Kind::accuracy:
+      return "accuracy";
+    case Kind::noisy_accuracy:
+      return "accuracy under noise";
+    case Kind::noisy_drop:
+      return "drop of accuracy under noise";
   }
   return "";
 }
 
-std::string Threshold::condition() const { return (kind == Kind::drop ? "<= " : ">= ") + shortest_text(limit); }
+std::string Threshold::condition() const { return (compares() ? "<= " : ">= ") + shortest_text(limit); }
 
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision) {
   Check result;
   result.threshold = threshold;
   switch (threshold.kind) {
     case Threshold::Kind::mean:
-      set_interval(result, mean_probability(rows.p(), 0.95, rows.common_variance()), 0);
+      set_interval(result, rows.mean_p(), 0);
       break;
     case Threshold::Kind::quantile:
       measure_quantile(rows.p(), threshold.quantile, result);
@@ -121,7 +128,16 @@ Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& ba
       measure_worst_class(rows, decision, result);
       break;
     case Threshold::Kind::drop:
+    case Threshold::Kind::noisy_drop:
       measure_drop(rows, baseline, result);
+      break;
+    case Threshold::Kind::accuracy: {
+      const Proportion right = clean_accuracy(rows);
+      set_interval(result, {right.share, right.low, right.high, right.of}, 0);
+      break;
+    }
+    case Threshold::Kind::noisy_accuracy:
+      set_interval(result, noisy_accuracy(rows), 0);
       break;
   }
   result.met = is_met(result, decision);

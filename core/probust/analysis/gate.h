@@ -12,16 +12,24 @@ namespace probust {
 
 struct Threshold {
   enum class Kind : std::uint8_t {
-    mean,         ///< the mean of p is at least `limit`
-    quantile,     ///< the quantile of p at `quantile` is at least `limit`
-    worst_class,  ///< the mean of p of each class is at least `limit`
-    drop          ///< the mean of p is lower than in the baseline by at most `limit`, over the points that both have
+    mean,            ///< the mean of p is at least `limit`
+    quantile,        ///< the quantile of p at `quantile` is at least `limit`
+    worst_class,     ///< the mean of p of each class is at least `limit`
+    drop,            ///< the mean of p is lower than in the baseline by at most `limit`, over the points that both have
+    accuracy,        ///< the share of labelled points whose prediction is the label is at least `limit`
+    noisy_accuracy,  ///< accuracy under noise, the mean of p_label, is at least `limit`
+    noisy_drop       ///< accuracy under noise is lower than in the baseline by at most `limit`
   };
   Kind kind = Kind::mean;
   double limit = 0;
   double quantile = 0;  ///< in 0..1
 
-  /// "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p".
+  /// Whether it is about how much lower something is than in a baseline.
+  bool compares() const { return kind == Kind::drop || kind == Kind::noisy_drop; }
+  /// Whether it needs labels.
+  bool labelled() const { return kind == Kind::accuracy || kind == Kind::noisy_accuracy || kind == Kind::noisy_drop; }
+
+  /// "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p", "accuracy", "accuracy under noise", ...
   std::string quantity() const;
   /// ">= 0.9", or "<= 0.02" for a drop.
   std::string condition() const;
@@ -45,10 +53,10 @@ struct Check {
 /// Measures one threshold in one group of rows; rows without p do not count. `baseline` is for `drop`: the rows of the same noise
 /// and estimator in the baseline, without rows if there are none.
 ///
-/// Intervals, cut to the possible values: mean_probability's for means, Student's of pairs for `drop`; order statistics for
-/// quantiles (David and Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few points; for classes,
-/// those of bias.h, which hold for all classes at once. `confident` judges the class with the lowest upper end of its interval,
-/// at most 1; otherwise, and among equals, it is the one with the lowest mean.
+/// Intervals, cut to the possible values: mean_probability's for means, Student's of pairs for drops; Wilson's for `accuracy`;
+/// order statistics for quantiles (David and Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few
+/// points; for classes, those of bias.h, which hold for all classes at once. `confident` judges the class with the lowest upper
+/// end of its interval, at most 1; otherwise, and among equals, it is the one with the lowest mean.
 ///
 /// Throws Error{unreadable}, without `where`, if the baseline is about other points (comparison.h).
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);

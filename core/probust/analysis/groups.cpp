@@ -11,12 +11,50 @@
 #include "probust/estimators/shared_noise.h"
 
 namespace probust {
+namespace {
+
+bool shares(const Estimate& estimate, bool by_name) {
+  return estimate.method ? estimate.method->definition->shares_noise : by_name;
+}
+
+}  // namespace
 
 std::vector<double> RowGroup::p() const {
   std::vector<double> values;
   values.reserve(rows.size());
   for (const Row* row : rows) values.push_back(row->estimate.p);
   return values;
+}
+
+std::vector<double> RowGroup::p_label() const {
+  std::vector<double> values;
+  values.reserve(rows.size());
+  for (const Row* row : rows) values.push_back(row->estimate.p_label.value_or(NAN));
+  return values;
+}
+
+std::vector<double> RowGroup::correct() const {
+  std::vector<double> values;
+  values.reserve(rows.size());
+  for (const Row* row : rows) values.push_back(!row->label ? NAN : *row->label == row->predicted ? 1.0 : 0.0);
+  return values;
+}
+
+// N points of which each excludes p_fail > q exclude a mean of p_fail above q / N: the probability of seeing no failure is
+// largest if all are alike. Points that share draws count as one.
+MeanInterval RowGroup::mean_p() const {
+  MeanInterval mean = mean_probability(p(), 0.95, common_variance());
+  const bool by_name = shares_noise(key.estimator);
+  double failures = 0, draws = 0;
+  for (const Row* row : rows) {
+    const Estimate& estimate = row->estimate;
+    if (!std::isfinite(estimate.p)) continue;
+    if (estimate.status != Status::bound || estimate.p < 1) return mean;
+    failures += estimate.p_fail;
+    draws += shares(estimate, by_name) ? 1 / static_cast<double>(kServed) : 1;
+  }
+  if (draws > 0) mean.low = std::min(mean.low, 1 - failures / static_cast<double>(mean.count) / std::max(1.0, draws));
+  return mean;
 }
 
 double RowGroup::common_variance() const {
@@ -26,8 +64,7 @@ double RowGroup::common_variance() const {
   for (const Row* row : rows) {
     const Estimate& estimate = row->estimate;
     answered += std::isfinite(estimate.p) ? 1 : 0;
-    const bool shares = estimate.method ? estimate.method->definition->shares_noise : by_name;
-    if (!std::isfinite(estimate.p) || !estimate.std_error || !shares) continue;
+    if (!std::isfinite(estimate.p) || !estimate.std_error || !shares(estimate, by_name)) continue;
     ++sharing;
     squares += *estimate.std_error * *estimate.std_error;
   }

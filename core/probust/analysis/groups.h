@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "probust/analysis/results.h"
+#include "probust/analysis/statistics.h"
 
 namespace probust {
 
@@ -27,6 +28,15 @@ struct RowGroup {
 
   /// p of every row, NaN if it was not answered.
   std::vector<double> p() const;
+
+  /// The probability of every row's label, NaN if it is not known; and of every row's prediction whether it is the label: 0 or 1,
+  /// NaN without a label.
+  std::vector<double> p_label() const;
+  std::vector<double> correct() const;
+
+  /// The mean of p. If no failure was seen at any point, p has no spread, and the interval reaches down to what the draws of all
+  /// points together exclude.
+  MeanInterval mean_p() const;
 
   /// The variance of the mean of p, over all rows or over any of them, that is due to draws of the noise that points share: each
   /// draw serves kServed points, so the common part of kServed points' errors counts as one (Kish, "Survey sampling", 1965,

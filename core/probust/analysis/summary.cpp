@@ -9,9 +9,6 @@
 namespace probust {
 namespace {
 
-// Phi^-1(0.975)
-constexpr double kSummaryZ = 1.959963984540054;
-
 std::vector<CleanAccuracy> accuracies_of(const Results& results) {
   std::vector<CleanAccuracy> models;
   std::int64_t correct = 0, labelled = 0;
@@ -34,11 +31,12 @@ std::vector<CleanAccuracy> accuracies_of(const Results& results) {
 
 GroupSummary summary_of(const RowGroup& group) {
   const std::vector<double> p = group.p();
-  GroupSummary summary{group.key, std::ssize(group.rows), mean_probability(p, 0.95, group.common_variance())};
+  GroupSummary summary{group.key, std::ssize(group.rows), group.mean_p()};
   const std::pair<double*, double> quantiles[] = {{&summary.least, 0},    {&summary.q05, 0.05}, {&summary.q25, 0.25},
                                                   {&summary.median, 0.5}, {&summary.q75, 0.75}, {&summary.q95, 0.95},
                                                   {&summary.most, 1}};
   for (const auto& [value, q] : quantiles) *value = quantile_of(p, q);
+  summary.noisy = noisy_accuracy(group);
   std::map<Status, std::int64_t> unanswered;
   for (const Row* row : group.rows) {
     if (!std::isfinite(row->estimate.p)) ++unanswered[row->estimate.status];
@@ -50,15 +48,6 @@ GroupSummary summary_of(const RowGroup& group) {
 }
 
 }  // namespace
-
-Proportion proportion(std::int64_t count, std::int64_t of) {
-  if (of == 0) return {count, of, std::numeric_limits<double>::quiet_NaN(), 0, 1};
-  const auto n = static_cast<double>(of);
-  const double share = static_cast<double>(count) / n, z2 = kSummaryZ * kSummaryZ;
-  const double centre = (share + z2 / (2 * n)) / (1 + z2 / n);
-  const double half = kSummaryZ * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
-  return {count, of, share, count == 0 ? 0 : centre - half, count == of ? 1 : centre + half};
-}
 
 double quantile_of(std::vector<double> values, double q) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });

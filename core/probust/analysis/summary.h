@@ -8,19 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "probust/analysis/accuracy.h"
 #include "probust/analysis/groups.h"
 #include "probust/analysis/statistics.h"
 
 namespace probust {
-
-/// A count of successes, and the 95% interval of their probability.
-struct Proportion {
-  std::int64_t count = 0, of = 0;
-  double share = 0, low = 0, high = 0;  ///< NaN, 0 and 1 if `of` is 0
-};
-
-/// Wilson's score interval (Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927).
-Proportion proportion(std::int64_t count, std::int64_t of);
 
 /// The q-quantile of the finite values, interpolated between order statistics (Hyndman and Fan's definition 7); NaN if there are
 /// none. `q` is in 0..1.
@@ -37,6 +29,7 @@ struct GroupSummary {
   std::int64_t points = 0;
   MeanInterval p;                                                              ///< over answered points: p.count
   double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< of p; NaN if no point is answered
+  MeanInterval noisy{};  ///< accuracy under noise, the mean of p_label over the points that have it: noisy.count
   std::vector<std::pair<Status, std::int64_t>> unanswered{};  ///< points without p, by status, in the order of Status
   std::int64_t forwards = 0, backwards = 0;                   ///< of all points
 };

@@ -16,9 +16,10 @@ namespace {
 double finite_quantile(const Estimate& estimate) {
   const double half_a_copy = estimate.forwards > 0 ? 0.5 / static_cast<double>(estimate.forwards) : 0;
   const double least = std::max(half_a_copy, 1e-300);
-  if (estimate.p_fail <= 0) return normal::quantile_complement(least);
+  const double failure = estimate.failure();  // a bound of p_fail is no estimate
+  if (failure <= 0) return normal::quantile_complement(least);
   if (estimate.p <= 0) return normal::quantile(least);
-  return estimate.p < 0.5 ? normal::quantile(estimate.p) : normal::quantile_complement(estimate.p_fail);
+  return estimate.p < 0.5 ? normal::quantile(estimate.p) : normal::quantile_complement(failure);
 }
 
 // A point's rows that have p, by ascending sigma.
@@ -67,8 +68,7 @@ std::vector<RowSweep> sweeps_of(std::span<const Row> rows) {
     const auto [place, fresh] = places.try_emplace({key.model, shape, key.estimator}, sweeps.size());
     if (fresh) sweeps.push_back({key.model, shape, key.estimator, {}});
     std::sort(group.rows.begin(), group.rows.end(), [](const Row* a, const Row* b) { return a->index < b->index; });
-    sweeps[place->second].scales.push_back(
-        {*key.sigma, mean_probability(group.p(), 0.95, group.common_variance()), std::move(group.rows)});
+    sweeps[place->second].scales.push_back({*key.sigma, group.mean_p(), std::move(group.rows)});
   }
   for (RowSweep& sweep : sweeps)
     std::sort(sweep.scales.begin(), sweep.scales.end(), [](const auto& a, const auto& b) { return a.sigma < b.sigma; });

@@ -113,4 +113,9 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+bool is_lfs_pointer(std::string_view begin) {
+  constexpr std::string_view kPointerBegin = "version https://git-lfs.github.com/spec/";
+  return begin.substr(0, kPointerBegin.size()) == kPointerBegin;
+}
+
 }  // namespace probust

@@ -29,4 +29,10 @@ std::string join(std::span<const std::string> parts, std::string_view last = ", 
 /// and bytes that are not UTF-8 are escaped, as \x1b or \u202e. Applying it twice changes nothing.
 std::string printable(std::string_view text);
 
+/// Whether the first bytes of a file are those of a Git LFS pointer, which stands for a large file that was not downloaded.
+bool is_lfs_pointer(std::string_view begin);
+
+/// What is wrong with such a file, and what would be right.
+inline constexpr std::string_view kLfsProblem = "is a Git LFS pointer, not the file itself", kLfsHint = "run git lfs pull";
+
 }  // namespace probust

@@ -78,6 +78,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
     for (std::int64_t i = 0; i < n; ++i) common.push_back(i);
   } else {
     Points apart = evaluation.points();
+    apart.label.clear();
     apart.seed ^= kPilotSeed;  // the pilot's noise must be independent of the estimate's
     Evaluation pilot(evaluation.executor(), apart, evaluation.logits());
     const EstimatorSpec looking = parse_estimator(fmt::format("probit:{}", kPilot));

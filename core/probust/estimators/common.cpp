@@ -111,15 +111,36 @@ void tell_left_out(Estimate& estimate, std::size_t taken, double left_out) {
                                     short_text(std::min(left_out, estimate.p)) + " to p_fail");
 }
 
+bool sees_failures_in_copies(std::string_view estimator) {
+  const std::string_view name = estimator.substr(0, estimator.find(':'));
+  return name == "mc" || name == "probit" || name == "regression";
+}
+
+void bound_failure(Estimate& estimate) {
+  constexpr double kReachesOne = 1 - 1e-12, kResolved = 0.1;
+  if (!estimate.ci_low || !(estimate.ci_high >= kReachesOne)) return;
+  const double most = 1 - *estimate.ci_low;
+  if (!(estimate.p_fail < kResolved * most)) return;
+  estimate.p_fail = most;
+  if (estimate.status == Status::ok) estimate.status = Status::bound;
+}
+
 double z_of(const Estimate& estimate) {
+  if (estimate.bounded()) return normal::quantile_complement(std::max(estimate.failure(), 1e-16));
   return estimate.p_fail < 0.5 ? normal::quantile_complement(estimate.p_fail) : normal::quantile(estimate.p);
 }
 
-bool finite_at(const Points& points, const Tensor& logits, std::int64_t i) {
-  const auto all = [](std::span<const float> values) {
-    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+bool finite_at(const Points& points, const Tensor& logits, std::int64_t i, bool missing) {
+  const auto all = [](std::span<const float> values, bool or_missing) {
+    return std::all_of(values.begin(), values.end(),
+                       [=](float value) { return std::isfinite(value) || (or_missing && std::isnan(value)); });
   };
-  return all(points.x.row(i)) && all(logits.row(i));
+  return all(points.x.row(i), missing) && all(logits.row(i), false);
+}
+
+std::int64_t other_label(const Points& points, std::int64_t i) {
+  const std::int64_t label = points.label_of(i);
+  return label == points.target[static_cast<std::size_t>(i)] ? -1 : label;
 }
 
 Estimate nonfinite_estimate() {

@@ -12,8 +12,12 @@ namespace probust {
 /// An estimate of NaN with the status `nonfinite`.
 Estimate nonfinite_estimate();
 
-/// Whether point i and its logits are all finite.
-bool finite_at(const Points& points, const Tensor& logits, std::int64_t i);
+/// Whether point i and its logits are all finite. With `missing`, the point may have NaN (Executor::handles_missing).
+bool finite_at(const Points& points, const Tensor& logits, std::int64_t i, bool missing);
+
+/// The class of point i whose probability has to be computed besides the target's: its label, unless that is the target, whose p
+/// the row repeats. -1 if there is none.
+std::int64_t other_label(const Points& points, std::int64_t i);
 
 /// z = Phi^-1(p), from the smaller of p and 1 - p.
 double z_of(const Estimate& estimate);

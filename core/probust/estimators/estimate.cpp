@@ -99,9 +99,10 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
     std::vector<Estimate> estimates = uses_gradients(*estimator.definition)
                                           ? analytical(evaluation, noise, estimator)
                                           : estimator.definition->estimate(evaluation, noise, estimator);
+    const bool missing = evaluation.executor().handles_missing();
     stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
     for (std::int64_t i = 0; i < points.size(); ++i) {
-      if (finite_at(points, evaluation.logits(), i)) continue;
+      if (finite_at(points, evaluation.logits(), i, missing)) continue;
       Estimate replaced = nonfinite_estimate();
       replaced.forwards = estimates[i].forwards;
       replaced.backwards = estimates[i].backwards;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,11 +42,14 @@ struct EstimatorSpec {
 /// The result of an estimator for one point and one noise model.
 struct Estimate {
   double p = 0;                           ///< probability that the target is kept; NaN if it could not be computed
-  double p_fail = 0;                      ///< 1 - p, computed directly
+  double p_fail = 0;                      ///< 1 - p, computed directly; an upper bound if bounded()
   std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
   std::optional<double> ci_low, ci_high;  ///< 95% interval of p, if the estimator has one
-  std::int64_t forwards = 0;              ///< passes that this estimate used, without the one that found the prediction
-  std::int64_t backwards = 0;             ///< a sweep with S seeds counts S
+  /// Probability that the point gets its label (Points::label), with its 95% interval, if the estimator has one. None without a
+  /// label, or if it could not be computed.
+  std::optional<double> p_label, p_label_low, p_label_high;
+  std::int64_t forwards = 0;   ///< passes that this estimate used, without the one that found the prediction
+  std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
   /// Copies from whose margins p was modelled, and how many of them kept the target. Used for calibration
   /// (analysis/calibration.h). 0 if p uses no model or no copies.
   std::int64_t copies = 0, kept = 0;
@@ -53,11 +58,32 @@ struct Estimate {
   std::string note;                     ///< a sentence for people; may be empty
   std::vector<double> classes;          ///< [C] the probability that each class wins, if the event asks for it
 
+  /// Whether p_fail is an upper bound, not 1 - p (bound_failure).
+  bool bounded() const { return p + p_fail > 1 + 1e-8; }
+  /// The probability of failure that goes with p: p_fail, or 1 - p if p_fail is a bound.
+  double failure() const { return bounded() ? 1 - p : p_fail; }
+
+  /// Takes p and its interval from `own`, which is an estimate for the label.
+  void set_label(const Estimate& own) {
+    if (!std::isfinite(own.p)) return;
+    p_label = own.p;
+    p_label_low = own.ci_low;
+    p_label_high = own.ci_high;
+  }
+
   void set(Status new_status, std::string new_note) {
     status = new_status;
     note = std::move(new_note);
   }
   void add_note(const std::string& more) { note += (note.empty() ? "" : "; ") + more; }
 };
+
+/// Whether an estimator, given as the text of its spec, sees failures only among noisy copies: mc, probit and regression.
+bool sees_failures_in_copies(std::string_view estimator);
+
+/// Makes p_fail the upper end of its interval, 1 - ci_low, if it claims more than the copies can show: the interval reaches p =
+/// 1, so that failures may be impossible for all that is known, and p_fail is less than a tenth of its upper end. p stays. The
+/// status `ok` becomes `bound`; others stay.
+void bound_failure(Estimate& estimate);
 
 }  // namespace probust

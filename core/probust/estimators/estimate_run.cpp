@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "probust/estimators/pooling.h"
+#include "probust/estimators/request.h"
 #include "probust/estimators/schedule.h"
 #include "probust/estimators/tolerance.h"
 
@@ -83,6 +84,7 @@ void EstimateRun::find_logits() {
   if (!request_.labels.empty() && request_.labels.size() != static_cast<std::size_t>(logits_.shape[0]))
     throw Error{ErrorCode::usage, option("labels"), "are " + std::to_string(request_.labels.size()),
                 "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+  if (request_.regression == nullptr) require_classes(request_.labels, logits_.shape[1]);
   std::vector<std::int64_t> targets =
       request_.targets.empty() ? targets_of(request_.target, request_.labels, logits_, request_.names) : request_.targets;
   if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
@@ -93,6 +95,8 @@ void EstimateRun::find_logits() {
                 "give the position of the first point, from 0; the last one's must fit 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   check(executor(), points_);
+  if (request_.regression == nullptr)
+    points_.label = asked_labels(request_.labels, points_.target, request_.event, executor().classes());
   begun_ = true;
   begin_block();
 }
@@ -168,7 +172,7 @@ void EstimateRun::finish_block() {
       const Noise& noise = noises_[c / request_.estimators.size()];
       const EstimatorSpec& estimator = request_.estimators[c % request_.estimators.size()];
       rows_.push_back(row_of(points, evaluation_->logits(), i, noise, together().text(estimator), std::move(estimates_[c][i])));
-      if (!request_.labels.empty()) rows_.back().label = request_.labels[first_ + i];
+      if (!request_.labels.empty() && request_.labels[first_ + i] != -1) rows_.back().label = request_.labels[first_ + i];
     }
   }
   first_ += points.size();

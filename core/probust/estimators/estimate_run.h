@@ -36,7 +36,7 @@ struct EstimateRequest {
   Tensor x;                            ///< [N, ...] in the natural space
   std::vector<std::int64_t> targets;   ///< [N]; empty: as `target` says
   std::string target = "predicted";    ///< as in targets_of
-  std::vector<std::int64_t> labels{};  ///< [N]; empty: none
+  std::vector<std::int64_t> labels{};  ///< [N] classes of the model; empty: none
   std::vector<std::string> names{};    ///< of the classes; empty: none
   Event event{};                       ///< what has to survive, if not the target alone
   std::int64_t offset = 0;             ///< position of the first point in the data: part of the noise's key

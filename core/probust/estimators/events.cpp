@@ -6,6 +6,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/pair_statistics.h"
 #include "probust/exec/last_layer.h"
 
 namespace probust {
@@ -88,6 +89,21 @@ std::vector<Estimate> read_some(Evaluation& evaluation, std::span<const Lineariz
   return estimates;
 }
 
+// Gives the estimates of `some` points the probabilities of their labels.
+void answer_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
+                   const Reading& reading, std::vector<Estimate>& estimates) {
+  const Points& points = evaluation.points();
+  if (points.label.empty()) return;
+  const Event event{evaluation.event().group};
+  const std::atomic<bool>* stop = &evaluation.executor().progress.stop;
+  parallel_for(static_cast<std::int64_t>(some.size()), evaluation.executor().options().threads, [&](std::int64_t k, int) {
+    const std::int64_t label = other_label(points, first + k), target = points.target[first + k];
+    if (label < 0) return;
+    stop_if_asked(stop);
+    estimates[k].set_label(of_event(event, retargeted(some[k], target, label), label, sigma, reading.cdf, reading.samples, stop));
+  });
+}
+
 }  // namespace
 
 std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading) {
@@ -104,7 +120,9 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
         std::transform(some.begin(), some.end(), std::back_inserter(repaired), reading.repair);
         some = repaired;
       }
-      for (Estimate& estimate : read_some(evaluation, some, begin + first, sigma, reading)) {
+      std::vector<Estimate> read_now = read_some(evaluation, some, begin + first, sigma, reading);
+      answer_labels(evaluation, some, begin + first, sigma, reading, read_now);
+      for (Estimate& estimate : read_now) {
         estimate.forwards = reading.forwards;
         estimate.backwards = reading.backwards;
         estimates.push_back(std::move(estimate));
@@ -112,6 +130,12 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
     }
   });
   return estimates;
+}
+
+Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other) {
+  const std::vector<std::int64_t> from = minuends(pairs.rivals(), target, other);
+  const std::int64_t subtracted = row_of(other, target);
+  return {retargeted_rows(pairs.plus, from, subtracted), retargeted_rows(pairs.minus, from, subtracted)};
 }
 
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other) {

@@ -83,6 +83,7 @@ std::vector<Estimate> estimates_from_learned(Evaluation& evaluation, const Share
   if (excess_scatter(estimates, kept, copies) > kContradicted) return estimates_from_pooled(evaluation, sampled);
   parallel_for(n, executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(stop);
+    answer_label(estimates[i], sampled[i], points, i, stop);
     if (!learned.learned(i)) return;
     const Rivals nearest = some_rivals(sampled[i], points.target[i], most_threatening(sampled[i]));
     judge(estimates[i], std_error_of_z(learned, i, nearest), kept[i], copies, 1, kCountedIfAgreed);

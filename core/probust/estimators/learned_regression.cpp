@@ -95,6 +95,7 @@ class LearnedResiduals {
     } else {
       for_points([&](std::int64_t i) {
         if (learned.learned(i)) judge_learned(estimates[i], learned, i, fits[i], chosen.pairs[i]);
+        answer_label(estimates[i], chosen.pairs[i], points, i, stop());
       });
     }
     for (Estimate& estimate : estimates) count_passes(estimate, budget_, around_);

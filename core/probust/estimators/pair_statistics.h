@@ -113,6 +113,12 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
+/// The margins of another class as the target, from the same copies.
+Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other);
+
+/// Gives an estimate from the pairs of point i the probability of its label, as probit:N does, if that is not the target.
+void answer_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
+
 /// The estimates of probit:N:pooled from the pairs of an evaluation's points.
 std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled);
 

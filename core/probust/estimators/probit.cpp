@@ -30,6 +30,12 @@ Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std:
   return estimate;
 }
 
+void answer_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop) {
+  const std::int64_t label = other_label(points, i);
+  if (label < 0) return;
+  estimate.set_label(estimate_from_pairs(retargeted(pairs, points.target[static_cast<std::size_t>(i)], label), label, stop));
+}
+
 std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled) {
   const Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
@@ -43,6 +49,7 @@ std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const 
   parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(stop);
     estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]), stop);
+    answer_label(estimates[i], sampled[i], points, i, stop);
   });
   return estimates;
 }
@@ -59,6 +66,7 @@ std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       stop_if_asked(&executor.progress.stop);
       estimates[first + i] = estimate_from_pairs(sampled[i], part.target[i], &executor.progress.stop);
+      answer_label(estimates[first + i], sampled[i], part, i, &executor.progress.stop);
     });
   }
   return estimates;

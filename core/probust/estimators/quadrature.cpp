@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // quadrature:N, for noise that is a function of one or two standard normals w. Evaluates the margins at the nodes of a grid of N
 // cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where all
-// are positive. No random numbers. The error is that of linear interpolation, O(h²). It is estimated as a third of the difference
-// to the grid of half the resolution (Richardson, Phil. Trans. R. Soc. A 226, 1927).
+// are positive. No random numbers. The error is that of linear interpolation, O(h²) if margins are smooth. Then a third of the
+// difference to the grid of half the resolution estimates it (Richardson, Phil. Trans. R. Soc. A 226, 1927), which decides the
+// status. What a row claims to know is the whole difference, or a quarter of that between two coarser grids if it is larger.
+//
+// Differences say nothing about margins that are very steep or jump, as those of trees and of inputs rounded to levels do: such a
+// margin may change sign anywhere in a cell. The whole probability of the cells where one does is added to the error.
 //
 // A cell without a sign change has its exact probability. In the others, each half is clipped to the polygon where the margins
 // are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974). The density is integrated over the
@@ -26,6 +30,7 @@ constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of 
 
 struct Sides {
   double p = 0, p_fail = 0;
+  double unresolved = 0;  // of the cells that a jump of a margin cuts
 };
 
 // A vertex of a polygon in the unit triangle (0,0), (1,0), (0,1).
@@ -135,6 +140,30 @@ class Grid {
 
   const float* at(std::int64_t i, std::int64_t j) const { return margins_.data() + (j * nodes_ + i) * rivals_; }
 
+  // Whether a margin changes sign between two neighbouring nodes by a jump: it changes by much more than between the nodes on
+  // either side. `back` and `on` say whether there are such nodes.
+  bool jumps(const float* from, std::int64_t step, bool back, bool on) const {
+    constexpr double kMuch = 1.5;
+    for (std::int64_t r = 0; r < rivals_; ++r, ++from) {
+      const double a = from[0], b = from[step];
+      if ((a > 0) == (b > 0)) continue;
+      const double before = back ? std::fabs(a - from[-step]) : 0, after = on ? std::fabs(from[2 * step] - b) : 0;
+      if (std::fabs(b - a) > kMuch * std::max(before, after)) return true;
+    }
+    return false;
+  }
+
+  bool jumps_along_x(std::int64_t i, std::int64_t j, std::int64_t stride) const {
+    return jumps(at(i, j), stride * rivals_, i >= stride, i + 2 * stride < nodes_);
+  }
+  bool jumps_along_y(std::int64_t i, std::int64_t j, std::int64_t stride) const {
+    return jumps(at(i, j), stride * nodes_ * rivals_, j >= stride, j + 2 * stride < nodes_);
+  }
+  bool jumps_in_cell(std::int64_t i, std::int64_t j, std::int64_t stride) const {
+    return jumps_along_x(i, j, stride) || jumps_along_x(i, j + stride, stride) || jumps_along_y(i, j, stride) ||
+           jumps_along_y(i + stride, j, stride);
+  }
+
   // 1 if every margin is positive at all corners, -1 if some margin is positive at none, else 0.
   template <std::size_t Corners>
   int side(const std::array<const float*, Corners>& corners) const {
@@ -162,6 +191,7 @@ class Grid {
     const double mass = whole ? axis.mass(k) : normal::interval(from, to);
     kept.p += mass;
     if (!whole) kept.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
+    if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) kept.unresolved += axis.mass(k);
   }
 
   // The probability of a cut cell outside the interval that is kept.
@@ -179,6 +209,7 @@ class Grid {
                                      : std::min(mass, cut_mass(corners, axis.node(i), axis.node(j), axis.width()));
     kept.p += inside;
     kept.p_fail += mass - inside;
+    if (sign == 0 && jumps_in_cell(i * stride, j * stride, stride)) kept.unresolved += mass;
   }
 
   // The two halves of a cell meet along the diagonal from (1,0) to (0,1).
@@ -213,34 +244,47 @@ Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) 
   return x;
 }
 
-// Line after line of nodes.
-Grid margins_on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells, std::int64_t dimensions) {
+// The margins of each of the `targets`. Line after line of nodes.
+std::vector<Grid> margins_on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells,
+                                  std::int64_t dimensions, const std::vector<std::int64_t>& targets) {
   const Axis axis(cells);
   const std::int64_t nodes = cells + 1, lines = dimensions == 2 ? nodes : 1;
-  Grid grid(nodes, executor.classes() - 1);
-  grid.reserve(nodes * lines);
+  std::vector<Grid> grids(targets.size(), Grid(nodes, executor.classes() - 1));
+  for (Grid& grid : grids) grid.reserve(nodes * lines);
   Eigen::MatrixXf w(nodes, dimensions);
   for (std::int64_t i = 0; i < nodes; ++i) w(i, 0) = static_cast<float>(axis.node(i));
   for (std::int64_t j = 0; j < lines; ++j) {
     if (dimensions == 2) w.col(1).setConstant(static_cast<float>(axis.node(j)));
     const Tensor logits = executor.logits(moved(point, noise, w)).value();
-    for (std::int64_t i = 0; i < nodes; ++i) grid.append(logits.row(i), point.target[0]);
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      for (std::int64_t i = 0; i < nodes; ++i) grids[k].append(logits.row(i), targets[k]);
+    }
   }
-  return grid;
+  return grids;
 }
 
-Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells, std::int64_t dimensions) {
+Estimate integrated(const Grid& grid, std::int64_t cells, std::int64_t dimensions) {
   Estimate estimate;
-  const Grid grid = margins_on_grid(executor, point, noise, cells, dimensions);
   const auto at = [&](std::int64_t stride) { return dimensions == 2 ? grid.in_the_plane(stride) : grid.on_a_line(stride); };
   const Sides fine = at(1), coarse = at(2);
-  const double error = std::fabs(fine.p_fail - coarse.p_fail) / 3;
+  double difference = std::fabs(fine.p_fail - coarse.p_fail);
+  if (cells % 4 == 0) difference = std::max(difference, std::fabs(coarse.p_fail - at(4).p_fail) / 4);
+  const double error = difference / 3 + fine.unresolved;
   // The smaller of the two sums is the more accurate one.
   estimate.p = fine.p < fine.p_fail ? fine.p : 1 - fine.p_fail;
   estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
   estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;
   if (error > kAbsolute || error > kRelative * estimate.p_fail + 1e-12)
-    estimate.set(Status::inexact, "known to about " + short_text(error));
+    estimate.set(Status::inexact, "known to about " + short_text(difference + fine.unresolved));
+  return estimate;
+}
+
+Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells, std::int64_t dimensions) {
+  std::vector<std::int64_t> targets = {point.target[0]};
+  if (const std::int64_t label = other_label(point, 0); label >= 0) targets.push_back(label);
+  const std::vector<Grid> grids = margins_on_grid(executor, point, noise, cells, dimensions, targets);
+  Estimate estimate = integrated(grids[0], cells, dimensions);
+  if (grids.size() > 1) estimate.set_label(integrated(grids[1], cells, dimensions));
   return estimate;
 }
 

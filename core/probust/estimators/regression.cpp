@@ -66,6 +66,8 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
       stop_if_asked(&executor.progress.stop);
       Estimate& estimate = estimates[first + i];
       estimate = conclude(fits[i], models[i], budget.roughness, &executor.progress.stop);
+      if (other_label(part, i) >= 0)
+        answer_label(estimate, joined(chosen.pairs[i], projections[i].pairs), part, i, &executor.progress.stop);
       count_passes(estimate, budget, around);
     });
   }

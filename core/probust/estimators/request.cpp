@@ -63,6 +63,19 @@ std::vector<std::int64_t> targets_of(const std::string& target, std::span<const 
   return result;
 }
 
+void require_classes(std::span<const std::int64_t> labels, std::int64_t classes) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < -1 || labels[i] >= classes)
+      refuse_option("labels", "has " + std::to_string(labels[i]) + " at position " + std::to_string(i), classes_text(classes));
+  }
+}
+
+void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes) {
+  const std::set<std::int64_t> distinct(labels.begin(), labels.end());
+  if (classes == 2 && distinct == std::set<std::int64_t>{-1, 1})
+    refuse_option("labels", "are -1 and 1, and -1 means that a point has none", "give 0 and 1, as labels > 0 in NumPy does");
+}
+
 std::vector<std::vector<std::string>> split_groups(const std::string& text) {
   std::vector<std::vector<std::string>> groups;
   if (text.empty()) return groups;

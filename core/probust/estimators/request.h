@@ -22,6 +22,12 @@ std::optional<std::int64_t> class_number(const std::string& text, std::span<cons
 std::vector<std::int64_t> targets_of(const std::string& target, std::span<const std::int64_t> labels, const Tensor& logits,
                                      std::span<const std::string> names);
 
+/// Throws Error{usage} naming the first label outside 0 .. classes - 1. A label of -1 means none and is accepted.
+void require_classes(std::span<const std::int64_t> labels, std::int64_t classes);
+
+/// Throws Error{usage} if all labels of all points are -1 or 1: for two classes, these are 0 and 1 and not "none" and 1.
+void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes);
+
 /// "0,1/2,3" as lists of numbers or names. Empty for an empty text.
 std::vector<std::vector<std::string>> split_groups(const std::string& text);
 

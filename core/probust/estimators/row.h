@@ -26,7 +26,8 @@ struct Row {
   std::string method() const { return estimate.method ? estimate.method->text() : estimator; }
 };
 
-/// The row of point i of `points`, with `logits` [N, C]. The status `ok` becomes `tie` if several logits are largest.
+/// The row of point i of `points`, with `logits` [N, C]. Of estimators that see failures only among copies, p_fail is bounded
+/// (bound_failure). If its label is the target, p_label is p. The status `ok` becomes `tie` if several logits are largest.
 Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noise& noise, std::string estimator,
            Estimate estimate);
 
@@ -35,6 +36,11 @@ std::int64_t predicted_class(std::span<const float> logits);
 
 /// The same for each row of logits [N, C].
 std::vector<std::int64_t> predicted_classes(const Tensor& logits);
+
+/// Points::label from the labels that were given, which may be any numbers: a label that counts as the target, as `event` defines
+/// it, becomes the target, and one that is no class -1.
+std::vector<std::int64_t> asked_labels(std::span<const std::int64_t> labels, std::span<const std::int64_t> targets,
+                                       const Event& event, std::int64_t classes);
 
 /// Points x [N, ...] at positions `offset`, offset + 1, ... of the data.
 Points points_of(Tensor x, std::vector<std::int64_t> targets, std::int64_t offset, std::uint64_t seed);

@@ -52,6 +52,7 @@ double binomial_variance(const Estimate& pilot) {
 
 std::vector<double> pilot_variances(Executor& executor, Points points, const Tensor& logits, const Noise& noise,
                                     const Event& event) {
+  points.label.clear();
   points.seed ^= kSeedOfPilot;  // what chooses must not be part of what answers
   Evaluation pilot(executor, std::move(points), logits, event);
   const bool plain = event.plain();

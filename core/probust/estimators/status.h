@@ -14,7 +14,7 @@ enum class Status : std::uint8_t {
   decided,      ///< p is above or below the threshold, with 95% confidence
   undecided,    ///< the threshold is still within the interval
   capped,       ///< the largest number of copies did not reach the half-width
-  bound,        ///< failures were too rare to be seen: p_fail is an upper bound
+  bound,        ///< failures were too rare to be seen: p_fail is an upper bound; p may be nearer to 1
   approximate,  ///< for other noise than was asked
   inexact,      ///< the numerical error is larger than usual
   disagrees,    ///< two methods differ by more than their errors

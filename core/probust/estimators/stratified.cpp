@@ -138,13 +138,18 @@ std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& n
   estimates.reserve(along.size());
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const Points point = slice(points, i, 1);
-    std::vector<bool> kept;
+    const std::int64_t label = other_label(points, i);
+    std::vector<bool> kept, labelled;
     for (std::int64_t first = 0; first < n; first += step) {
       const std::int64_t count = std::min(step, n - first);
       const Tensor logits = executor.logits(copies(point, noise, along[i], first, count, n, executor.options().threads)).value();
-      for (std::int64_t j = 0; j < count; ++j) kept.push_back(keeps(evaluation.event(), logits.row(j), point.target[0]));
+      for (std::int64_t j = 0; j < count; ++j) {
+        kept.push_back(keeps(evaluation.event(), logits.row(j), point.target[0]));
+        if (label >= 0) labelled.push_back(keeps(evaluation.event(), logits.row(j), label));
+      }
     }
     estimates.push_back(from_strata(kept));
+    if (label >= 0) estimates.back().set_label(from_strata(labelled));
     estimates.back().forwards = n + (gradients ? 1 : 0);
     estimates.back().backwards = gradients ? executor.classes() : 0;
   }

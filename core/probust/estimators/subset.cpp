@@ -11,7 +11,9 @@
 #include <limits>
 #include <numeric>
 
+#include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/counts.h"
 #include "probust/estimators/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
@@ -52,8 +54,13 @@ class Response {
     forwards_ += w.rows();
     std::vector<double> smallest;
     for (Eigen::Index i = 0; i < w.rows(); ++i) smallest.push_back(smallest_margin(logits.row(i)).value);
+    if (!counted_) count_label(logits);
+    counted_ = true;
     return smallest;
   }
+
+  // How many of the first rows, which are plain noisy copies, get the label, if it is another class than the target.
+  std::int64_t labelled() const { return labelled_; }
 
   struct Slope {
     double margin;
@@ -80,6 +87,11 @@ class Response {
   }
 
  private:
+  void count_label(const Tensor& logits) {
+    const std::int64_t label = other_label(point_, 0);
+    for (std::int64_t i = 0; label >= 0 && i < logits.shape[0]; ++i) labelled_ += argmax(logits.row(i)) == label ? 1 : 0;
+  }
+
   struct Smallest {
     double value;
     std::int64_t rival;
@@ -117,7 +129,8 @@ class Response {
   Executor& executor_;
   const Points& point_;
   const Noise& noise_;
-  std::int64_t d_, forwards_ = 0, backwards_ = 0;
+  std::int64_t d_, forwards_ = 0, backwards_ = 0, labelled_ = 0;
+  bool counted_ = false;
   std::uint32_t drawn_ = 0;
 };
 
@@ -193,8 +206,13 @@ struct Rare {
 // problems, the variance of log p_fail exceeds the sum over levels by about this share for each level after the first.
 constexpr double kShared = 0.13;
 
+// The samples of each level.
+std::int64_t level_size(std::int64_t samples) {
+  return std::max(kChainLength * 2, samples / kMostLevels / kChainLength * kChainLength);
+}
+
 Rare simulate(Response& response, std::int64_t samples) {
-  const std::int64_t n = std::max(kChainLength * 2, samples / kMostLevels / kChainLength * kChainLength);
+  const std::int64_t n = level_size(samples);
   Population population{response.draw(n), {}, n};
   population.margin = response.smallest_margins(population.w);
   Rare rare{1, 0, false};
@@ -282,6 +300,10 @@ Estimate rare_failure(Executor& executor, const Points& point, const Noise& nois
     const Rare other = importance(response, centre, std::max<std::int64_t>(20, check_samples));
     if (disagree(rare, other))
       estimate.set(Status::disagrees, "importance sampling at the most likely failure gives p_fail " + short_text(other.p_fail));
+  }
+  if (other_label(point, 0) >= 0) {
+    const std::int64_t copies = level_size(samples - check_samples);
+    estimate.set_label(from_counts(response.labelled(), copies, clopper_pearson(response.labelled(), copies)));
   }
   estimate.forwards = response.forwards();
   estimate.backwards = response.backwards();

@@ -55,10 +55,24 @@ struct Question {
   const Noise& noise;
 };
 
-// How many of the copies first .. first + count - 1 keep the answer.
-std::int64_t kept_among(const Question& asked, std::int64_t first, std::int64_t count) {
+// How many copies keep the answer, and how many get the label if it is another.
+struct Counts {
+  std::int64_t kept = 0, labelled = 0;
+};
+
+// Those of the copies first .. first + count - 1.
+Counts counts_among(const Question& asked, std::int64_t first, std::int64_t count) {
   const auto placed = count_placed(asked.executor, asked.point, asked.noise, count, asked.event.top, first);
-  return kept_of(asked.event, placed[0], asked.point.target[0]);
+  const std::int64_t label = other_label(asked.point, 0);
+  return {kept_of(asked.event, placed[0], asked.point.target[0]), label < 0 ? 0 : kept_of(asked.event, placed[0], label)};
+}
+
+// The estimate from counts, with the interval that `interval_of` gives for a count.
+template <class IntervalOf>
+Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t trials, IntervalOf interval_of) {
+  Estimate estimate = from_counts(counts.kept, trials, interval_of(counts.kept));
+  if (other_label(asked.point, 0) >= 0) estimate.set_label(from_counts(counts.labelled, trials, interval_of(counts.labelled)));
+  return estimate;
 }
 
 // The values of p that the likelihood ratio, mixed over a uniform prior, does not reject:
@@ -91,27 +105,31 @@ class ConfidenceSequence {
 };
 
 Estimate to_half_width(const Question& asked, double h) {
-  const std::int64_t pilot = kept_among(asked, 0, kFirstCopies);
+  const std::int64_t pilot = counts_among(asked, 0, kFirstCopies).kept;
   const std::int64_t trials = trials_for(careful_share(pilot), h);
-  const std::int64_t kept_copies = kept_among(asked, kFirstCopies, trials);
-  Estimate estimate = from_counts(kept_copies, trials, clopper_pearson(kept_copies, trials, kLevel));
+  const Counts counts = counts_among(asked, kFirstCopies, trials);
+  Estimate estimate = estimate_of(asked, counts, trials, [&](std::int64_t k) { return clopper_pearson(k, trials, kLevel); });
   estimate.forwards += kFirstCopies;
   if (trials >= kMostTrials) estimate.set(Status::capped, "the half-width was not reached");
   return estimate;
 }
 
 Estimate decide(const Question& asked, double tau) {
-  std::int64_t kept_copies = 0, trials = 0;
+  Counts counts;
+  std::int64_t trials = 0;
   Status status = Status::undecided;
   for (std::int64_t next = 64; trials < kDecisionCap; next = std::max<std::int64_t>(64, trials / 8)) {
     next = std::min(next, kDecisionCap - trials);
-    kept_copies += kept_among(asked, trials, next);
+    const Counts more = counts_among(asked, trials, next);
+    counts.kept += more.kept;
+    counts.labelled += more.labelled;
     trials += next;
-    if (!ConfidenceSequence(kept_copies, trials).rejects(tau)) continue;
+    if (!ConfidenceSequence(counts.kept, trials).rejects(tau)) continue;
     status = Status::decided;
     break;
   }
-  Estimate estimate = from_counts(kept_copies, trials, ConfidenceSequence(kept_copies, trials).interval());
+  Estimate estimate =
+      estimate_of(asked, counts, trials, [&](std::int64_t k) { return ConfidenceSequence(k, trials).interval(); });
   const std::string about = status == Status::undecided ? " is undecided" : estimate.p > tau ? " holds" : " does not hold";
   estimate.set(status, "p > " + shortest_text(tau) + about);
   return estimate;

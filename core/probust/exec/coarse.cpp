@@ -37,6 +37,7 @@ class CoarseExecutor final : public Executor {
     if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(*lanes_->classifier());
     return *piecewise_constant_;
   }
+  bool handles_missing() override { return lanes_->classifier() != nullptr && probust::handles_missing(*lanes_->classifier()); }
   Batch forward_batch() const override { return lanes_->forward_batch(); }
   Batch gradient_batch() const override { return gradient_batch_; }
   std::int64_t backwards_to_linearize() const override { return split_ ? split_->last->weights.cols() : rivals_; }

@@ -13,6 +13,7 @@
 #include "probust/base/job.h"
 #include "probust/exec/margins.h"
 #include "probust/exec/points.h"
+#include "probust/exec/precision.h"
 #include "probust/exec/program.h"
 #include "probust/graph/graph.h"
 #include "probust/noise/noise.h"
@@ -47,12 +48,16 @@ struct KindTime {
 
 struct ExecutorOptions {
   int threads = 1;
-  /// Bytes for activations, gradients and the algebra of estimators, all threads together.
-  std::int64_t memory = std::int64_t{2} << 30;
+  /// Bytes for activations, gradients and the algebra of estimators, all threads together. 0: what suits the device, which is
+  /// kProcessorMemory on the processor and most of what is free on a GPU.
+  std::int64_t memory = 0;
   std::int64_t batch = 0;         ///< lanes per run; 0: chosen by memory and model
   bool verify = false;            ///< for tests: see Workspace::verify
   bool weights_included = false;  ///< whether `memory` includes the weights
+  Precision precision = Precision::float32;
+  std::function<void(const std::string&)> warn{};  ///< told what runs slower or elsewhere than it could; empty: nobody is
 };
+inline constexpr std::int64_t kProcessorMemory = std::int64_t{2} << 30;
 
 /// What an executor has done, and a way to stop it.
 struct Progress {
@@ -76,6 +81,8 @@ class Executor {
   virtual const Shape& point_shape() const = 0;
   /// True if the classifier's derivative is zero almost everywhere, for any weights: then gradients are useless.
   virtual bool piecewise_constant() { return false; }
+  /// Whether points may have NaN for values that are missing, as trees and imputers take them: their logits are finite then.
+  virtual bool handles_missing() { return false; }
   /// Whether gradients are available. If not, estimators that need them are refused (require_answerable), and those that can do
   /// without do so.
   virtual bool differentiable() const { return true; }
@@ -154,10 +161,10 @@ void check(const Executor& executor, const Points& points);
 /// The names of the backends compiled in, best first.
 std::vector<std::string_view> backends();
 
-/// Compiles a classifier (one input, one output [C]) for a backend ("cpu" or "reference").
-/// Error{usage} for an unknown backend, Error{resources} if a single example does not fit the memory.
-Result<std::unique_ptr<Executor>> make_executor(std::string_view backend, const Graph& classifier,
-                                                const ExecutorOptions& options);
+/// Compiles a classifier (one input, one output [C]) for a device: one of backends(), of another kind (devices.h), or "auto",
+/// which is a GPU if there is one. Error{usage} for an unknown name or a precision that the device does not have,
+/// Error{resources} for a device that is not present, or if a single example does not fit the memory.
+Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier, const ExecutorOptions& options);
 
 /// An executor for a classifier without a graph, such as one that runs elsewhere (exec/external_engine.h), of points of shape
 /// `point`. It is differentiable if there is a program for its gradients, whose inputs and outputs are those of gradient_graph.

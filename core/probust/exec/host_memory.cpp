@@ -49,7 +49,8 @@ std::int64_t fewer_seeds(std::int64_t seeds) {
 }  // namespace
 
 HostMemory::HostMemory(const ExecutorOptions& options, std::int64_t elements, std::int64_t classes)
-    : options_(options), given_(options.memory), elements_(elements), classes_(classes) {
+    : options_(options), given_(options.memory == 0 ? kProcessorMemory : options.memory), elements_(elements), classes_(classes) {
+  options_.memory = given_;
   options_.threads = std::max(1, options_.threads);
 }
 

@@ -9,6 +9,8 @@ namespace probust {
 void require_equal_lengths(const Points& points) {
   if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
     throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+  if (!points.label.empty() && points.label.size() != points.index.size())
+    throw Error{ErrorCode::usage, "points", "labels and index differ in length", ""};
   for (const std::vector<std::int64_t>& of_pair : points.draws) {
     if (of_pair.size() != points.index.size())
       throw Error{ErrorCode::usage, "points", "the draws of a pair are not one for each point", ""};
@@ -23,6 +25,7 @@ Points chosen(const Points& points, Tensor x, const Part& part) {
   Points some{std::move(x), part(points.index), part(points.target), points.seed};
   some.draws.reserve(points.draws.size());
   for (const std::vector<std::int64_t>& of_pair : points.draws) some.draws.push_back(part(of_pair));
+  if (!points.label.empty()) some.label = part(points.label);
   return some;
 }
 

@@ -19,11 +19,15 @@ struct Points {
   /// key in place of `index`. Used by Executor::pairs and Executor::project. Not for noise whose
   /// deviations differ from point to point: devices differ in whose deviations they use.
   std::vector<std::vector<std::int64_t>> draws{};
+  /// Empty; or [N] a class whose probability estimators also give (Estimate::p_label), from the same passes; -1: none.
+  std::vector<std::int64_t> label{};
 
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }
+  /// The label of point i; -1 if it has none.
+  std::int64_t label_of(std::int64_t i) const { return label.empty() ? -1 : label[static_cast<std::size_t>(i)]; }
 };
 
-/// Throws Error{usage} unless x, index, target and each pair's draws have the same length.
+/// Throws Error{usage} unless x, index, target, labels if there are any, and each pair's draws have the same length.
 void require_equal_lengths(const Points& points);
 
 /// Points first .. first + count - 1. Throws as require_equal_lengths does.

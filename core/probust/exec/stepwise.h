@@ -37,6 +37,7 @@ class StepwiseExecutor final : public Executor {
   std::int64_t classes() const override { return inner_.classes(); }
   const Shape& point_shape() const override { return inner_.point_shape(); }
   bool piecewise_constant() override { return inner_.piecewise_constant(); }
+  bool handles_missing() override { return inner_.handles_missing(); }
   Batch forward_batch() const override { return inner_.forward_batch(); }
   Batch gradient_batch() const override { return inner_.gradient_batch(); }
   std::int64_t backwards_to_linearize() const override { return inner_.backwards_to_linearize(); }

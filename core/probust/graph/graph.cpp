@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/graph/graph.h"
 
+#include <algorithm>
+
 namespace probust {
 
 std::vector<ValueId> Graph::inputs() const {
@@ -9,6 +11,12 @@ std::vector<ValueId> Graph::inputs() const {
     if (nodes[i].op == Op::input) ids.push_back(static_cast<ValueId>(i));
   }
   return ids;
+}
+
+bool handles_missing(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.op == Op::tree_ensemble || (node.op == Op::greater_equal && node.inputs[0] == node.inputs[1]);
+  });
 }
 
 const Tensor& constant_value(const Graph& graph, ValueId id) { return *std::get<ConstantData>(graph[id].attributes).tensor; }

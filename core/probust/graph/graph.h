@@ -116,6 +116,10 @@ struct Graph {
   std::vector<ValueId> inputs() const;
 };
 
+/// Whether an operator gives missing values, NaN, a meaning: decision trees do, and a comparison of a value with itself, which
+/// imputers use. Other operators may lose a NaN without meaning to, as maxima do.
+bool handles_missing(const Graph& graph);
+
 /// The tensor of a `constant` node.
 const Tensor& constant_value(const Graph& graph, ValueId id);
 

@@ -109,14 +109,9 @@ Peak find_peak(double h, double k, double rho, double s) {
   return {high, 1.0 / (std::abs(slope(high)) + std::sqrt(bend))};
 }
 
-/// P(X > h, Y > k) = value * factor for |rho| < 1 and finite limits; log_value = log(value). All terms are positive, so none
-/// cancels.
-struct Conditioned {
-  double value, log_value, factor;
-};
-
-Conditioned upper_by_conditioning(double h, double k, double rho) {
-  constexpr double kLogRootTwoPi = 0.9189385332046727, kReach = 9.5;
+/// P(X > h, Y > k) for |rho| < 1 and finite limits. All terms are positive, so none cancels.
+double upper_by_conditioning(double h, double k, double rho) {
+  constexpr double kReach = 9.5;
   constexpr int kMostPanels = 100;  // the integrand is smooth: more are needed only if s is all rounding
   if (h < k) std::swap(h, k);
   const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
@@ -139,15 +134,14 @@ Conditioned upper_by_conditioning(double h, double k, double rho) {
     if (mark > breaks.back() && mark < last) breaks.add(mark);
   }
   breaks.add(last);
-  return {pdf(at) * tail, -0.5 * at * at - kLogRootTwoPi + log_tail, integrate(integrand, breaks, 0.0, kMostPanels).q};
+  return pdf(at) * tail * integrate(integrand, breaks, 0.0, kMostPanels).q;
 }
 
 /// P(X > h, Y > k) from the start, or by conditioning if its two terms cancel.
 double upper(const Start& start, double h, double k, double rho) {
   const double both = upper_from(start, h, k);
   if (!(rho < 0.0 && rho > -1.0 && both < 0.01 * complement(h) * complement(k))) return both;
-  const Conditioned given = upper_by_conditioning(h, k, rho);
-  return given.value * given.factor;
+  return upper_by_conditioning(h, k, rho);
 }
 
 /// Whether a limit is so large that the probability beyond it underflows.
@@ -161,30 +155,6 @@ double bivariate_upper(double a, double b, double rho) {
   if (beyond(b)) return b > 0.0 ? 0.0 : complement(a);
   rho = std::clamp(rho, -1.0, 1.0);
   return upper(plackett(a, b, rho), a, b, rho);
-}
-
-double log_bivariate_upper(double a, double b, double rho) {
-  if (std::isnan(a) || std::isnan(b) || std::isnan(rho)) return kNan;
-  rho = std::clamp(rho, -1.0, 1.0);
-  if (std::isinf(a)) return a > 0.0 ? -a : log_complement(b);
-  if (std::isinf(b)) return b > 0.0 ? -b : log_complement(a);
-  const double plain = bivariate_upper(a, b, rho);
-  if (plain > 1e-290) return std::log(plain);
-  if (rho == 1.0) return log_complement(std::max(a, b));
-  if (rho == -1.0 && a + b >= 0.0) return -kInfinity;
-  if (rho == -1.0) return std::log(interval(a, -b));
-  const Conditioned given = upper_by_conditioning(a, b, rho);
-  return given.log_value + std::log(given.factor);
-}
-
-double log_bivariate_cdf(double a, double b, double rho) { return log_bivariate_upper(-a, -b, rho); }
-
-double log_bivariate_complement(double a, double b, double rho) {
-  const double q = bivariate(a, b, rho).q;
-  if (!(q < 1e-290)) return std::log(q);
-  // The intersection of the two tails is at most the smaller one; if they are equal it may be all of it.
-  const double one = log_complement(a), two = log_complement(b), both = log_bivariate_upper(a, b, rho), most = std::max(one, two);
-  return std::isinf(most) ? most : most + std::log(std::exp(one - most) + (std::exp(two - most) - std::exp(both - most)));
 }
 
 Bivariate bivariate(double a, double b, double rho) {

@@ -17,9 +17,4 @@ Bivariate bivariate(double a, double b, double rho);
 /// P(X > a, Y > b).
 double bivariate_upper(double a, double b, double rho);
 
-/// Logarithms of P(X > a, Y > b), P(X <= a, Y <= b) and P(X > a or Y > b), also if the probability underflows.
-double log_bivariate_upper(double a, double b, double rho);
-double log_bivariate_cdf(double a, double b, double rho);
-double log_bivariate_complement(double a, double b, double rho);
-
 }  // namespace probust::normal

@@ -43,8 +43,6 @@ using Eigen::VectorXd;
 constexpr double kLoadingLimit = 0.999;
 constexpr double kQuadrature = 1e-7;  ///< error of the trapezoidal rule, relative to p_fail
 
-ClosedForm answer(double p, double p_fail) { return {std::clamp(p, 0.0, 1.0), std::clamp(p_fail, 0.0, 1.0), Status::ok}; }
-
 // ---- conditions on the input
 
 /// Checks R under the conditions of mvn_cdf by calling it without limits, which costs nothing else.
@@ -101,10 +99,9 @@ MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {
 
 /// The integrand at the nodes of the trapezoidal rule; matrices are nodes x variables.
 struct Nodes {
-  ArrayXd kept;       ///< weight times P
-  ArrayXd failed;     ///< weight times 1 - P, computed directly
-  ArrayXXd r, d;      ///< first and second derivatives of log Phi(x_i) by z_i
-  ArrayXd precision;  ///< 1 / s_i^2, one per variable
+  ArrayXd kept;    ///< weight times P
+  ArrayXd failed;  ///< weight times 1 - P, computed directly
+  ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) by z_i
 };
 
 /// The step resolves the steepest factor, of width s_i, and also a product of many, which is steeper than any of them.
@@ -142,7 +139,7 @@ Nodes evaluate(const VectorXd& z, const VectorXd& loading) {
   const ArrayXd t = factor_nodes(z, s.minCoeff());
   const double step = t[1] - t[0];
   Nodes nodes{step / std::sqrt(2.0 * std::numbers::pi) * (-0.5 * t.square()).exp(), ArrayXd::Zero(t.size()),
-              ArrayXXd(t.size(), z.size()), ArrayXXd(t.size(), z.size()), s.square().inverse()};
+              ArrayXXd(t.size(), z.size()), ArrayXXd(t.size(), z.size())};
   for (Index i = 0; i < z.size(); ++i) add_variable(t, z[i], loading[i], s[i], i, nodes);
   return nodes;
 }
@@ -211,30 +208,9 @@ SecondOrder summarise(const Nodes& nodes, const Corrections& c, double remainder
   return {p, p_fail, first, second, error, error <= std::min(kTrusted, kTrustedRelative * p_fail), Status::ok};
 }
 
-VectorXd by_limits(const Nodes& nodes, const Corrections& c, const MatrixXd& E) {
-  const ArrayXXd Er = c.Er.array(), v = nodes.d * Er;
-  const ArrayXXd Ev = (v.matrix() * E).array();
-  // The third derivative of log Phi(x_i) by z_i.
-  const ArrayXXd third = nodes.d.square() / nodes.r - nodes.r * (nodes.d.rowwise() + nodes.precision.transpose());
-  const ArrayXXd change = nodes.r.colwise() * (1.0 + c.first + c.second) + v.colwise() * (1.0 + c.first) +
-                          0.5 * third * (Er.square() + c.Fd.array()) + nodes.d * Ev;
-  return (change.colwise() * nodes.kept).colwise().sum().transpose();
-}
-
-MatrixXd by_correlations(const Nodes& nodes, const Corrections& c, const MatrixXd& E) {
-  const MatrixXd r = nodes.r, d = nodes.d, v = nodes.d * c.Er.array();
-  const MatrixXd mixed = v.transpose() * nodes.kept.matrix().asDiagonal() * r;
-  MatrixXd dR = r.transpose() * (nodes.kept * (1.0 + c.first)).matrix().asDiagonal() * r;
-  dR += mixed + mixed.transpose();
-  dR += E.cwiseProduct(d.transpose() * nodes.kept.matrix().asDiagonal() * d);
-  dR.diagonal().setZero();
-  return dR;
-}
-
 // ---- the public functions
 
-/// The value, and the gradient if `gradient` is not null.
-SecondOrder expand(std::span<const double> z, const MatrixXd& R, const VectorXd& loading, SecondOrderGradient* gradient) {
+SecondOrder expand(std::span<const double> z, const MatrixXd& R, const VectorXd& loading) {
   if (impossible(z)) return certain(0.0);
   const Indices kept = finite_limits(z);
   if (kept.size() == 0) return certain(1.0);
@@ -242,10 +218,6 @@ SecondOrder expand(std::span<const double> z, const MatrixXd& R, const VectorXd&
   const MatrixXd E = residual(R(kept, kept), a);
   const Nodes nodes = evaluate(limits, a);
   const Corrections corrections = correct(nodes, E);
-  if (gradient != nullptr) {
-    gradient->dz(kept) = by_limits(nodes, corrections, E);
-    gradient->dR(kept, kept) = by_correlations(nodes, corrections, E);
-  }
   return summarise(nodes, corrections, pair_remainder(limits, a, E));
 }
 
@@ -263,107 +235,24 @@ VectorXd fit_to_finite(std::span<const double> z, const MatrixXd& R) {
   return loading;
 }
 
-/// Runs the body. If it throws (only std::bad_alloc is possible), returns `failure` applied to the status.
-template <class Body, class Failure>
-auto without_throwing(const Body& body, const Failure& failure) {
-  try {
-    return body();
-  } catch (...) {
-    return failure(Status::out_of_memory);
-  }
-}
-
+// Never throws: only std::bad_alloc is possible.
 SecondOrder value_of(std::span<const double> z, const MatrixXd& R, const VectorXd* loading) {
-  return without_throwing(
-      [&] {
-        Status status = check(z, R);
-        if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
-        if (status != Status::ok) return no_terms(status);
-        return expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R), nullptr);
-      },
-      no_terms);
-}
-
-SecondOrderGradient gradient_of(std::span<const double> z, const MatrixXd& R, const VectorXd* loading) {
-  return without_throwing(
-      [&] {
-        Status status = check(z, R);
-        if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
-        const double start = status == Status::ok ? 0.0 : kNan;
-        const Index m = static_cast<Index>(z.size());
-        SecondOrderGradient gradient{no_terms(status), VectorXd::Constant(m, start), MatrixXd::Constant(m, m, start)};
-        if (status != Status::ok) return gradient;
-        gradient.value = expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R), &gradient);
-        return gradient;
-      },
-      [](Status status) {
-        return SecondOrderGradient{no_terms(status), {}, {}};
-      });
+  try {
+    Status status = check(z, R);
+    if (status == Status::ok && loading != nullptr) status = check_loading(*loading, z.size());
+    if (status != Status::ok) return no_terms(status);
+    return expand(z, R, loading != nullptr ? *loading : fit_to_finite(z, R));
+  } catch (...) {
+    return no_terms(Status::out_of_memory);
+  }
 }
 
 }  // namespace
-
-ClosedForm independent_product(std::span<const double> z) {
-  if (check_limits(z) != Status::ok) return {kNan, kNan, Status::nonfinite};
-  double p = 1.0, p_fail = 0.0;
-  for (const double limit : z) {
-    p_fail += p * complement(limit);
-    p *= cdf(limit);
-  }
-  return answer(p, p_fail);
-}
-
-ClosedForm union_bound(std::span<const double> z) {
-  if (check_limits(z) != Status::ok) return {kNan, kNan, Status::nonfinite};
-  double p_fail = 0.0;
-  for (const double limit : z) p_fail += complement(limit);
-  return answer(1.0 - p_fail, p_fail);
-}
-
-OneFactorFit one_factor_fit(const MatrixXd& R) {
-  const auto nothing = [&](Status status) { return OneFactorFit{VectorXd::Constant(R.rows(), kNan), kNan, kNan, status}; };
-  return without_throwing(
-      [&] {
-        const Status status = check_correlation(R);
-        if (status != Status::ok) return nothing(status);
-        OneFactorFit fit{fit_loading(R), 0.0, 0.0, Status::ok};
-        if (R.rows() < 2) return fit;
-        const MatrixXd E = residual(R, fit.loading);
-        fit.residual_max = E.cwiseAbs().maxCoeff();
-        fit.residual_rms = E.norm() / std::sqrt(static_cast<double>(R.rows()) * static_cast<double>(R.rows() - 1));
-        return fit;
-      },
-      [](Status status) {
-        return OneFactorFit{VectorXd(), kNan, kNan, status};
-      });
-}
-
-ClosedForm one_factor_probability(std::span<const double> z, const VectorXd& loading) {
-  const auto nothing = [](Status status) { return ClosedForm{kNan, kNan, status}; };
-  return without_throwing(
-      [&] {
-        for (const Status status : {check_loading(loading, z.size()), check_limits(z)}) {
-          if (status != Status::ok) return nothing(status);
-        }
-        if (impossible(z)) return answer(0.0, 1.0);
-        const Indices kept = finite_limits(z);
-        if (kept.size() == 0) return answer(1.0, 0.0);
-        const Nodes nodes = evaluate(select_limits(z, kept), select_loading(loading, kept));
-        return answer(nodes.kept.sum(), nodes.failed.sum());
-      },
-      nothing);
-}
 
 SecondOrder second_order(std::span<const double> z, const MatrixXd& R) { return value_of(z, R, nullptr); }
 
 SecondOrder second_order(std::span<const double> z, const MatrixXd& R, const VectorXd& loading) {
   return value_of(z, R, &loading);
-}
-
-SecondOrderGradient second_order_gradient(std::span<const double> z, const MatrixXd& R) { return gradient_of(z, R, nullptr); }
-
-SecondOrderGradient second_order_gradient(std::span<const double> z, const MatrixXd& R, const VectorXd& loading) {
-  return gradient_of(z, R, &loading);
 }
 
 }  // namespace probust::normal

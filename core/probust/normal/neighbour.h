@@ -22,7 +22,7 @@ struct Expansion {
 };
 
 /// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1. (closed_form.h has the same expansion as public interface:
-/// with a complement that does not cancel, derivatives, and a verdict.)
+/// with a complement that does not cancel, and a verdict.)
 Expansion expand_one_factor(const Orthant& orthant, std::span<const double> loading, Arena& arena);
 
 }  // namespace probust::normal

@@ -8,10 +8,13 @@
 #include <set>
 
 #include "probust/base/text.h"
-#include "probust/onnx/find_logits.h"
+#include "probust/onnx/choose_output.h"
+#include "probust/onnx/class_names.h"
+#include "probust/onnx/decision.h"
 #include "probust/onnx/input_shape.h"
 #include "probust/onnx/lower_graph.h"
 #include "probust/onnx/parameters.h"
+#include "probust/onnx/trial.h"
 #include "probust/onnx/wire.h"
 #include "probust/ops/build.h"
 #include "probust/ops/op.h"
@@ -128,6 +131,7 @@ ModelSummary summarize(const ModelProto& model) {
     }
     ++summary.operators[row->second].count;
   }
+  summary.class_names = class_names_of(model, 0);
   summary.open_input = open_input(model);
   return summary;
 }
@@ -135,7 +139,7 @@ ModelSummary summarize(const ModelProto& model) {
 class Importer {
  public:
   Importer(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const FixedBatch& batch)
-      : proto_(proto), options_(options), budget_(file_bytes), batch_(batch) {
+      : proto_(proto), options_(options), budget_bytes_(file_bytes), budget_(file_bytes), batch_(batch) {
     model_.summary = summarize(proto);
   }
 
@@ -143,18 +147,17 @@ class Importer {
     std::map<std::string, Named> values = {add_input()};
     add_initializers(target(), proto_.graph, values);
     body_.emplace(target(), proto_.graph.nodes, proto_.opsets, std::move(values));
-    choose_output();
-    Graph& graph = model_.graph;
-    FoundLogits head = find_logits(graph, graph.outputs[0], options_.two_classes_of_one);
-    model_.notes.insert(model_.notes.end(), head.notes.begin(), head.notes.end());
-    model_.classes = element_count(graph[head.logits].shape);
-    model_.classifies = head.classifies;
-    graph.outputs = {build::reshape(graph, head.logits, {model_.classes})};
-    graph = simplify(graph);
+    if (const auto plain = plain_scores()) {
+      const std::int64_t count = element_count(model_.graph[plain->value].shape);
+      settle(*plain, {plain->value, "the largest of " + std::to_string(count) + " values of '" + plain->name + "'"});
+      return std::move(model_);
+    }
+    const ChosenOutput chosen = choose();
+    settle(chosen, options_.decide ? decide(chosen) : before_softmax(model_.graph, chosen.value));
     return std::move(model_);
   }
 
-  /// Shapes of the outputs computed so far, even if the import failed; after success, the last is that of the chosen output.
+  /// Of the outputs computed so far, even if the import failed; after success, the last is that of what decides.
   const std::vector<Shape>& output_shapes() const { return output_shapes_; }
 
  private:
@@ -176,9 +179,7 @@ class Importer {
   // The output's value; if the example was copied, the first copy's.
   Named lower(const std::string& output) {
     Named value = body_->value(output);
-    if (value.id == kNoValue)
-      throw Error{ErrorCode::unsupported, "output '" + output + "'", "is not computed",
-                  "name another with " + option("output_name")};
+    if (value.id == kNoValue) return value;
     const Shape shape = model_.graph[value.id].shape;
     output_shapes_.push_back(shape);
     if (batch_.treatment == FixedBatch::Treatment::copies && !shape.empty() && shape[0] == batch_.extent) {
@@ -189,63 +190,128 @@ class Importer {
     return value;
   }
 
-  void choose_output() {
-    if (!options_.output_name.empty()) {
-      const bool listed = std::any_of(proto_.graph.outputs.begin(), proto_.graph.outputs.end(),
-                                      [&](const ValueInfo& o) { return o.name == options_.output_name; });
-      if (!listed && !body_->has(options_.output_name))
-        throw Error{ErrorCode::usage, option("output_name"), "the model has no output '" + options_.output_name + "'",
-                    "its outputs are " + output_names()};
-      return take_output(options_.output_name, "output '" + options_.output_name + "' was asked for");
-    }
-    if (proto_.graph.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
-    std::vector<Error> failures;
-    std::string label, single;  // fallbacks, if no output is [1, C]: a label, or one number
-    for (const ValueInfo& output : proto_.graph.outputs) {
-      try {
-        const Named value = lower(output.name);
-        const Node& node = model_.graph[value.id];
-        if (label.empty() && is_argmax(model_.graph, value.id)) label = output.name;
-        if (value.integer || node.extent == Extent::constant || !is_vector(node.shape)) continue;
-        if (element_count(node.shape) < 2) {
-          if (single.empty()) single = output.name;
-          continue;
-        }
-        return take_output(output.name,
-                           proto_.graph.outputs.size() > 1 ? "output '" + output.name + "' is the first of shape [1, C]" : "");
-      } catch (const Error& error) {
-        failures.push_back(error);
-      }
-    }
-    if (!label.empty()) return take_output(label, "output '" + label + "' is a label");
-    if (!single.empty()) return take_output(single, "output '" + single + "' is one number, not classes");
-    if (!failures.empty()) throw failures.front();
-    throw Error{ErrorCode::unsupported, "model", "has no output of shape [1, C]",
-                "name one with " + option("output_name") + "; its outputs are " + output_names()};
+  // Whether the only output comes straight from a layer: then a browser need not download what chooses and follows back.
+  bool gives_plain_scores() const {
+    if (!options_.output_name.empty() || options_.threshold || proto_.graph.outputs.size() != 1) return false;
+    const auto is_softmax = [](const NodeProto& node) { return node.op_type == "Softmax"; };  // a layer may mix its classes
+    if (std::any_of(proto_.graph.nodes.begin(), proto_.graph.nodes.end(), is_softmax)) return false;
+    const auto is_layer = [](const NodeProto* node) {
+      return node != nullptr && node->domain.empty() && (node->op_type == "MatMul" || node->op_type == "Gemm");
+    };
+    const NodeProto* last = maker_of(proto_.graph, proto_.graph.outputs[0].name);
+    if (last != nullptr && last->op_type == "Add" && last->inputs.size() == 2)
+      return is_layer(maker_of(proto_.graph, last->inputs[0])) && proto_.graph.initializers.count(last->inputs[1]) != 0;
+    return is_layer(last);
   }
 
-  void take_output(const std::string& name, const std::string& note) {
-    const ValueId id = lower(name).id;
-    if (!is_vector(model_.graph[id].shape)) {
-      throw Error{ErrorCode::unsupported, "output '" + name + "'",
-                  "has shape " + to_string(model_.graph[id].shape) + ", which is not one vector of logits",
-                  "name another with " + option("output_name")};
-    }
-    if (model_.graph[id].extent == Extent::constant)
-      throw Error{ErrorCode::unsupported, "output '" + name + "'", "does not depend on the input", ""};
-    model_.output_name = name;
-    model_.graph.outputs = {id};
-    if (!note.empty()) model_.notes.push_back(note);
+  std::optional<ChosenOutput> plain_scores() {
+    if (!gives_plain_scores()) return std::nullopt;
+    const std::string& name = proto_.graph.outputs[0].name;
+    const Named value = lower(name);
+    if (value.id == kNoValue || value.integer) return std::nullopt;
+    const Node& node = model_.graph[value.id];
+    if (node.extent == Extent::constant || !is_vector(node.shape) || element_count(node.shape) < 2) return std::nullopt;
+    return ChosenOutput{name, value.id};
   }
 
-  std::string output_names() const {
+  [[gnu::noinline]] ChosenOutput choose() {
+    const Outputs outputs{proto_, options_, model_.graph, *body_, [this](const std::string& name) { return lower(name); }};
+    return options_.output_name.empty() ? choose_output(outputs) : named_output(outputs);
+  }
+
+  void settle(const ChosenOutput& chosen, Deciding deciding) {
+    Graph& graph = model_.graph;
+    output_shapes_.push_back(graph[chosen.value].shape);
+    model_.output_name = chosen.name;
+    model_.notes.insert(model_.notes.end(), chosen.notes.begin(), chosen.notes.end());
+    model_.notes.insert(model_.notes.end(), deciding.notes.begin(), deciding.notes.end());
+    model_.classifies = deciding.classifies;
+    const std::int64_t values = element_count(graph[deciding.logits].shape);
+    ValueId logits = build::reshape(graph, deciding.logits, {values});
+    model_.class_names = class_names_of(proto_, values);
+    if (!options_.outputs.empty()) {
+      logits = restricted(logits, values, chosen.name);
+      deciding.rule += ", restricted to " + std::to_string(options_.outputs.size()) + " of them";
+    }
+    model_.decision = deciding.rule;
+    model_.threshold = deciding.threshold;
+    graph.outputs = {logits};
+    model_.classes = graph[logits].shape[0];
+    graph = simplify(graph);
+  }
+
+  // Not inlined, like the next ones: a browser downloads them only for models that do not give plain scores.
+  [[gnu::noinline]] Deciding decide(const ChosenOutput& chosen) {
+    Graph& graph = model_.graph;
+    const std::int64_t values = element_count(graph[chosen.value].shape);
+    const bool label = compared_by_argmax(graph, chosen.value) != kNoValue;
+    if (values > 1 || label) {
+      if (!options_.threshold) return decide_by_largest(graph, chosen.value, chosen.name);
+      if (values != 2 || label)
+        throw Error{ErrorCode::usage, option("threshold"),
+                    "is for one number, and output '" + chosen.name + "' has " + std::to_string(values) + " values",
+                    "leave it out"};
+      const ValueId second = build::reshape(graph, chosen.value, {2});
+      const ValueId number = append(graph, Op::slice, {second}, SliceAttributes{{1}, {1}, {1}});
+      return *decide_by_threshold(graph, number, chosen.name + "[1]", options_.threshold, false, false, [] { return true; });
+    }
+    const bool probability = !options_.threshold && !shows_range(graph, chosen.value) && looks_like_probability(chosen.name);
+    auto deciding = decide_by_threshold(graph, chosen.value, chosen.name, options_.threshold, probability, chosen.integer,
+                                        [&] { return crosses_zero(chosen.name); });
+    if (deciding) {
+      if (probability)
+        deciding->notes.push_back("'" + chosen.name + "' is taken as a probability: it stays in 0..1 for trial inputs");
+      return *std::move(deciding);
+    }
+    throw Error{ErrorCode::unsupported, "output '" + chosen.name + "'",
+                "is one number, and nothing says which values mean class 1",
+                "give " + option("threshold") + ", or " + option("tolerance") + " for a regression model"};
+  }
+
+  [[gnu::noinline]] ValueId restricted(ValueId logits, std::int64_t values, const std::string& name) {
+    const std::vector<std::int64_t>& wanted = options_.outputs;
+    for (const std::int64_t k : wanted) {
+      if (k < 0 || k >= values || std::count(wanted.begin(), wanted.end(), k) > 1)
+        throw Error{ErrorCode::usage, option("outputs"),
+                    std::to_string(k) + (k < 0 || k >= values ? " is not a value of output '" + name + "'" : " is listed twice"),
+                    "give at least two of 0.." + std::to_string(values - 1)};
+    }
+    if (wanted.size() < 2)
+      throw Error{ErrorCode::usage, option("outputs"), "names one class",
+                  "give at least two of 0.." + std::to_string(values - 1)};
     std::vector<std::string> names;
-    for (const ValueInfo& output : proto_.graph.outputs) names.push_back("'" + output.name + "'");
-    return join(names);
+    for (const std::int64_t k : wanted) {
+      if (!model_.class_names.empty()) names.push_back(model_.class_names[static_cast<std::size_t>(k)]);
+    }
+    model_.class_names = names;
+    return append(model_.graph, Op::gather, {logits}, GatherAttributes{0, wanted, values});
+  }
+
+  // Whether the number stays in 0..1 for inputs of several sizes, and is not the same for all.
+  [[gnu::noinline]] bool looks_like_probability(const std::string& name) const {
+    const std::vector<float> seen = tried(name, [](float value) { return value >= 0 && value <= 1; });
+    return !seen.empty() && *std::max_element(seen.begin(), seen.end()) > *std::min_element(seen.begin(), seen.end());
+  }
+
+  // Whether it is above 0 for some of them and below for others, as far as it can be tried.
+  [[gnu::noinline]] bool crosses_zero(const std::string& name) const {
+    bool above = false, below = false;
+    const auto same_sign = [&](float value) {
+      above = above || value > 0;
+      below = below || value < 0;
+      return !(above && below);
+    };
+    return tried(name, same_sign).empty();
+  }
+
+  std::vector<float> tried(const std::string& name, const std::function<bool(float)>& expected) const {
+    if (batch_.treatment != FixedBatch::Treatment::none) return {};
+    return trial_values({proto_, model_.input_name, model_.input_shape, name, budget_bytes_}, expected);
   }
 
   const ModelProto& proto_;
   const ImportOptions& options_;
+  std::size_t budget_bytes_;
   Model model_;
   Budget budget_;
   FixedBatch batch_;

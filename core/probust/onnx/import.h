@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,8 +37,9 @@ struct ModelSummary {
   std::int64_t ir_version = 0, opset = 0;
   std::int64_t parameters = 0;  ///< elements of stored floating-point and quantised weights (onnx/parameters.h)
   std::vector<Port> inputs, outputs;
-  std::vector<OperatorUse> operators;  ///< in order of first appearance
-  std::string open_input;              ///< the input with open extents besides the batch, which the data must settle; or empty
+  std::vector<OperatorUse> operators;    ///< in order of first appearance
+  std::vector<std::string> class_names;  ///< from its metadata or operators, whatever their number; may be empty
+  std::string open_input;                ///< the input with open extents besides the batch, which the data must settle; or empty
 };
 
 /// A classifier as a function of one example.
@@ -50,12 +52,23 @@ struct Model {
   std::vector<std::string> notes;  ///< decisions made during import, one sentence each
   /// Its last operator was an ArgMax, Softmax or LogSoftmax; without one, it may be a regression.
   bool classifies = false;
+  /// What decides the class, in one line: "the largest of 10 values of 'logits'", "class 1 if 'score' > 0". Empty for a model
+  /// that is imported without a decision (ImportOptions::decide).
+  std::string decision;
+  std::optional<double> threshold;       ///< if one number decides: class 1 if it is above this, in the output's own units
+  std::vector<std::string> class_names;  ///< from the model's metadata or its operators, one per class; may be empty
 };
 
 struct ImportOptions {
-  std::string output_name;  ///< the output to use as logits; empty: the first that is [1, C]
-  /// Whether a single output after a Sigmoid, the probability of the second of two classes, becomes two logits [0, s].
-  bool two_classes_of_one = false;
+  std::string output_name;  ///< the output or inner tensor that decides; empty: the only one that can
+  /// Whether the model must decide between classes: `classes` is then at least 2. One number is compared with a threshold, and
+  /// operators that saturate (clipping, logarithms, sigmoids, a second softmax) are left out where they keep the order of
+  /// classes. Otherwise the numbers of the output are taken, without a final ArgMax or Softmax.
+  bool decide = false;
+  /// One number decides for class 1 if it is above this, in the output's own units. Empty: 0 for scores, 0.5 for probabilities.
+  std::optional<double> threshold = {};
+  std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes, in this order; empty: all
+  std::int64_t data_classes = 0;  ///< classes that the data's labels name, which settles between several outputs; 0: unknown
   /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model leaves more of it open than the batch.
   Shape input_shape = {};
   /// The shape of one point of the data, e.g. [3, 224, 224]. Settles the extents that neither the model nor `input_shape` gives.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "probust/base/error.h"
+#include "probust/onnx/arrangement.h"
 
 namespace probust::onnx {
 namespace {
@@ -49,17 +50,11 @@ std::string example_shape(const Shape& declared) {
   return text;
 }
 
-// A point's extents in the order of a layout: [C, H, W], [H, W, C] or [C, W, H].
-Shape arranged(const Shape& point, Layout layout) {
-  if (point.size() != 3 || layout == Layout::nchw) return point;
-  return layout == Layout::nhwc ? Shape{point[1], point[2], point[0]} : Shape{point[0], point[2], point[1]};
-}
-
-// With automatic layout, try channels first, and channels last if the model fixes the last extent.
-std::vector<Layout> layouts_to_try(Layout layout, const Shape& declared) {
-  if (layout != Layout::automatic) return {layout};
-  if (declared.empty() || is_open(declared.back())) return {Layout::nchw};
-  return {Layout::nchw, Layout::nhwc};
+// The axis orders to try. Channels are moved to the end only if the model fixes the last extent, and to the front only if it
+// fixes the first one after the batch.
+std::vector<AxisOrder> orders_to_try(const Shape& point, Layout layout, const Shape& declared) {
+  return axis_orders(point, layout, !declared.empty() && !is_open(declared.front()),
+                     !declared.empty() && !is_open(declared.back()));
 }
 
 // Whether every extent equals the declared one, or the declared one is open.
@@ -95,13 +90,13 @@ std::optional<Shape> fitted_by_count(Shape declared, std::int64_t values) {
 
 // The axes after the batch, for points of a shape.
 std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout layout) {
-  const std::vector<Layout> orders = layouts_to_try(layout, declared);
-  for (const Layout order : orders) {
-    const Shape extents = arranged(point, order);
+  const std::vector<AxisOrder> orders = orders_to_try(point, layout, declared);
+  for (const AxisOrder& order : orders) {
+    const Shape extents = arranged(point, order.order);
     if (fits(declared, extents)) return extents;
   }
-  for (const Layout order : orders) {
-    if (auto shape = fitted_without_ones(declared, arranged(point, order))) return shape;
+  for (const AxisOrder& order : orders) {
+    if (auto shape = fitted_without_ones(declared, arranged(point, order.order))) return shape;
   }
   if (declared.size() != 1 && point.size() != 1) return std::nullopt;
   return fitted_by_count(declared, element_count(point));
@@ -111,7 +106,8 @@ std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout la
 // shape, it takes a point as it is, after a batch of 1.
 std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout layout) {
   if (!input.has_shape) {
-    Shape shape = arranged(point, layouts_to_try(layout, {})[0]);
+    const std::vector<AxisOrder> orders = orders_to_try(point, layout, {});
+    Shape shape = orders.empty() ? point : arranged(point, orders.front().order);
     shape.insert(shape.begin(), 1);
     return shape;
   }

@@ -3,9 +3,9 @@
 
 namespace probust {
 
-/// The order in which a model's input takes pixels. Data are stored channel-first.
+/// The order in which a model's input takes pixels, whichever order the data are stored in.
 enum class Layout {
-  automatic,  ///< inferred from the model's input shape; nchw if that is ambiguous
+  automatic,  ///< inferred from the shapes of data and input; as stored if that is ambiguous
   nchw,
   nhwc,
   whcn,  ///< column-major, as MATLAB stores images

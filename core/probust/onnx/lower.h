@@ -18,7 +18,7 @@ namespace probust::onnx {
 struct Named {
   ValueId id = kNoValue;  ///< kNoValue: an output that its node's lowering does not compute
   bool integer = false;
-  std::int32_t type = 0;  ///< ONNX's number of the element type, if known: of weights, constants and casts
+  std::int32_t type = 0;  ///< ONNX's number of the element type, if known: of weights, constants, casts and texts
 };
 
 /// A limit on the cost of computing constants at import. A small file must not claim much memory or time, so the budget grows

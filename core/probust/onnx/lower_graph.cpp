@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "probust/base/error.h"
+#include "probust/onnx/elements.h"
 #include "probust/ops/append.h"
 
 namespace probust::onnx {
@@ -59,8 +60,11 @@ std::int64_t opset_of(const Opsets& opsets) {
 }
 
 void add_initializers(LoweringTarget target, const GraphProto& graph, std::map<std::string, Named>& values) {
-  for (const auto& [name, tensor] : graph.initializers)
-    values[name] = {append(target.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer, tensor.type};
+  for (const auto& [name, tensor] : graph.initializers) {
+    const bool text = tensor.values == nullptr;
+    values[name] = {text ? kNoValue : append(target.graph, Op::constant, {}, ConstantData{tensor.values}, name), tensor.integer,
+                    tensor.type};
+  }
 }
 
 GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
@@ -152,7 +156,24 @@ Named GraphLowering::value(const std::string& name) {
   return found->second;
 }
 
+// Texts, such as class names, are no part of a function of numbers: what is computed from them is left out.
+bool GraphLowering::makes_text(const NodeProto& node) const {
+  const auto is_text = [&](const std::string& name) {
+    const auto found = values_.find(name);
+    return found != values_.end() && found->second.id == kNoValue && found->second.type == kString;
+  };
+  const auto constant = node.attributes.find("value"), to = node.attributes.find("to");
+  return std::any_of(node.inputs.begin(), node.inputs.end(), is_text) || node.attributes.count("values_strings") != 0 ||
+         node.attributes.count("value_strings") != 0 || node.attributes.count("value_string") != 0 ||
+         (constant != node.attributes.end() && constant->second.has_tensor && constant->second.t.values == nullptr) ||
+         (node.op_type == "Cast" && to != node.attributes.end() && to->second.i == kString);
+}
+
 void GraphLowering::lower_node(const NodeProto& node) {
+  if (makes_text(node)) {
+    for (const std::string& name : node.outputs) values_[name] = {kNoValue, false, kString};
+    return;
+  }
   Lowering lowering = at(node);
   try {
     const auto function = target_.model.functions.find({node.domain, node.op_type});
@@ -176,6 +197,12 @@ void GraphLowering::lower_node(const NodeProto& node) {
   for (const auto& [name, value] : lowering.results()) values_[name] = value;
 }
 
+std::vector<std::string> GraphLowering::lowered_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values_) names.push_back(name);
+  return names;
+}
+
 void GraphLowering::lower_operator(Lowering& lowering) {
   const NodeProto& node = lowering.node;
   const OnnxOperator* known = find_operator(node.op_type, node.domain);
@@ -183,7 +210,7 @@ void GraphLowering::lower_operator(Lowering& lowering) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
     lowering.unsupported(
         "operator " + domain + node.op_type + " is not supported",
-        "docs/operators.md lists what is; try another opset, or take an earlier output with " + option("output_name"));
+        "docs/operators.md lists what is; export the model without it, or name a tensor before it with " + option("output_name"));
   }
   known->lower(lowering);
 }

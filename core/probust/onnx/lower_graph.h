@@ -37,6 +37,12 @@ class GraphLowering {
   /// needed operator is not supported.
   Named value(const std::string& name);
 
+  /// The names of all values lowered so far.
+  std::vector<std::string> lowered_names() const;
+
+  /// A value lowered before.
+  const Named& known(const std::string& name) const { return values_.at(name); }
+
   /// The outputs of a graph in a node's attribute that reads this body's names.
   std::vector<Named> branch(const GraphProto& graph);
 
@@ -48,6 +54,7 @@ class GraphLowering {
   Needed needed_for(const std::string& name) const;
   std::vector<std::size_t> sorted(const Needed& needed);
   [[noreturn]] void refuse_cycle(const std::set<std::size_t>& left);
+  bool makes_text(const NodeProto& node) const;
   void lower_node(const NodeProto& node);
   void lower_operator(Lowering& lowering);
   void call(const FunctionProto& function, Lowering& lowering);

@@ -28,7 +28,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-std::int64_t rank_of(Lowering& l, std::size_t i = 0) { return static_cast<std::int64_t>(l.shape(i).size()); }
+std::int64_t rank_of_operand(Lowering& l, std::size_t i = 0) { return static_cast<std::int64_t>(l.shape(i).size()); }
 
 std::int64_t within(Lowering& l, std::int64_t index, std::int64_t extent) {
   if (index < -extent || index >= extent)
@@ -61,7 +61,7 @@ ValueId take_slices(Lowering& l, ValueId x, std::int64_t axis, ValueId index) {
 }
 
 void gather(Lowering& l) {
-  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l)), extent = l.shape(0)[axis];
+  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of_operand(l)), extent = l.shape(0)[axis];
   Shape to = l.shape(0);  // the axis is replaced by the indices' shape
   const Shape indices = l.shape(1);
   to.erase(to.begin() + axis);
@@ -100,7 +100,7 @@ Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::
 }
 
 void gather_elements(Lowering& l) {
-  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l));
+  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of_operand(l));
   const Shape data = l.shape(0), shape = l.shape(1);
   if (l.is_constant(1))
     return l.set(0, pick(l, l.in(0), numbers_along(l, data, shape, axis, l.integers(1)), shape), l.integer(0));
@@ -189,7 +189,7 @@ void scatter_to(Lowering& l, const Integers& numbers) {
 }
 
 void scatter_elements(Lowering& l) {
-  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l));
+  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), rank_of_operand(l));
   scatter_to(l, numbers_along(l, l.shape(0), l.shape(1), axis, l.integers(1)));
 }
 
@@ -200,7 +200,7 @@ void one_hot_encode(Lowering& l) {
   const Integers depth = l.integers(1);
   if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("depth is not a positive number");
   Shape column = l.shape(0);
-  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{-1}), rank_of(l) + 1);
+  const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{-1}), rank_of_operand(l) + 1);
   column.insert(column.begin() + axis, 1);
   const ValueId index = from_start(l, build::reshape(l.graph, l.in(0), column), depth[0]);
   const ValueId off = pick(l, l.in(2), {0}, {}), on = pick(l, l.in(2), {1}, {});
@@ -242,7 +242,7 @@ void triangle(Lowering& l) {
 
 // Cumulative sums along an axis: a product with a triangle of ones.
 void cumulative_sum(Lowering& l) {
-  const std::int64_t rank = rank_of(l), axis = l.axis(l.integers(1).at(0), rank), n = l.shape(0)[axis];
+  const std::int64_t rank = rank_of_operand(l), axis = l.axis(l.integers(1).at(0), rank), n = l.shape(0)[axis];
   const bool before = l.attribute("exclusive", std::int64_t{0}) != 0, backward = l.attribute("reverse", std::int64_t{0}) != 0;
   l.spend(element_count({n, n}));
   Tensor ones({n, n});

@@ -35,7 +35,9 @@ std::set<std::string> quantised_names(const std::vector<NodeProto>& nodes) {
   return names;
 }
 
-std::int64_t count(const HostTensor& tensor, bool quantised) { return tensor.integer && !quantised ? 0 : tensor.values->size(); }
+std::int64_t count(const HostTensor& tensor, bool quantised) {
+  return tensor.values == nullptr || (tensor.integer && !quantised) ? 0 : tensor.values->size();
+}
 
 std::int64_t count_constant(const NodeProto& node, const std::set<std::string>& quantised) {
   std::int64_t total = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probust/base/error.h"
+#include "probust/onnx/arrangement.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/layout.h"
 
@@ -20,9 +21,13 @@ struct Preprocessing {
   Layout layout = Layout::automatic;
 };
 
-/// The model as a function in the data's natural units: of one point of `data_shape` ([C, H, W] or [d]) before mean, std and
-/// layout. These become part of the graph, so that noise and derivatives are in natural units.
-/// Errors: unreadable if the data do not have the model's number of elements, usage if mean, std or layout do not fit.
+/// The axis of points along which mean and std run: the channels. Points that the input takes as they are stored have them first,
+/// unless only the last axis has as many values as mean and std.
+int channel_axis(const Arrangement& arrangement, const Shape& point, const Preprocessing& preprocessing);
+
+/// The model as a function in the data's natural units: of one point of `data_shape` ([C, H, W], [H, W, C] or [d]) before mean,
+/// std and layout. These become part of the graph, so that noise and derivatives are in natural units. Errors: unreadable if the
+/// data do not fit the model's input (arrangement.h), usage if mean, std or layout do not fit.
 Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing);
 
 }  // namespace probust

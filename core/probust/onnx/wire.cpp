@@ -45,7 +45,8 @@ struct RawTensor {
   std::vector<double> doubles;
   std::vector<std::int64_t> integers;
   protozero::data_view raw;
-  bool external = false, strings = false;
+  std::vector<std::string> texts;
+  bool external = false;
   std::map<std::string, std::string> place;  // of external data: location, offset, length
 };
 
@@ -83,8 +84,7 @@ RawTensor read_fields(pbf_reader message) {
             message, t.integers, [&] { return message.get_packed_int32(); }, [&] { return message.get_int32(); });
         break;
       case 6:
-        t.strings = true;
-        message.skip();
+        t.texts.push_back(message.get_string());
         break;
       case 7:
         collect(
@@ -205,10 +205,11 @@ HostTensor read_named_tensor(pbf_reader message, const Context& context, std::st
   if (name != nullptr) *name = t.name;
   const std::string where = "tensor '" + t.name + "'";
   if (t.external) find_external(t, context, where);
-  if (t.strings || type_size(t.type) == 0)
+  if (t.type == kString) return {nullptr, std::move(t.texts), false, kString};
+  if (!t.texts.empty() || type_size(t.type) == 0)
     throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
   std::vector<float> values = elements_of(t, declared_count(t.dims, where), where);
-  return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), is_integer(t.type), t.type};
+  return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), {}, is_integer(t.type), t.type};
 }
 
 // Attributes of nodes hold graphs, whose nodes have attributes: a deeply nested file must not exhaust the stack.
@@ -457,6 +458,9 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes, const External
       case 8:
         read_opset(message.get_message(), model.opsets);
         break;
+      case 14:
+        read_entry(message.get_message(), model.metadata);
+        break;
       case 25: {
         FunctionProto function = read_function(message.get_message(), context);
         auto key = std::pair(function.domain, function.name);
@@ -475,6 +479,8 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes, const External
 
 ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external) {
   if (bytes.empty()) throw Error{ErrorCode::unreadable, "", "is empty", "give an ONNX model"};
+  if (is_lfs_pointer({reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
+    throw Error{ErrorCode::unreadable, "", kLfsProblem, kLfsHint};
   try {
     return read_fields_of_model(bytes, external);
   } catch (const protozero::exception&) {

@@ -19,7 +19,8 @@ namespace probust::onnx {
 /// A tensor widened to float32. Integers and booleans are stored as floats too: they are sizes, axes and indices, exact up to
 /// 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are refused.
 struct HostTensor {
-  std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights
+  std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights; null for texts
+  std::vector<std::string> texts;        ///< of a tensor of texts, such as class names
   bool integer = false;
   std::int32_t type = 0;  ///< ONNX's number of the element type
 };
@@ -88,6 +89,7 @@ struct ModelProto {
   std::string producer_name, producer_version;
   Opsets opsets;
   GraphProto graph;
+  std::map<std::string, std::string> metadata;                             ///< the model's properties
   std::size_t external_bytes = 0;                                          ///< of weights read from other files
   std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
 };

@@ -3,7 +3,6 @@
 //   d softmax:      y (c - sum(c y))          d log_softmax:  c - softmax(a) sum(c)
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "probust/ops/build.h"
 #include "probust/ops/families.h"
@@ -24,12 +23,17 @@ void eval(const Attributes& attributes, std::span<const Tensor* const> in, Tenso
   for (std::int64_t line = 0; line < y.size() / std::max<std::int64_t>(extent, 1); ++line) {
     const std::int64_t start = line / stride * stride * extent + line % stride;
     const float* a = in[0]->data.data() + start;
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::int64_t i = 0; i < extent; ++i) largest = std::max(largest, double{a[i * stride]});
-    for (std::int64_t i = 0; i < extent; ++i) sum += std::exp(a[i * stride] - largest);
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < extent; ++i) {
+      if (a[i * stride] > a[best * stride]) best = i;
+    }
+    const double largest = a[best * stride];
+    double others = 0;  // of the sum of e^(a - largest), in which the largest has 1: ln y of a sure class is about -others
+    for (std::int64_t i = 0; i < extent; ++i) others += i == best ? 0 : std::exp(a[i * stride] - largest);
     for (std::int64_t i = 0; i < extent; ++i) {
       const double shifted = a[i * stride] - largest;
-      y.data[start + i * stride] = static_cast<float>(logarithm ? shifted - std::log(sum) : std::exp(shifted) / sum);
+      y.data[start + i * stride] =
+          static_cast<float>(logarithm ? shifted - std::log1p(others) : std::exp(shifted) / (1 + others));
     }
   }
 }

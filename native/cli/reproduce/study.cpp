@@ -28,7 +28,8 @@ void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!std::filesystem::is_directory(folder))
-    throw Error{ErrorCode::usage, folder, "is not a folder and cannot be made one: " + error.message(), "give another --output"};
+    throw Error{ErrorCode::resources, folder, "is not a folder and cannot be made one: " + error.message(),
+                "give another --output"};
 }
 
 // Everything that the trained network depends on.

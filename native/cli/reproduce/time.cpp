@@ -147,8 +147,8 @@ Findings time(Study& study) {
                                                "mmse:100", "probit:50", "regression:50", "auto:50"};
   const std::string device = study.arguments().device.device;
   std::vector<Times> all = measured(study, network.path, x, device, estimators);
-  if (leaves_gpu_idle(study.arguments())) {
-    const std::vector<Times> gpu = measured(study, network.path, x, "cuda", estimators);
+  if (leaves_device_idle(study.arguments())) {
+    const std::vector<Times> gpu = measured(study, network.path, x, "auto", estimators);
     all.insert(all.end(), gpu.begin(), gpu.end());
   }
   const Times &mc = of(all, "mc:10000"), &taylor = of(all, "taylor"), &mmse = of(all, "mmse:5");

@@ -17,13 +17,15 @@ struct Softmax {
     const std::int64_t lane = index / lines.count, start = lines.start[index % lines.count];
     const float* x = from.floats(lane) + start;
     float* y = to.floats(lane) + start;
-    float largest = x[0], sum = 0;
-    for (std::int64_t i = 1; i < lines.extent; ++i) largest = x[i * lines.stride] > largest ? x[i * lines.stride] : largest;
-    for (std::int64_t i = 0; i < lines.extent; ++i) sum += std::exp(x[i * lines.stride] - largest);
-    const float log_sum = std::log(sum);
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < lines.extent; ++i) best = x[i * lines.stride] > x[best * lines.stride] ? i : best;
+    const float largest = x[best * lines.stride];
+    float others = 0;  // as in ops/softmax.cpp, the logarithm of a sure class is not rounded to 0
+    for (std::int64_t i = 0; i < lines.extent; ++i) others += i == best ? 0.0F : std::exp(x[i * lines.stride] - largest);
+    const float log_sum = std::log1p(others);
     for (std::int64_t i = 0; i < lines.extent; ++i) {
       const float shifted = x[i * lines.stride] - largest;
-      y[i * lines.stride] = logarithm ? shifted - log_sum : std::exp(shifted) / sum;
+      y[i * lines.stride] = logarithm ? shifted - log_sum : std::exp(shifted) / (1 + others);
     }
   }
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compiled without contraction of a * b + c, like the noise of the core, so that copies are bit-identical on both.
+#include <cmath>
+
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 #include "probust/base/philox.h"
@@ -15,13 +17,19 @@ struct Draw {
   float* to;
 
   PROBUST_EVERYWHERE void unit_draws(const PhiloxCounter& words, float (&z)[4]) const {
-    if (noise.draw == ElementNoise::Draw::normal) {
-      draws::normal_pair(words[0], words[1], z[0], z[1]);
-      draws::normal_pair(words[2], words[3], z[2], z[3]);
-      return;
+    switch (noise.draw) {
+      case ElementNoise::Draw::normal:
+        draws::normal_pair(words[0], words[1], z[0], z[1]);
+        draws::normal_pair(words[2], words[3], z[2], z[3]);
+        return;
+      case ElementNoise::Draw::uniform:
+        for (int k = 0; k < 4; ++k) z[k] = draws::uniform_draw(words[k]);
+        return;
+      case ElementNoise::Draw::laplace:
+        for (int k = 0; k < 4; ++k) z[k] = draws::laplace_draw(words[k]);
+        return;
     }
-    for (int k = 0; k < 4; ++k)
-      z[k] = noise.draw == ElementNoise::Draw::uniform ? draws::uniform_draw(words[k]) : draws::laplace_draw(words[k]);
+    for (int k = 0; k < 4; ++k) z[k] = NAN;  // never reached: has_kernel
   }
 
   PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t quad) const {

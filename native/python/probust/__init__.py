@@ -15,7 +15,8 @@ import os
 
 from . import _probust
 from ._errors import Error, InternalError, NumericalError, ResourcesError, UnreadableError, UnsupportedError, UsageError
-from ._model import Model, load_model, made_data, model_from_function, read_data
+from ._evaluate import Evaluation, Mean, evaluate
+from ._model import CheckReport, Device, Model, check, devices, load_model, made_data, model_from_function, read_data
 from ._probust import version as __version__
 from ._torch import model_from_torch
 
@@ -24,8 +25,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_probust.forget_all)
 
 __all__ = [
+    "CheckReport",
+    "Device",
     "Error",
+    "Evaluation",
     "InternalError",
+    "Mean",
     "Model",
     "NumericalError",
     "ResourcesError",
@@ -33,6 +38,9 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "__version__",
+    "check",
+    "devices",
+    "evaluate",
     "load_model",
     "made_data",
     "model_from_function",

@@ -40,7 +40,9 @@ def wholes(name, values):
         return None
     hint = "give a whole number for each point"
     try:
-        array = np.asarray(_of_torch(values))
+        array = _array_of(name, values)
+    except UsageError:
+        raise
     except (TypeError, ValueError, RuntimeError):
         raise refusal(name, f"is {shown(values)}", hint) from None
     if array.ndim != 1:
@@ -60,6 +62,15 @@ def _whole_at(name, position, value, hint):
         return np.int64(operator.index(value))
     except (TypeError, OverflowError):
         raise refusal(name, f"has {shown(value)} at position {position}", hint) from None
+
+
+def _array_of(name, given):
+    """An array of what is given. The values behind a mask are not data."""
+    array = np.asanyarray(_of_torch(given))
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        first = np.argwhere(np.ma.getmaskarray(array))[0].tolist()
+        raise refusal(name, f"has masked values, the first at {first}", f"leave these points out, or fill them with {name}.filled(value)")
+    return np.asarray(array)
 
 
 def _of_torch(given):
@@ -142,17 +153,45 @@ def path(name, given):
     return result
 
 
-def points(name, given):
-    """Points as float32: arrays, lists, data frames, tensors of PyTorch. Contiguous float32 is not copied."""
+def points(name, given, scale=None, of_function=False):
+    """Points as float32: arrays, lists, data frames, tensors of PyTorch. Contiguous float32 is not copied.
+
+    Values are multiplied by `scale`. None: bytes (uint8) by 1/255, as images are stored, and others by 1. A model that is a function
+    may take bytes as they are, so there is no default for it.
+    """
     hint = "give an array of numbers [N, ...]"
-    given = _of_torch(given)
     try:
-        array = np.asarray(given)
-        if array.dtype.kind in "biufO":
+        array = _array_of(name, given)
+        if array.dtype.kind not in "biufO":
+            raise refusal(name, f"has elements of the type {array.dtype}", hint)
+        if scale is None and array.dtype == np.uint8 and not _are_dummies(given, array):
+            if of_function:
+                raise refusal(name, "has bytes, and the model is a function", "give scale=1 to pass 0 to 255, or scale=1/255")
+            scale = 1 / 255
+        if scale is None or scale == 1:
             return np.asarray(array, dtype=np.float32, order="C")
+        if array.dtype == np.uint8:
+            return (np.arange(256) * scale).astype(np.float32)[array]
+        return np.asarray(array.astype(np.float64) * scale, dtype=np.float32, order="C")
+    except UsageError:
+        raise
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise refusal(name, f"is {shown(given)}", hint) from None
-    raise refusal(name, f"has elements of the type {array.dtype}", hint)
+
+
+def _are_dummies(given, array):
+    """Whether bytes are columns of a data frame that are 0 or 1: pandas.get_dummies makes bytes of categories."""
+    return hasattr(given, "columns") and not (array > 1).any()
+
+
+def scale(name, given):
+    """A factor, or None."""
+    if given is None:
+        return None
+    found = number(name, given)
+    if not np.isfinite(found) or found == 0:
+        raise refusal(name, f"is {found}", "give a number such as 1/255")
+    return found
 
 
 def function(name, given):

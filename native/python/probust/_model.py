@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
-from typing import Callable, Iterable, Optional, Sequence, Tuple, Union
+from typing import Callable, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -38,6 +39,9 @@ _COLUMNS = [
     ("status", str),
     ("method", str),
     ("note", str),
+    ("p_label", np.float64),
+    ("p_label_low", np.float64),
+    ("p_label_high", np.float64),
 ]
 
 
@@ -74,8 +78,14 @@ class Model:
     Calls from several threads wait for each other. Work releases the interpreter's lock; Ctrl-C ends it.
     """
 
-    def __init__(self, handle: _probust.Model):
+    def __init__(self, handle: _probust.Model, scale: Optional[float] = None, *, function: bool = False):
         self._handle = handle
+        self._scale = scale
+        self._function = function
+
+    def _points(self, x, scale: Optional[float] = None) -> np.ndarray:
+        scale = _arguments.scale("scale", scale)
+        return _arguments.points("x", x, self._scale if scale is None else scale, of_function=self._function)
 
     @property
     def classes(self) -> int:
@@ -88,6 +98,16 @@ class Model:
         return self._handle.point_shape
 
     @property
+    def decision(self) -> str:
+        """What decides the class, in one line, such as "class 1 if 'score' > 0"; empty for functions."""
+        return self._handle.decision
+
+    @property
+    def class_names(self) -> list:
+        """The names of the classes, from the model's metadata or operators; empty if it has none."""
+        return self._handle.class_names
+
+    @property
     def notes(self) -> list:
         """Decisions made during import, one sentence each."""
         return self._handle.notes
@@ -95,20 +115,20 @@ class Model:
     def __repr__(self) -> str:
         return f"<probust.Model: {self.classes} classes, points {list(self.point_shape)}>"
 
-    def logits(self, x) -> np.ndarray:
-        """Logits [N, C] of the points x [N, ...], float32."""
-        return self._handle.logits(_arguments.points("x", x))
+    def logits(self, x, *, scale: Optional[float] = None) -> np.ndarray:
+        """Logits [N, C] of the points x [N, ...], float32; `scale` as in estimate."""
+        return self._handle.logits(self._points(x, scale))
 
-    def margins(self, x, targets=None) -> np.ndarray:
+    def margins(self, x, targets=None, *, scale: Optional[float] = None) -> np.ndarray:
         """Margins [N, C - 1] of the targets [N] (by default the predicted classes) over their rivals, in order."""
-        return self._handle.margins(_arguments.points("x", x), _arguments.wholes("targets", targets))
+        return self._handle.margins(self._points(x, scale), _arguments.wholes("targets", targets))
 
     def estimate(
         self,
         x,
+        *others,
         sigma: Optional[Numbers] = None,
         estimators: Texts = "auto",
-        *,
         noise: Optional[Texts] = None,
         labels=None,
         target: Union[str, int, Sequence[int]] = "predicted",
@@ -117,31 +137,42 @@ class Model:
         per_class: bool = False,
         seed: int = 0,
         first_index: int = 0,
+        scale: Optional[float] = None,
         progress: Progress = False,
+        check: bool = True,
     ) -> np.ndarray:
         """Estimates the probability that each point keeps its target under noise.
 
+        All arguments but the points go by name: estimate(x, sigma=0.1, labels=y).
+
         x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are read where they are
-        sigma        standard deviations of Gaussian noise, in the same units
+        sigma        standard deviations of Gaussian noise, in the same units, after `scale`
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
         noise        in place of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
-        labels       [N] true classes, which rows repeat and target="label" uses
+        labels       [N] true classes from 0 to C - 1, which rows repeat and target="label" uses
         target       what has to survive: "predicted", "label", a class, or classes [N]
         groups       "0,1/2,3": any class of the target's group will do
         top          the target need only be among so many largest logits
         per_class    adds columns p_class_0, p_class_1, ...: the probability of each class to win
         seed         of the noise, which depends on it and on the position of a point, first_index + i
+        scale        x times this are the units of the data: by default that of load_model, else 1/255 for bytes (uint8), as in
+                     read_data, and 1 for other types
+        check        whether to check first, on at most 100 points, that points, preprocessing and labels suit the model: warns if
+                     not, and notes of rows say so (probust.check reports more)
         progress     True shows a bar; a function is called with the passes done and planned
 
         Returns one row for each point, noise and estimator, in this order: a structured array with the columns index, label (-1:
         none), predicted, target, noise, sigma, estimator, p, p_fail (1 - p, computed directly), std_error, ci_low, ci_high (95%
-        interval of p; NaN if there is none), forwards, backwards, status ("ok" or a word), method (what "auto" chose) and note.
+        interval of p; NaN if there is none), forwards, backwards, status ("ok" or a word), method (what "auto" chose), note, and
+        with labels p_label (probability that the label is given under noise; NaN without), p_label_low and p_label_high.
 
         Raises Error, such as UnsupportedError if an estimator needs gradients that the model does not have; KeyboardInterrupt on
         Ctrl-C. What an estimator cannot say of a point is in the row's status and note.
         """
+        if others:
+            raise UsageError("estimate: takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
         one, each = _target(target)
-        x = _arguments.points("x", x)
+        x = self._points(x, scale)
         count = x.shape[0] if x.ndim > 0 else 1
         arguments = (
             x,
@@ -155,10 +186,43 @@ class Model:
             _arguments.whole("top", top, 1),
             _arguments.whole("seed", seed, 0, 2**64 - 1),
             _arguments.whole("first_index", first_index, 0, 2**63 - 1 - count),
+            _arguments.flag("check", check),
         )
         with reporter(progress) as report:
             columns = self._handle.estimate(*arguments, report)
+        for warning in columns.pop("warnings"):
+            warnings.warn(warning, stacklevel=2)
         return _rows(columns)
+
+
+class CheckReport(dict):
+    """What `check` found, as a dictionary; str() and print() give a table for people."""
+
+    def __init__(self, report: dict, words: str):
+        super().__init__(report)
+        self._words = words
+
+    def __str__(self) -> str:
+        return self._words
+
+    __repr__ = __str__
+
+
+def check(model: Model, x, labels=None, sigma: Optional[Numbers] = None) -> CheckReport:
+    """Checks whether points, preprocessing, layout and labels suit a model, on at most 500 of the points.
+
+    model    of load_model or one of the others
+    x        [N, ...], in the units of the data, as for estimate
+    labels   [N] true classes: with them, the accuracy under the usual alternatives is compared
+    sigma    noise scales, to compare with the range of the data
+
+    Returns a dictionary with "suspicious", "accuracy", "alternatives", "findings" and "options", the options to add; printed, it is
+    a table. docs/check.md describes it.
+    """
+    report, words = model._handle.check(
+        _arguments.points("x", x), _arguments.wholes("labels", labels), _arguments.numbers("sigma", sigma)
+    )
+    return CheckReport(json.loads(report), words)
 
 
 def load_model(
@@ -170,9 +234,13 @@ def load_model(
     point_shape: Optional[Sequence[int]] = None,
     input_shape: Optional[Sequence[int]] = None,
     output_name: str = "",
+    threshold: Optional[float] = None,
+    outputs: Optional[Sequence[int]] = None,
+    scale: Optional[float] = None,
     device: str = "cpu",
     threads: int = 0,
-    memory: int = _TWO_GIB,
+    memory: Optional[Union[int, str]] = None,
+    precision: str = "float32",
 ) -> Model:
     """Loads an ONNX classifier from a path, with weights that it keeps in its folder, or from bytes.
 
@@ -180,10 +248,14 @@ def load_model(
     layout        how the model takes images: "auto", "nchw", "nhwc" or "whcn"
     point_shape   of one point of the data, if it differs from the model's input
     input_shape   of the model's input for one example, if the model leaves extents open
-    output_name   the output to take as logits, if there are several
-    device        "cpu", or "eigen", which is slower and takes less memory
+    output_name   the output or inner tensor that decides (default: the only one that can)
+    threshold     of a model with one number: class 1 if it is above (default: 0 for scores, 0.5 for probabilities)
+    outputs       the values of the output that are the classes, such as [0, 1] or range(10) (default: all)
+    scale         points times this are the units of the data: by default 1/255 for bytes (uint8), 1 for other types
+    device        one of devices(): "cpu", "eigen", which is slower and takes less memory, or "cuda"; "auto" is a GPU if there is one
     threads       0: all processors that this process may use
-    memory        bytes for activations and gradients
+    memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB, and 80% of what is free on a GPU)
+    precision     of products and convolutions on a GPU: "float32", "tf32" or "bf16"
     """
     if threads == 0:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -194,13 +266,33 @@ def load_model(
         _arguments.shape("point_shape", point_shape),
         _arguments.shape("input_shape", input_shape),
         _arguments.text("output_name", output_name),
+        None if threshold is None else _arguments.numbers("threshold", threshold)[0],
+        [] if outputs is None else _arguments.wholes("outputs", list(outputs)).tolist(),
         _arguments.text("device", device),
         _arguments.whole("threads", threads, most=4096),
-        _arguments.whole("memory", memory, 1),
+        "" if memory is None else memory if isinstance(memory, str) else str(_arguments.whole("memory", memory, 1)),
+        _arguments.text("precision", precision),
     )
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return Model(_probust.model_of_bytes(bytes(model), *options))
-    return Model(_probust.model_of_file(_arguments.path("model", model), *options))
+        loaded = _probust.model_of_bytes(bytes(model), *options)
+    else:
+        loaded = _probust.model_of_file(_arguments.path("model", model), *options)
+    for warning in loaded.take_warnings():
+        warnings.warn(warning, stacklevel=2)
+    return Model(loaded, _arguments.scale("scale", scale))
+
+
+class Device(NamedTuple):
+    """A device of this machine."""
+
+    name: str
+    problem: Optional[str]
+    """what keeps it from being used; None if it can"""
+
+
+def devices() -> List[Device]:
+    """What `load_model` takes as `device` on this machine. Without a GPU, "cuda" is listed with the reason."""
+    return [Device(name, problem or None) for name, problem in _probust.devices()]
 
 
 def model_from_function(
@@ -223,7 +315,8 @@ def model_from_function(
     batch        the most points per call; 0: as many as fit the memory, but at most 8192 points and 64 MB
     memory       bytes for noisy copies and gradients, without what f takes
 
-    A point's logits must not depend on the other points of the call. f is called by the thread that asks for an estimate; an
+    A point's logits must not depend on the other points of the call. Bytes (uint8) as points need scale= in each call: f may take
+    them as they are, or as numbers from 0 to 1. f is called by the thread that asks for an estimate; an
     exception in it ends the estimate and reaches the caller as it is.
     """
     _arguments.function("f", f)
@@ -241,7 +334,8 @@ def model_from_function(
             classes,
             _arguments.whole("batch", batch),
             _arguments.whole("memory", memory, 1),
-        )
+        ),
+        function=True,
     )
 
 
@@ -255,6 +349,30 @@ def _of_two(f: Function) -> Function:
     return logits
 
 
+class Labels(np.ndarray):
+    """Labels [N] of read_data: whole numbers, with what is known about the classes.
+
+    class_names  names by class number; [] if none are known
+    mapping      how the labels in the file became class numbers, in one sentence; "" for plain class numbers
+    """
+
+    class_names: list = []
+    mapping: str = ""
+
+    def __array_finalize__(self, source):
+        self.class_names = getattr(source, "class_names", [])
+        self.mapping = getattr(source, "mapping", "")
+
+
+def _class_names(classes) -> list:
+    """Class names in order: a list, a file with a name per line, or none."""
+    if classes is None:
+        return []
+    if isinstance(classes, (str, bytes, os.PathLike)):
+        return _probust.read_names(_arguments.path("classes", classes))
+    return _arguments.texts("classes", classes)
+
+
 def read_data(
     path: Union[str, os.PathLike],
     *,
@@ -263,7 +381,10 @@ def read_data(
     scale: Optional[float] = None,
     labels_path: Optional[Union[str, os.PathLike]] = None,
     label_column: Union[str, int] = "last",
+    classes: Optional[Union[str, os.PathLike, Iterable[str]]] = None,
     skip_bad: bool = False,
+    resize: int = 0,
+    crop: int = 0,
 ):
     """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images.
 
@@ -271,9 +392,15 @@ def read_data(
     scale          stored values are multiplied by it; by default 1/255 for bytes, else 1
     labels_path    a file of labels, in place of those in the data
     label_column   of CSV: a column counted from 0, a name in the first row, "last" or "none"
+    classes        names in the order of the model's classes, or a file with a name per line: text labels and class folders are
+                   matched with them. Without them, numbers are class numbers and names are numbered in sorted order
     skip_bad       leaves out points that cannot be read, with a warning that names them, instead of raising UnreadableError
+    resize         of images: the shorter side after resizing, 0: as stored
+    crop           of images: the side of the square taken from the centre after that, 0: all
+
+    Labels are an integer array with the attributes `class_names` and `mapping`. What was decided or left out is a warning.
     """
-    x, labels, bad = _probust.read(
+    x, labels, bad, names, notes, mapping = _probust.read(
         _arguments.path("path", path),
         _arguments.whole("offset", offset),
         -1 if limit is None else _arguments.whole("limit", limit, 1),
@@ -281,9 +408,20 @@ def read_data(
         "" if labels_path is None else _arguments.path("labels_path", labels_path),
         label_column if isinstance(label_column, str) else str(_arguments.whole("label_column", label_column)),
         _arguments.flag("skip_bad", skip_bad),
+        _class_names(classes),
+        [],
+        _arguments.whole("resize", resize),
+        _arguments.whole("crop", crop),
     )
+    name = os.fsdecode(_arguments.path("path", path))
+    for note in notes:
+        warnings.warn(f"{name}: {os.fsdecode(note)}", stacklevel=2)
     for position, message in bad:
         warnings.warn(f"point {position} was left out: {os.fsdecode(message)}", stacklevel=2)
+    if labels is not None:
+        labels = labels.view(Labels)
+        labels.class_names = [os.fsdecode(each) for each in names]
+        labels.mapping = os.fsdecode(mapping)
     return x, labels
 
 

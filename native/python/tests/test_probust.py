@@ -8,12 +8,15 @@ import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import warnings
 import weakref
+import zlib
 
 import numpy as np
 import pytest
@@ -56,11 +59,51 @@ def assert_equal(rows, wanted):
                 assert value == pytest.approx(float(text), rel=1e-6, abs=1e-300), name
 
 
+def test_what_decides_can_be_asked_and_restricted(model, data):
+    assert model.decision.startswith("the largest of 10 values of ")
+    two = probust.load_model(DIGITS, outputs=[8, 3])
+    assert two.classes == 2
+    assert np.array_equal(two.logits(data[0]), model.logits(data[0])[:, [8, 3]])
+    for wrong in ([3], [3, 10], [3, 3], [-1, 3]):
+        with pytest.raises(probust.UsageError, match="outputs"):
+            probust.load_model(DIGITS, outputs=wrong)
+    with pytest.raises(probust.UsageError, match="threshold: is for one number"):
+        probust.load_model(DIGITS, threshold=0.5)
+
+
 def test_rows_are_those_of_the_command_line(model, data):
     x, labels = data
     estimators = "auto,taylor,mmse:5,mc:300"
     rows = model.estimate(x, sigma=[0.1, 0.4], estimators=estimators.split(","), labels=labels, seed=3)
     assert_equal(rows, command("--sigma", "0.1,0.4", "--estimator", estimators, "--limit", "20", "--seed", "3"))
+
+
+def test_labels_have_a_probability(model, data):
+    x, labels = data
+    others = (labels + 1) % 10
+    rows = model.estimate(x, sigma=0.4, estimators="mc:2000", labels=others)
+    target = model.estimate(x, sigma=0.4, estimators="mc:2000", target=others)
+    assert np.array_equal(rows["p_label"], target["p"])
+    assert (rows["p_label_low"] <= rows["p_label"]).all() and (rows["p_label"] <= rows["p_label_high"]).all()
+    assert np.isnan(model.estimate(x, sigma=0.4, estimators="taylor")["p_label"]).all()
+
+
+def test_evaluate(model, data):
+    x, labels = data
+    results = probust.evaluate(model, x, labels, sigma=[0.2, 0.6], estimator="mc:500", seed=2)
+    assert list(results) == ["gaussian:0.2", "gaussian:0.6"]
+    rows = model.estimate(x, sigma=0.6, estimators="mc:500", labels=labels, seed=2)
+    hard = results["gaussian:0.6"]
+    assert np.array_equal(hard.rows, rows)
+    assert hard.clean_accuracy.mean == (rows["label"] == rows["predicted"]).mean()
+    assert hard.noisy_accuracy.mean == pytest.approx(rows["p_label"].mean())
+    assert hard.mean_p.mean == pytest.approx(rows["p"].mean())
+    assert hard.noisy_accuracy.ci_low < hard.noisy_accuracy.mean < hard.noisy_accuracy.ci_high
+    assert hard.noisy_accuracy.count == hard.mean_p.count == hard.clean_accuracy.count == 20
+    wrong = probust.evaluate(model, x, (labels + 1) % 10, sigma=0.2, estimator="mc:500")["gaussian:0.2"]
+    assert wrong.clean_accuracy.mean == 0 and wrong.noisy_accuracy.mean < 0.1 < wrong.mean_p.mean
+    with pytest.raises(probust.UsageError, match="y: is missing"):
+        probust.evaluate(model, x, None, sigma=0.2)
 
 
 def test_options(model, data):
@@ -71,11 +114,12 @@ def test_options(model, data):
     classes = np.stack([rows[f"p_class_{c}"] for c in range(10)], axis=1)
     assert np.allclose(classes.sum(axis=1), 1)
     assert np.array_equal(classes[np.arange(20), rows["target"]], rows["p"])
-    assert (model.estimate(x, 0.4, "mc:200", top=3)["p"] >= model.estimate(x, 0.4, "mc:200")["p"]).all()
+    alone = model.estimate(x, sigma=0.4, estimators="mc:200")["p"]
+    assert (model.estimate(x, sigma=0.4, estimators="mc:200", top=3)["p"] >= alone).all()
     others = (rows["predicted"] + 1) % 10
-    assert np.array_equal(model.estimate(x, 0.4, "mc:200", target=list(others))["target"], others)
-    moved = model.estimate(x[5:], 0.4, "mc:200", first_index=5)
-    assert np.array_equal(moved["p"], model.estimate(x, 0.4, "mc:200")["p"][5:])
+    assert np.array_equal(model.estimate(x, sigma=0.4, estimators="mc:200", target=list(others))["target"], others)
+    moved = model.estimate(x[5:], sigma=0.4, estimators="mc:200", first_index=5)
+    assert np.array_equal(moved["p"], alone[5:])
 
 
 def test_arrays(model, data):
@@ -88,7 +132,7 @@ def test_arrays(model, data):
     margins = model.margins(x)
     predicted = logits.argmax(axis=1)
     assert margins[3, 0] == logits[3, predicted[3]] - logits[3, 1 if predicted[3] == 0 else 0]
-    assert len(model.estimate(x[0], 0.1, "taylor")) == 1
+    assert len(model.estimate(x[0], sigma=0.1, estimators="taylor")) == 1
 
 
 def test_bytes_and_preprocessing(data):
@@ -101,7 +145,7 @@ def test_bytes_and_preprocessing(data):
 
 def test_pandas(model, data):
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(model.estimate(data[0], [0.1, 0.2], ["taylor", "mc:50"]))
+    frame = pandas.DataFrame(model.estimate(data[0], sigma=[0.1, 0.2], estimators=["taylor", "mc:50"]))
     assert list(frame.groupby("estimator").p.count()) == [40, 40]
 
 
@@ -110,11 +154,11 @@ def test_pandas(model, data):
     [
         (probust.UsageError, "gaussian:-1", lambda model, x: model.estimate(x, sigma=-1)),
         (probust.UsageError, "sigma", lambda model, x: model.estimate(x)),
-        (probust.UsageError, "nothing:3", lambda model, x: model.estimate(x, 0.1, "nothing:3")),
+        (probust.UsageError, "nothing:3", lambda model, x: model.estimate(x, sigma=0.1, estimators="nothing:3")),
         (probust.UnreadableError, "no-such.onnx", lambda model, x: probust.load_model("no-such.onnx")),
         (probust.UnreadableError, "model", lambda model, x: probust.load_model(b"nonsense")),
         (probust.UnreadableError, "", lambda model, x: model.logits(np.zeros((2, 3), np.float32))),
-        (probust.UsageError, "for each of the 20 points", lambda model, x: model.estimate(x, 0.1, "mc:9", labels=[1, 2])),
+        (probust.UsageError, "for each of the 20 points", lambda model, x: model.estimate(x, sigma=0.1, estimators="mc:9", labels=[1, 2])),
         (probust.UsageError, "for each of the 20 points", lambda model, x: model.margins(x, [1, 2])),
         (probust.UsageError, "point_shape", lambda model, x: probust.model_from_function(linear, 3)),
         (probust.UsageError, "layout", lambda model, x: probust.load_model(DIGITS, layout="sideways")),
@@ -131,34 +175,34 @@ def test_errors(model, data, error, text, call):
 @pytest.mark.parametrize(
     ("text", "call"),
     [
-        ("seed: is -1; give 0 or more", lambda model, x: model.estimate(x, 0.1, seed=-1)),
-        ("seed: is 1.5; give a whole number", lambda model, x: model.estimate(x, 0.1, seed=1.5)),
-        ("seed: is 18446744073709551616; give at most", lambda model, x: model.estimate(x, 0.1, seed=2**64)),
-        ("top: is None; give a whole number", lambda model, x: model.estimate(x, 0.1, top=None)),
-        ("groups: is 3; give a text", lambda model, x: model.estimate(x, 0.1, groups=3)),
-        ("estimators: is None; give a text, or several", lambda model, x: model.estimate(x, 0.1, None)),
-        ("estimators: is 7; give a text", lambda model, x: model.estimate(x, 0.1, [7])),
-        ("sigma: is 'abc'; give a number", lambda model, x: model.estimate(x, "abc")),
-        ("sigma: has the shape [1, 1]", lambda model, x: model.estimate(x, [[0.1]])),
-        ("first_index: is -1", lambda model, x: model.estimate(x, 0.1, first_index=-1)),
+        ("seed: is -1; give 0 or more", lambda model, x: model.estimate(x, sigma=0.1, seed=-1)),
+        ("seed: is 1.5; give a whole number", lambda model, x: model.estimate(x, sigma=0.1, seed=1.5)),
+        ("seed: is 18446744073709551616; give at most", lambda model, x: model.estimate(x, sigma=0.1, seed=2**64)),
+        ("top: is None; give a whole number", lambda model, x: model.estimate(x, sigma=0.1, top=None)),
+        ("groups: is 3; give a text", lambda model, x: model.estimate(x, sigma=0.1, groups=3)),
+        ("estimators: is None; give a text, or several", lambda model, x: model.estimate(x, sigma=0.1, estimators=None)),
+        ("estimators: is 7; give a text", lambda model, x: model.estimate(x, sigma=0.1, estimators=[7])),
+        ("sigma: is 'abc'; give a number", lambda model, x: model.estimate(x, sigma="abc")),
+        ("sigma: has the shape [1, 1]", lambda model, x: model.estimate(x, sigma=[[0.1]])),
+        ("first_index: is -1", lambda model, x: model.estimate(x, sigma=0.1, first_index=-1)),
         (
             "first_index: is 9223372036854775807; give at most 9223372036854775787",
-            lambda model, x: model.estimate(x, 0.1, first_index=2**63 - 1),
+            lambda model, x: model.estimate(x, sigma=0.1, first_index=2**63 - 1),
         ),
-        ("labels: has 1.5 at position 1", lambda model, x: model.estimate(x[:2], 0.1, labels=[1, 1.5])),
-        ("labels: has nan at position 0", lambda model, x: model.estimate(x[:2], 0.1, labels=[np.nan, 1])),
-        ("labels: has 'cat' at position 0; give a whole number", lambda model, x: model.estimate(x[:2], 0.1, labels=["cat", "dog"])),
-        ("at position 0", lambda model, x: model.estimate(x[:1], 0.1, labels=np.array([2**63], np.uint64))),
-        ("labels: has None at position 1", lambda model, x: model.estimate(x[:2], 0.1, labels=[1, None])),
-        ("sigma: is 1000", lambda model, x: model.estimate(x, 10**400)),
-        ("sigma: has the shape [0]", lambda model, x: model.estimate(x, [])),
+        ("labels: has 1.5 at position 1", lambda model, x: model.estimate(x[:2], sigma=0.1, labels=[1, 1.5])),
+        ("labels: has nan at position 0", lambda model, x: model.estimate(x[:2], sigma=0.1, labels=[np.nan, 1])),
+        ("labels: has 'cat' at position 0; give a whole number", lambda model, x: model.estimate(x[:2], sigma=0.1, labels=["cat", "dog"])),
+        ("at position 0", lambda model, x: model.estimate(x[:1], sigma=0.1, labels=np.array([2**63], np.uint64))),
+        ("labels: has None at position 1", lambda model, x: model.estimate(x[:2], sigma=0.1, labels=[1, None])),
+        ("sigma: is 1000", lambda model, x: model.estimate(x, sigma=10**400)),
+        ("sigma: has the shape [0]", lambda model, x: model.estimate(x, sigma=[])),
         ("x: is [[1000", lambda model, x: model.logits([[10**400]])),
-        ("estimators: has none", lambda model, x: model.estimate(x, 0.1, [])),
-        ("estimators: is 'mc\\ud800'", lambda model, x: model.estimate(x, 0.1, "mc\ud800")),
-        ("per_class: is 'no'; give True or False", lambda model, x: model.estimate(x, 0.1, per_class="no")),
-        ("progress: is 3", lambda model, x: model.estimate(x, 0.1, progress=3)),
-        ("target: is 1.5", lambda model, x: model.estimate(x, 0.1, target=1.5)),
-        ("x: has elements of the type <U3; give an array", lambda model, x: model.estimate("abc", 0.1)),
+        ("estimators: has none", lambda model, x: model.estimate(x, sigma=0.1, estimators=[])),
+        ("estimators: is 'mc\\ud800'", lambda model, x: model.estimate(x, sigma=0.1, estimators="mc\ud800")),
+        ("per_class: is 'no'; give True or False", lambda model, x: model.estimate(x, sigma=0.1, per_class="no")),
+        ("progress: is 3", lambda model, x: model.estimate(x, sigma=0.1, progress=3)),
+        ("target: is 1.5", lambda model, x: model.estimate(x, sigma=0.1, target=1.5)),
+        ("x: has elements of the type <U3; give an array", lambda model, x: model.estimate("abc", sigma=0.1)),
         ("x: is [[1], [1, 2]]; give an array", lambda model, x: model.logits([[1], [1, 2]])),
         ("x: has elements of the type complex128", lambda model, x: model.logits(np.zeros((1, 1, 16, 16), complex))),
         ("f: is 3; give a function", lambda model, x: probust.model_from_function(3, 2, (1,))),
@@ -184,9 +228,9 @@ def test_arguments(model, data, text, call):
 
 def test_numbers_in_other_forms(model, data):
     x, labels = data
-    wanted = model.estimate(x[:2], 0.1, "mc:50", labels=labels[:2])
+    wanted = model.estimate(x[:2], sigma=0.1, estimators="mc:50", labels=labels[:2])
     for sigma, each in ((np.array(0.1), labels[:2].astype(float)), ([0.1], list(labels[:2])), (np.float64(0.1), labels[:2])):
-        assert np.array_equal(model.estimate(x[:2].tolist(), sigma, "mc:50", labels=each)["p"], wanted["p"])
+        assert np.array_equal(model.estimate(x[:2].tolist(), sigma=sigma, estimators="mc:50", labels=each)["p"], wanted["p"])
     assert probust.model_from_function(lambda x: np.stack([x, -x], 1), 2, 1).point_shape == (1,)
     assert np.array_equal(probust.load_model(DIGITS, device="eigen").logits(x).argmax(1), model.logits(x).argmax(1))
 
@@ -201,9 +245,32 @@ def test_names_of_files_need_not_be_utf_8(tmp_path, model, data):
 
 
 def test_whole_numbers_of_objects(model, data):
-    rows = model.estimate(data[0][:3], 0.1, "taylor", labels=np.array([1, 0, 1], object))
+    rows = model.estimate(data[0][:3], sigma=0.1, estimators="taylor", labels=np.array([1, 0, 1], object))
     assert list(rows["label"]) == [1, 0, 1]
-    assert len(model.estimate(data[0][:0], 0.1, "taylor", labels=np.array([], "U1"))) == 0
+    assert len(model.estimate(data[0][:0], sigma=0.1, estimators="taylor", labels=np.array([], "U1"))) == 0
+
+
+def png(pixels):
+    """A PNG file of gray levels [height, width]."""
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 0, 0, 0, 0)
+    lines = b"".join(b"\0" + line.tobytes() for line in pixels.astype(np.uint8))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+
+
+def test_folders_of_images(tmp_path):
+    for label in (0, 1):
+        (tmp_path / str(label)).mkdir()
+        (tmp_path / str(label) / "a.png").write_bytes(png(np.full((6, 8), 51 * (label + 1))))
+    x, labels = probust.read_data(tmp_path)
+    assert x.shape == (2, 1, 6, 8) and labels.tolist() == [0, 1]
+    x, labels = probust.read_data(tmp_path, resize=3, crop=2)
+    assert x.shape == (2, 1, 2, 2) and np.allclose(x[0], 0.2) and np.allclose(x[1], 0.4)
+    with pytest.raises(probust.UsageError, match="crop: is larger"):
+        probust.read_data(tmp_path, resize=3, crop=4)
 
 
 def test_csv_files(tmp_path):
@@ -217,6 +284,105 @@ def test_csv_files(tmp_path):
     file.write_text("1,2\n5,6\n")
     x, labels = probust.read_data(file, label_column=0, scale=0.5)
     assert x.tolist() == [[1], [3]] and labels.tolist() == [1, 5]
+
+
+def test_the_points_are_the_only_positional_argument(model, data):
+    x, labels = data
+    with pytest.raises(probust.UsageError, match=re.escape("call model.estimate(x, sigma=0.1, labels=y)")):
+        model.estimate(x, labels)
+    with pytest.raises(ValueError, match="one positional argument"):
+        model.estimate(x, labels, sigma=0.1)
+
+
+@pytest.mark.parametrize("label", [10, 99, -2])
+def test_labels_are_classes_of_the_model(model, data, label):
+    labels = data[1][:3].copy()
+    labels[2] = label
+    with pytest.raises(probust.UsageError, match=f"labels: has {label} at position 2; the model has classes 0..9"):
+        model.estimate(data[0][:3], sigma=0.1, estimators="taylor", labels=labels)
+
+
+def test_labels_minus_one_and_one_are_refused_for_two_classes(data):
+    two = probust.load_model(DIGITS, outputs=[8, 3])
+    signs = [1, -1, 1]
+    for call in (lambda: two.estimate(data[0][:3], sigma=0.1, labels=signs), lambda: probust.check(two, data[0][:3], signs)):
+        with pytest.raises(probust.UsageError, match="labels: are -1 and 1, and -1 means that a point has none; give 0 and 1"):
+            call()
+
+
+def test_labels_beyond_the_first_block_are_checked_first(model, data):
+    x = np.repeat(data[0][:1], 300, axis=0)
+    labels = np.zeros(300, int)
+    labels[290] = 10
+    with pytest.raises(probust.UsageError, match="has 10 at position 290"):
+        model.estimate(x, sigma=0.1, estimators="mc:10", labels=labels)
+
+
+def test_bytes_are_scaled_as_in_files(model, data):
+    pixels = np.load(POINTS)["x"][:4]
+    assert pixels.dtype == np.uint8
+    assert np.array_equal(model.logits(pixels), model.logits(data[0][:4]))
+    wanted = model.estimate(data[0][:4], sigma=0.2, estimators="mc:100")["p"]
+    assert np.array_equal(model.estimate(pixels, sigma=0.2, estimators="mc:100")["p"], wanted)
+    assert np.array_equal(model.estimate(pixels.astype(int), sigma=0.2, estimators="mc:100", scale=1 / 255)["p"], wanted)
+    unscaled = probust.load_model(DIGITS, scale=1)
+    assert np.array_equal(unscaled.logits(pixels), model.logits(pixels.astype(np.float32)))
+    assert np.array_equal(unscaled.logits(pixels, scale=1 / 255), model.logits(pixels))
+    with pytest.raises(probust.UsageError, match="scale: is 0"):
+        model.estimate(pixels, sigma=0.2, scale=0)
+
+
+def test_bytes_for_a_function_need_a_scale():
+    model = probust.model_from_function(linear, 3, (2,))
+    pixels = np.array([[1, 255]], np.uint8)
+    with pytest.raises(probust.UsageError, match="x: has bytes.* scale=1"):
+        model.logits(pixels)
+    assert np.array_equal(model.logits(pixels, scale=1), linear(pixels.astype(np.float32)))
+
+
+def test_masked_values_are_refused(model, data):
+    x = np.ma.masked_array(data[0][:2], mask=False)
+    assert np.array_equal(model.logits(x), model.logits(data[0][:2]))
+    x[1, 0, 2, 3] = np.ma.masked
+    with pytest.raises(probust.UsageError, match=re.escape("x: has masked values, the first at [1, 0, 2, 3]")):
+        model.estimate(x, sigma=0.1)
+    with pytest.raises(probust.UsageError, match="labels: has masked values"):
+        model.estimate(data[0][:2], sigma=0.1, labels=np.ma.masked_array([1, 2], mask=[0, 1]))
+
+
+def test_dummies_of_pandas_are_numbers():
+    pandas = pytest.importorskip("pandas")
+    model = probust.model_from_function(linear, 3, (2,))
+    for kind in (bool, np.uint8):
+        frame = pandas.DataFrame({"red": [1, 0], "blue": [0, 1]}).astype(kind)
+        assert np.array_equal(model.logits(frame), linear(np.eye(2, dtype=np.float32)))
+    mixed = pandas.DataFrame({"a": [0.5], "red": [True]})
+    assert np.array_equal(model.logits(mixed), linear(np.array([[0.5, 1]], np.float32)))
+
+
+def test_errors_name_the_file(tmp_path):
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n"
+    for name, call in (("m.onnx", probust.load_model), ("x.npz", probust.read_data), ("x.csv", probust.read_data)):
+        (tmp_path / name).write_bytes(pointer)
+        with pytest.raises(probust.UnreadableError, match=f"{name}: is a Git LFS pointer, .*; run git lfs pull"):
+            call(tmp_path / name)
+    (tmp_path / "m.onnx").write_bytes(b"nonsense")
+    with pytest.raises(probust.UnreadableError, match="m.onnx: is not an ONNX model"):
+        probust.load_model(tmp_path / "m.onnx")
+
+
+def test_text_labels_are_matched(tmp_path):
+    file = tmp_path / "points.csv"
+    file.write_text("1,2,pear\n3,4,apple\n5,6,pear\n")
+    with pytest.warns(UserWarning, match="points.csv: text labels are numbered in sorted order: apple = 0, pear = 1"):
+        labels = probust.read_data(file)[1]
+    assert labels.tolist() == [1, 0, 1] and labels.class_names == ["apple", "pear"] and "sorted" in labels.mapping
+    with pytest.warns(UserWarning, match="matched with the class names of classes"):
+        labels = probust.read_data(file, classes=["fig", "Pear", "apple"])[1]
+    assert labels.tolist() == [1, 2, 1] and labels.class_names == ["fig", "Pear", "apple"]
+    (tmp_path / "names.txt").write_text("pear\nfig\n")
+    with pytest.raises(probust.UnreadableError, match="label 'apple', which is not a class name"):
+        probust.read_data(file, classes=tmp_path / "names.txt")
 
 
 def test_made_data():
@@ -236,20 +402,20 @@ def linear(x):
 
 def test_functions():
     x = np.array([[0.3, 0.1], [-0.5, 0.2], [1.0, 1.0]], np.float32)
-    counted = probust.model_from_function(linear, 3, (2,)).estimate(x, 0.5, "mc:4000")
-    exact = probust.model_from_function(linear, 3, (2,), vjp=lambda x, c: c @ W).estimate(x, 0.5, "taylor")
+    counted = probust.model_from_function(linear, 3, (2,)).estimate(x, sigma=0.5, estimators="mc:4000")
+    exact = probust.model_from_function(linear, 3, (2,), vjp=lambda x, c: c @ W).estimate(x, sigma=0.5, estimators="taylor")
     assert np.abs(counted["p"] - exact["p"]).max() < 0.04
     assert np.array_equal(
-        counted["p"], probust.model_from_function(linear, 3, (2,), batch=7).estimate(x, 0.5, "mc:4000")["p"]
+        counted["p"], probust.model_from_function(linear, 3, (2,), batch=7).estimate(x, sigma=0.5, estimators="mc:4000")["p"]
     )
     with pytest.raises(probust.UnsupportedError, match="gradients"):
-        probust.model_from_function(linear, 3, (2,)).estimate(x, 0.5, "taylor")
+        probust.model_from_function(linear, 3, (2,)).estimate(x, sigma=0.5, estimators="taylor")
 
 
 def test_moments_need_the_network():
     model = probust.model_from_function(linear, 3, (2,), vjp=lambda x, c: c @ W)
     with pytest.raises(probust.UnsupportedError, match="moments: are not available from .*; use another estimator than adf"):
-        model.estimate(np.zeros((1, 2)), 0.5, "adf")
+        model.estimate(np.zeros((1, 2)), sigma=0.5, estimators="adf")
 
 
 def test_models_that_refer_to_themselves_are_collected():
@@ -274,7 +440,7 @@ def test_models_that_refer_to_themselves_are_collected():
 # Programs of their own, because they end or are forked while a thread works.
 PROGRAMS = {
     "the end of the interpreter": """
-        threading.Thread(target=lambda: model.estimate(x, 0.3, "mc:100000000"), daemon=True).start()
+        threading.Thread(target=lambda: model.estimate(x, sigma=0.3, estimators="mc:100000000"), daemon=True).start()
         time.sleep(0.3)
     """,
     "the end of the interpreter within a function": """
@@ -284,7 +450,7 @@ PROGRAMS = {
 
         slow_model = probust.model_from_function(slow, 3, (2,), batch=5)
         for _ in range(4):
-            threading.Thread(target=lambda: slow_model.estimate(np.zeros((9, 2)), 0.3, "mc:100000"), daemon=True).start()
+            threading.Thread(target=lambda: slow_model.estimate(np.zeros((9, 2)), sigma=0.3, estimators="mc:100000"), daemon=True).start()
         time.sleep(0.3)
     """,
     "a fork within a function": """
@@ -312,7 +478,7 @@ PROGRAMS = {
         assert os.waitstatus_to_exitcode(os.waitpid(children[1], 0)[1]) == 5
     """,
     "a fork": """
-        thread = threading.Thread(target=lambda: model.estimate(x, 0.3, "mc:300000"))
+        thread = threading.Thread(target=lambda: model.estimate(x, sigma=0.3, estimators="mc:300000"))
         thread.start()
         time.sleep(0.3)
         child = os.fork()
@@ -326,7 +492,7 @@ PROGRAMS = {
         thread.join()
         child = os.fork()
         if child == 0:
-            model.estimate(x, 0.3, "mc:100")
+            model.estimate(x, sigma=0.3, estimators="mc:100")
             sys.exit(0)
         assert os.waitpid(child, 0)[1] == 0
     """,
@@ -357,11 +523,11 @@ def test_exceptions_of_functions_reach_the_caller():
 
     model = probust.model_from_function(f, 3, (2,), batch=1000)
     with pytest.raises(Lost, match="the connection"):
-        model.estimate(np.zeros((1, 2)), 1, "mc:5000")
-    assert len(model.estimate(np.zeros((1, 2)), 1, "mc:100")) == 1
+        model.estimate(np.zeros((1, 2)), sigma=1, estimators="mc:5000")
+    assert len(model.estimate(np.zeros((1, 2)), sigma=1, estimators="mc:100")) == 1
     wrong = probust.model_from_function(lambda x: x, 3, (2,))
     with pytest.raises(probust.UsageError, match=r"returned \[1, 2\] with 2 numbers; return \[1, 3\]"):
-        wrong.estimate(np.zeros((1, 2)), 1, "mc:10")
+        wrong.estimate(np.zeros((1, 2)), sigma=1, estimators="mc:10")
     with pytest.raises(probust.UsageError, match="f: returned something else than numbers: .*'no'"):
         probust.model_from_function(lambda x: "no", 3, (2,)).logits(np.zeros((1, 2)))
 
@@ -373,7 +539,7 @@ def test_functions_belong_to_the_thread_that_asks():
         threads.add(threading.get_ident())
         return linear(x)
 
-    probust.model_from_function(f, 3, (2,), batch=10).estimate(np.zeros((50, 2)), 1, "mc:100")
+    probust.model_from_function(f, 3, (2,), batch=10).estimate(np.zeros((50, 2)), sigma=1, estimators="mc:100")
     assert threads == {threading.get_ident()}
 
 
@@ -390,21 +556,21 @@ def test_ctrl_c_within_a_function():
         return linear(x)
 
     with pytest.raises(KeyboardInterrupt):
-        probust.model_from_function(f, 3, (2,)).estimate(np.zeros((1, 2)), 1, "mc:5000")
+        probust.model_from_function(f, 3, (2,)).estimate(np.zeros((1, 2)), sigma=1, estimators="mc:5000")
 
 
 def test_scores_of_two_classes():
     x = np.array([[0.3], [-0.2]], np.float32)
-    rows = probust.model_from_function(lambda x: x[:, 0], 2, (1,)).estimate(x, 1.0, "mc:20000")
+    rows = probust.model_from_function(lambda x: x[:, 0], 2, (1,)).estimate(x, sigma=1.0, estimators="mc:20000")
     assert list(rows["predicted"]) == [1, 0]
     assert np.allclose(rows["p"], [0.6179, 0.5793], atol=0.015)  # Phi(0.3), Phi(0.2)
 
 
 def test_progress(model, data, capsys):
     seen = []
-    model.estimate(data[0], 0.3, "mc:20000", progress=lambda done, planned: seen.append((done, planned)))
+    model.estimate(data[0], sigma=0.3, estimators="mc:20000", progress=lambda done, planned: seen.append((done, planned)))
     assert seen and all(0 <= done <= planned for done, planned in seen)
-    model.estimate(data[0][:2], 0.3, "mc:100", progress=True)
+    model.estimate(data[0][:2], sigma=0.3, estimators="mc:100", progress=True)
     assert "probust" in capsys.readouterr().err
 
 
@@ -412,15 +578,15 @@ def test_ctrl_c_ends_an_estimate_and_leaves_the_model(model, data):
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        model.estimate(data[0], 0.3, "mc:50000000")
+        model.estimate(data[0], sigma=0.3, estimators="mc:50000000")
     assert time.monotonic() - begun < 5
-    assert len(model.estimate(data[0], 0.3, "taylor")) == 20
+    assert len(model.estimate(data[0], sigma=0.3, estimators="taylor")) == 20
 
 
 def test_threads_take_turns_and_the_interpreter_runs(model, data):
-    wanted = model.estimate(data[0], 0.3, "mc:3000")["p"]
+    wanted = model.estimate(data[0], sigma=0.3, estimators="mc:3000")["p"]
     found, ticks = [], 0
-    workers = [threading.Thread(target=lambda: found.append(model.estimate(data[0], 0.3, "mc:3000")["p"])) for _ in range(3)]
+    workers = [threading.Thread(target=lambda: found.append(model.estimate(data[0], sigma=0.3, estimators="mc:3000")["p"])) for _ in range(3)]
     for worker in workers:
         worker.start()
     while any(worker.is_alive() for worker in workers):
@@ -436,7 +602,7 @@ def test_scikit_learn_forest():
     forest = ensemble.RandomForestClassifier(20, random_state=0).fit(x, labels)
     model = probust.model_from_function(forest.predict_proba, 2)
     assert model.point_shape == (2,)
-    rows = model.estimate(x[:5], 0.2, "mc:1000")
+    rows = model.estimate(x[:5], sigma=0.2, estimators="mc:1000")
     assert np.array_equal(rows["predicted"], forest.predict_proba(x[:5]).argmax(axis=1))
     noisy = x[:5, None] + np.random.default_rng(0).normal(0, 0.2, (5, 1000, 2)).astype(np.float32)
     own = [(forest.predict_proba(copies).argmax(axis=1) == row["predicted"]).mean() for copies, row in zip(noisy, rows)]
@@ -466,7 +632,7 @@ def test_torch_network():
         probust.model_from_torch(nn.LSTM(8, 5), torch.zeros(2, 8))
     with pytest.raises(probust.UsageError, match="example: is not a tensor"):
         probust.model_from_torch(network, example[:0])
-    rows = model.estimate(example.numpy(), 0.3, ["auto", "mc:2000"])
+    rows = model.estimate(example.numpy(), sigma=0.3, estimators=["auto", "mc:2000"])
     assert np.abs(rows["p"][::2] - rows["p"][1::2]).max() < 0.08
 
 
@@ -488,3 +654,40 @@ def test_the_stub_names_what_the_module_has():
     stub = (ROOT / "native/python/probust/_probust.pyi").read_text()
     wanted = {name for name in dir(probust._probust) if not name.startswith("_")}
     assert set(re.findall(r"^(?:def |class )?(\w+)(?:\(|:)", stub, re.M)) == wanted
+
+
+def test_check_names_what_repairs_a_broken_model(model):
+    x, labels = probust.read_data(POINTS)
+    fine = probust.check(model, x, labels, sigma=0.1)
+    assert not fine["suspicious"] and str(fine).endswith("nothing suspicious\n")
+    assert fine["accuracy"] > 0.9 and fine["points"] == len(x)
+    broken = probust.load_model(DIGITS, mean=0.5, std=0.1)
+    report = probust.check(broken, x, labels)
+    assert report["suspicious"] and report["options"]["leave_out"] == ["mean", "std"]
+    assert report["findings"][0]["severity"] == "warning"
+    assert "leave out mean, std" in str(report)
+    assert probust.check(model, x * 255, sigma=0.1)["findings"][0]["kind"] == "range"
+    assert probust.check(model, x, 9 - labels)["findings"][0]["kind"] == "labels"
+
+
+def test_estimates_warn_and_say_so_in_their_notes(model):
+    x, labels = probust.read_data(POINTS)
+    broken = probust.load_model(DIGITS, mean=0.5, std=0.1)
+    with pytest.warns(UserWarning, match="accuracy is .* as given"):
+        rows = broken.estimate(x, sigma=0.1, estimators="taylor", labels=labels)
+    assert all("may answer another question" in note for note in rows["note"])
+    with pytest.warns(UserWarning, match="sigma is 0.1"):
+        model.estimate(x * 255, sigma=0.1, estimators="taylor", labels=labels)
+    with pytest.warns(UserWarning, match="all 30 points get class"):
+        model.estimate(np.repeat(x[:1], 30, axis=0), sigma=0.1, estimators="taylor")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not any("another question" in note for note in model.estimate(x, sigma=0.1, estimators="taylor", labels=labels)["note"])
+        assert not any("another question" in note for note in broken.estimate(x, sigma=0.1, estimators="taylor", labels=labels, check=False)["note"])
+
+
+def test_data_of_both_layouts_give_the_same(model):
+    x, _ = probust.read_data(POINTS, limit=10)
+    last = np.moveaxis(x, 1, -1)
+    other = probust.load_model(DIGITS, point_shape=last.shape[1:])
+    assert np.allclose(other.logits(last), model.logits(x))

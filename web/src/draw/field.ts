@@ -40,8 +40,10 @@ const clamp = (value: number, high: number) => (value < 0 ? 0 : value > high ? h
 export function classAt({ x0, y0, step, size, classes, logits }: Field, x: number, y: number): number {
   const column = clamp((x - x0) / step, size - 1.000001);
   const row = clamp((y - y0) / step, size - 1.000001);
-  const [i, j] = [column | 0, row | 0];
-  const [s, t] = [column - i, row - j];
+  const i = column | 0;
+  const j = row | 0;
+  const s = column - i;
+  const t = row - j;
   const below = (j * size + i) * classes;
   const above = below + size * classes;
   let best = 0;

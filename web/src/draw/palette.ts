@@ -36,6 +36,9 @@ export const colourOf = ({ classes }: Palette, of: number): Rgb => classes[of % 
 
 export const css = ([r, g, b]: Rgb, alpha = 1): string => `rgb(${r} ${g} ${b} / ${alpha})`;
 
+/** A pixel of an image as one number. */
+export const packed = ([r, g, b]: Rgb, alpha: number): number => (alpha << 24) | (b << 16) | (g << 8) | r;
+
 /** Blends `share` of `over` onto `under`. */
 export const mix = (under: Rgb, over: Rgb, share: number): Rgb =>
   under.map((value, i) => Math.round(value + (over[i]! - value) * share)) as Rgb;

@@ -2,7 +2,7 @@
 // Decision regions: a colour and a pattern for each class, and lines where the answer changes.
 import { contours } from 'd3-contour';
 import { classAt, marginsOf, type Field } from './field.js';
-import { mix, type Palette } from './palette.js';
+import { mix, packed, type Palette } from './palette.js';
 import { roomiest, type Place } from './places.js';
 import { toData, toPixel, type View } from './view.js';
 
@@ -24,10 +24,9 @@ const patterns: ((x: number, y: number) => boolean)[] = [
 export function paintRegions(field: Field, view: View, size: number, density: number, palette: Palette): ImageData {
   const image = new ImageData(size, size);
   const words = new Uint32Array(image.data.buffer);
-  const pack = ([r, g, b]: readonly number[]) => (255 << 24) | (b! << 16) | (g! << 8) | r!;
   const scheme = palette.paper[1] < 128 ? 'dark' : 'light';
-  const plain = palette.classes.map((colour) => pack(mix(palette.paper, colour, strength[scheme])));
-  const marked = palette.classes.map((colour) => pack(mix(palette.paper, colour, patternStrength[scheme])));
+  const plain = palette.classes.map((colour) => packed(mix(palette.paper, colour, strength[scheme]), 255));
+  const marked = palette.classes.map((colour) => packed(mix(palette.paper, colour, patternStrength[scheme]), 255));
   for (let row = 0, at = 0; row < size; ++row) {
     for (let column = 0; column < size; ++column) {
       const [x, y] = toData(view, size, column + 0.5, row + 0.5);

@@ -2,7 +2,7 @@
 // The share of the noise that changes the answer, as a tint: each cell's opacity grows with the noise density there. The counter
 // shows the sum over the same cells, which lie in the noise's own coordinates, so that it can be checked against 1 - p.
 import { classAt, type Field } from './field.js';
-import { colourOf, type Palette } from './palette.js';
+import { packed, type Palette } from './palette.js';
 import { axes, type Pair, type Spread } from './view.js';
 
 /** Cells per side. */
@@ -21,43 +21,48 @@ export interface Tint {
   mass: number;
 }
 
-/** The centre of each cell in standard deviations, and the density there. */
-const grids = Object.fromEntries(
-  Object.entries(profiles).map(([noise, { reach, density }]) => {
-    const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
-    return [noise, { place, density: place.map(density) }];
-  }),
-) as Record<Spread['noise'], Record<'place' | 'density', Float64Array>>;
-
 /** Opacity of a cell, 0 to 255: thin noise stays visible, and fades out before the edge of the cells. */
 const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 * weight ** 0.75);
+
+interface Grid {
+  /** The centre of each column or row of cells in standard deviations. */
+  place: Float64Array;
+  /** [cells, cells] the density in each cell, and their sum. */
+  weight: Float64Array;
+  all: number;
+  /** [cells, cells] opacity where it stands in a pixel. */
+  opacity: Uint32Array;
+}
+
+function gridFor(noise: Spread['noise']): Grid {
+  const { reach, density } = profiles[noise];
+  const place = Float64Array.from({ length: cells }, (_, i) => ((2 * i + 1) / cells - 1) * reach);
+  const each = place.map(density);
+  const weight = Float64Array.from({ length: cells * cells }, (_, k) => each[k % cells]! * each[Math.floor(k / cells)]!);
+  const all = weight.reduce((sum, one) => sum + one);
+  return { place, weight, all, opacity: Uint32Array.from(weight, (one) => Math.round(alpha(one)) << 24) };
+}
+
+const grids: Partial<Record<Spread['noise'], Grid>> = {};
 
 /** With clipping, each cell has the answer of the clipped copy. */
 export function paintTint(field: Field, at: Pair, noise: Spread, target: number, palette: Palette): Tint {
   const image = new ImageData(cells, cells);
-  const { data } = image;
+  const pixels = new Uint32Array(image.data.buffer);
+  const colours = palette.classes.map((colour) => packed(colour, 0));
   const { long, short } = axes(noise);
-  const { place, density } = grids[noise.noise];
+  const { place, weight, all, opacity } = (grids[noise.noise] ??= gridFor(noise.noise));
   const [low, high] = noise.clip ?? [-Infinity, Infinity];
-  const clipped = (value: number) => Math.min(high, Math.max(low, value));
-  let all = 0;
   let other = 0;
   for (let j = 0, to = 0; j < cells; ++j) {
-    const v = place[j]!;
-    for (let i = 0; i < cells; ++i, to += 4) {
-      const u = place[i]!;
-      const weight = density[i]! * density[j]!;
-      all += weight;
-      const x = clipped(at[0] + u * long[0] + v * short[0]);
-      const y = clipped(at[1] + u * long[1] + v * short[1]);
-      const answer = classAt(field, x, y);
+    const [x0, y0] = [at[0] + place[j]! * short[0], at[1] + place[j]! * short[1]];
+    for (let i = 0; i < cells; ++i, ++to) {
+      const x = x0 + place[i]! * long[0];
+      const y = y0 + place[i]! * long[1];
+      const answer = classAt(field, x < low ? low : x > high ? high : x, y < low ? low : y > high ? high : y);
       if (answer === target) continue;
-      other += weight;
-      const colour = colourOf(palette, answer);
-      data[to] = colour[0];
-      data[to + 1] = colour[1];
-      data[to + 2] = colour[2];
-      data[to + 3] = alpha(weight);
+      other += weight[to]!;
+      pixels[to] = opacity[to]! | colours[answer % colours.length]!;
     }
   }
   return { image, mass: other / all };

@@ -23,7 +23,7 @@ export function kindOf({ p, ciLow, estimator }: Row): Kind {
 /** What there is to say of a row: why it has no p, what `auto` chose, and its note. */
 export function reasonOf({ status, note, p, method, estimator }: Row): string {
   const chosen = method === estimator ? '' : `by ${method}`;
-  const trouble = p === null || !['ok', 'tie'].includes(status) ? (note ?? status) : (note ?? '');
+  const trouble = p === null || !['ok', 'tie', 'bound'].includes(status) ? (note ?? status) : (note ?? '');
   return [chosen, trouble].filter((part) => part !== '').join(': ');
 }
 

@@ -13,7 +13,7 @@ import { sigmaSlider } from '../controls.js';
 import { labStyles } from '../styles.js';
 import { isSelected, type Brush } from './scatter.js';
 import { byClass, distributionFigure, distributionKeys } from './distribution.js';
-import { fragileReply } from './fragile.js';
+import { accuracies, fragileReply } from './fragile.js';
 import { card, nameIn, pointDetail } from './point.js';
 import { contentOf, DatasetSession, takeoverCopies, type Data, type Item } from './session.js';
 import { sources } from './sources.js';
@@ -319,6 +319,7 @@ class DatasetLab extends LitElement {
           <section class="panel">
             <h2>On average</h2>
             <probust-number .theme=${theme} .rows=${data.rows} .classNames=${data.classNames}></probust-number>
+            ${accuracies(data.rows)}
             <p class="source">
               p by class: section 4.4 of
               <cite>Han, Srinivas and Lakkaraju, Characterizing Data Point Vulnerability via Average-Case Robustness</cite>. You
@@ -331,6 +332,7 @@ class DatasetLab extends LitElement {
   #plot(data: Data | undefined) {
     const chosen = data?.items.find(({ row }) => row.index === this.chosen);
     return html`<p class="small muted">${data?.about}</p>
+      ${data?.warnings.map((warning) => html`<p class="small warning" role="note">Something may be wrong: ${warning}.</p>`)}
       <probust-scatter
         .items=${data?.items ?? []}
         .brush=${this.#brush}

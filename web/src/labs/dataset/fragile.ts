@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which class is most fragile: a reply to the reader's guess, and the mean of p of each class with its interval.
-import { html, svg } from 'lit';
+import { html, nothing, svg } from 'lit';
+import type { Row } from 'probust';
 import type { Bias } from 'probust/analysis';
 import { percent } from '../../panels/words.js';
 
@@ -59,6 +60,17 @@ const row = (each: Bias['classes'][number], name: Name) => {
     <td>${each.count}</td>
   </tr>`;
 };
+
+/** With labels: the share of right answers, without noise and under it. */
+export function accuracies(rows: readonly Row[]) {
+  const labelled = rows.filter(({ label, pLabel }) => label !== null && pLabel != null);
+  if (labelled.length === 0) return nothing;
+  const share = (of: (row: Row) => number) => percent(labelled.reduce((sum, row) => sum + of(row), 0) / labelled.length);
+  return html`<p data-testid="accuracies">
+    The answer is right for ${share(({ label, predicted }) => Number(label === predicted))} without noise, and for
+    ${share(({ pLabel }) => pLabel!)} under noise.
+  </p>`;
+}
 
 export const fragileReply = (bias: Bias, guessed: number, name: Name) =>
   html`<p class="reply" tabindex="-1"><b>You said ${name(guessed)}. ${verdict(bias, guessed)}</b> ${finding(bias, name)}</p>

@@ -31,6 +31,8 @@ export interface Data {
   ranking: Ranking;
   /** Rows of the network that is compared, of the same points. */
   compared: { name: string; rows: Row[] } | undefined;
+  /** What suggests that points, labels and networks do not suit each other. */
+  warnings: string[];
 }
 
 export interface Progress {
@@ -126,7 +128,7 @@ export class DatasetSession {
       if (signal.aborted) return;
       this.data = {
         ...{ ...found, ...analysed, about },
-        ...{ points: undefined, classNames: undefined, settings: undefined, compared: undefined },
+        ...{ points: undefined, classNames: undefined, settings: undefined, compared: undefined, warnings: [] },
       };
     });
   }
@@ -236,8 +238,10 @@ export class DatasetSession {
     const [model, points] = await Promise.all([this.#loaded(asked), given()]);
     const { noun, x, labels } = points;
     const options = { noise: noiseOf(asked), ...(labels && { labels }), seed: asked.dataSeed, signal };
+    const warnings: string[] = [];
     const all = await model.estimate(x, {
       ...options,
+      onWarning: (warning) => warnings.push(warning),
       estimators: ['auto', 'softmax:1'],
       onProgress: ({ passes, planned }) => {
         if (signal.aborted) return;
@@ -246,13 +250,14 @@ export class DatasetSession {
       },
     });
     const second = this.#second;
-    const compared = second && { name: second.name, rows: await second.model.estimate(x, options) };
+    const onWarning = (warning: string) => warnings.push(`${second?.name}: ${warning}`);
+    const compared = second && { name: second.name, rows: await second.model.estimate(x, { ...options, onWarning }) };
     const found = itemsOf(all);
     const analysed = await this.#analysed(found.rows);
     if (signal.aborted) return;
     const classNames = this.#models.has('own') ? undefined : source.classNames;
     const about = `${found.rows.length.toLocaleString('en')} ${noun}; ${howOf(found.rows[0]!)}`;
-    this.data = { ...found, ...analysed, points, classNames, about, settings: settingsOf(asked), compared };
+    this.data = { ...found, ...analysed, points, classNames, about, settings: settingsOf(asked), compared, warnings };
   }
 
   async #analysed(rows: readonly Row[]): Promise<Pick<Data, 'bias' | 'ranking'>> {

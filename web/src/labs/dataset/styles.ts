@@ -36,6 +36,11 @@ export const datasetStyles = css`
     flex: 1;
     accent-color: var(--accent);
   }
+  .warning {
+    padding-left: 0.6rem;
+    border-left: 4px solid var(--warm);
+    overflow-wrap: anywhere;
+  }
   .file {
     padding: 0.2rem 0.7rem;
     border: 1px solid var(--line);

@@ -49,9 +49,6 @@ const offscreen = (image: ImageData): HTMLCanvasElement => {
 /** Canvas pixels per CSS pixel. */
 const densityOf = (): number => Math.min(devicePixelRatio || 1, 2);
 
-/** Text and marks grow with the page's text, as for a projector. */
-const zoomOf = (): number => parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
-
 interface Regions {
   image: HTMLCanvasElement;
   path: Path2D;
@@ -81,9 +78,8 @@ export class PictureLayers {
   readonly #regions = new Cached<Regions>();
   #tint: { of: Tint; image: HTMLCanvasElement } | undefined;
 
-  /** `side` is in CSS pixels. */
-  draw(canvas: HTMLCanvasElement, side: number, scene: Scene, palette: Palette): void {
-    const zoom = zoomOf();
+  /** `side` is in CSS pixels; text and marks are `zoom` times their usual size. */
+  draw(canvas: HTMLCanvasElement, { side, zoom }: Record<'side' | 'zoom', number>, scene: Scene, palette: Palette): void {
     const [size, density] = [side / zoom, densityOf() * zoom];
     const pixels = Math.round(size * density);
     if (canvas.width !== pixels) canvas.width = canvas.height = pixels;

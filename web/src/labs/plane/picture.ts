@@ -10,7 +10,12 @@ import { PictureLayers, type Scene } from './layers.js';
 const markMargin = 16;
 
 class PlanePicture extends LitElement {
-  static override properties = { scene: { attribute: false }, palette: { attribute: false }, size: { state: true } };
+  static override properties = {
+    scene: { attribute: false },
+    palette: { attribute: false },
+    size: { state: true },
+    rem: { state: true },
+  };
 
   static override styles = [
     sharedStyles,
@@ -59,6 +64,11 @@ class PlanePicture extends LitElement {
         display: grid;
         place-items: center;
       }
+      .rem {
+        position: absolute;
+        width: 1rem;
+        visibility: hidden;
+      }
       .outside i {
         width: 22px;
         height: 22px;
@@ -71,22 +81,35 @@ class PlanePicture extends LitElement {
   declare scene: Scene | undefined;
   declare palette: Palette | undefined;
   declare size: number;
+  /** In pixels. Text and marks grow with the page's text, as for a projector. */
+  declare rem: number;
   readonly #layers = new PictureLayers();
-  readonly #observer = new ResizeObserver(([entry]) => (this.size = Math.round(entry!.contentRect.width)));
+  /** Unlike a question about styles, it does not lay out the page for every frame of a drag. */
+  readonly #observer = new ResizeObserver((entries) => {
+    for (const { target, contentRect } of entries) {
+      if (target === this) this.size = Math.round(contentRect.width);
+      else this.rem = contentRect.width;
+    }
+  });
 
   constructor() {
     super();
-    this.size = 0;
+    this.size = this.rem = 0;
   }
 
   override connectedCallback(): void {
     super.connectedCallback();
     this.#observer.observe(this);
+    if (this.hasUpdated) this.#observeRem();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#observer.disconnect();
+  }
+
+  #observeRem(): void {
+    this.#observer.observe(this.renderRoot.querySelector('.rem')!);
   }
 
   #move(x: Pair): void {
@@ -166,6 +189,7 @@ class PlanePicture extends LitElement {
   }
 
   protected override firstUpdated(): void {
+    this.#observeRem();
     this.addEventListener('pointerdown', (event) => this.#press(event));
     this.addEventListener('pointermove', (event) => this.#drag(event));
     this.addEventListener('click', (event) => this.#tap(event));
@@ -173,7 +197,8 @@ class PlanePicture extends LitElement {
 
   protected override updated(): void {
     const canvas = this.renderRoot.querySelector('canvas')!;
-    if (this.scene && this.palette && this.size > 0) this.#layers.draw(canvas, this.size, this.scene, this.palette);
+    const look = { side: this.size, zoom: this.rem / 16 };
+    if (this.scene && this.palette && look.side > 0 && look.zoom > 0) this.#layers.draw(canvas, look, this.scene, this.palette);
   }
 
   #grips() {
@@ -196,7 +221,7 @@ class PlanePicture extends LitElement {
     const { at, outside } = this.#place();
     const mark =
       outside === undefined ? nothing : html`<i title="The point is outside the picture" .style="rotate: ${outside}deg"></i>`;
-    return html`<canvas aria-hidden="true"></canvas>
+    return html`<canvas aria-hidden="true"></canvas><i class="rem" aria-hidden="true"></i>
       ${this.#grips()}
       <div
         class="handle ${outside === undefined ? '' : 'outside'}"

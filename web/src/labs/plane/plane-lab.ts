@@ -31,6 +31,12 @@ const caption = html`<p class="caption small muted">
   copies whose answer changed.
 </p>`;
 
+/**
+ * While the point moves, what is next to the picture and below it is drawn this often. Nobody reads faster, and new texts in all
+ * tables and charts take longer than the picture.
+ */
+const readMilliseconds = 100;
+
 class PlaneLab extends LabElement<Ui, PlaneSession> {
   static override styles = [sharedStyles, panelStyles, estimatorStyles, labStyles, controlStyles, numberStyles, layoutStyles];
 
@@ -41,6 +47,8 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   readonly #tint = new Cached<Tint>();
   #advanced: typeof import('./advanced.js') | undefined;
   #trainer: Trainer | undefined;
+  /** When the point or its noise changed, when details were drawn, how often, and the timer of the next drawing. */
+  readonly #details = { asked: -Infinity, drawn: -Infinity, turn: 0, timer: 0 };
 
   constructor() {
     super();
@@ -57,6 +65,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   override disconnectedCallback(): void {
     this.#trainer?.dispose();
     this.#trainer = undefined;
+    clearTimeout(this.#details.timer);
     super.disconnectedCallback();
   }
 
@@ -81,6 +90,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
     // What training needs may be there now.
     this.settled('training');
+    if (before && this.session.key(state) !== this.session.key(before)) this.#details.asked = performance.now();
     super.stateChanged(state, before);
     this.#train(this.#training, state, before);
   }
@@ -195,6 +205,19 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     </div>`;
   }
 
+  /** Changes when details are to be drawn: with every update at rest, and once more after a move. */
+  #turn(): number {
+    const details = this.#details;
+    const now = performance.now();
+    clearTimeout(details.timer);
+    if (now - details.asked < readMilliseconds) {
+      details.timer = window.setTimeout(() => this.requestUpdate(), readMilliseconds);
+      if (now - details.drawn < readMilliseconds) return details.turn;
+    }
+    details.drawn = now;
+    return ++details.turn;
+  }
+
   get #shown(): Element | null {
     return this.renderRoot.querySelector('probust-plane-picture');
   }
@@ -243,13 +266,14 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     return this.isVisible('slopes') || (this.state.panels.includes('boundary') && this.state.show.includes('lines'));
   }
 
-  #side(mass: number | undefined, parts: FigureParts) {
+  #side(mass: number | undefined, parts: FigureParts, turn: number) {
     const { answers, key } = parts;
     const number = () => numberView({ truth: truthOf(answers), stale: answers.quick?.key !== key, mass });
+    const details = () =>
+      html`${this.ifVisible('estimators', () => this.#estimators(parts))}
+      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.#hasRivalTable ? this.#advanced?.rivalTable(parts) : nothing}`)}`;
     return html`<div class="side">
-      ${this.ifVisible('number', () => html`<div part="number">${number()}</div>`)}
-      ${this.ifVisible('estimators', () => this.#estimators(parts))}
-      ${this.ifVisible('boundary', () => html`${boundaryLine(parts)} ${this.#hasRivalTable ? this.#advanced?.rivalTable(parts) : nothing}`)}
+      ${this.ifVisible('number', () => html`<div part="number">${number()}</div>`)} ${guard([turn], details)}
     </div>`;
   }
 
@@ -275,11 +299,12 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     if (!this.begun) return nothing;
     this.#loadAdvanced();
     const { parts } = this;
+    const turn = this.#turn();
     const { scene, picture } = this.#picture();
     const first = ['picture', 'sigma', 'number', 'estimators', 'boundary', 'training'].some((name) => this.isVisible(name));
     return html`<div class="lab ${this.embed ? 'embedded' : ''}">
-      ${first ? html`<div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts)}</div>` : nothing}
-      ${this.#panels(parts)} ${this.spoken()}
+      ${first ? html`<div class="first">${this.#stage(picture)} ${this.#side(scene?.tint?.mass, parts, turn)}</div>` : nothing}
+      ${guard([turn], () => this.#panels(parts))} ${this.spoken()}
     </div>`;
   }
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// The usual ways in which stored values become a model's input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probust/check/check.h"
+#include "probust/check/transform.h"
+
+namespace probust {
+
+/// What the stored values look like.
+struct Values {
+  float low = 0, high = 0;  ///< of finite ones; low > high if there are none
+  bool whole = true;        ///< whether all are whole numbers
+  bool finite = true;
+  bool image = false;         ///< whether points are images, by their shape or the input's
+  bool standardised = false;  ///< whether points are tables' rows and every column has mean 0 and deviation 1, roughly
+  double full = 0;  ///< the value of a white pixel, 1, 100, 255 or 65535, if points are images of pixels from 0 on; else 0
+};
+Values values_of(const CheckInput& input);
+
+/// The name of the way that gives the model pixels in 0..1.
+inline constexpr const char* kUnitPixels = "pixels in 0..1";
+
+/// A transform, with the options that lead to it from the given ones.
+struct Way {
+  std::string name;
+  int complexity = 0;  ///< a simpler way is preferred among those as good
+  Transform transform;
+  CheckOptions options;
+  std::string remedy = {};  ///< what options cannot say
+};
+
+/// The given way.
+Way given_way(const CheckInput& input);
+
+/// Others: with the given layout, and then other orders of channels and axes with the given preprocessing. Ways that do the same
+/// are left out.
+std::vector<Way> other_preprocessing(const CheckInput& input, const Values& values);
+std::vector<Way> other_layouts(const CheckInput& input, const Values& values);
+
+/// The first of two ways with the layout of the second.
+Way combined(const Way& preprocessing, const Way& layout);
+
+/// "0.4914,0.4822,0.4465", with six significant digits at most.
+std::string short_list(const std::vector<double>& values);
+
+}  // namespace probust

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Checks of a model and points in memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "probust/check/check.h"
+#include "probust/estimators/estimate_run.h"
+#include "probust/exec/executor.h"
+#include "probust/onnx/preprocess.h"
+
+namespace probust {
+
+/// A model as checks see it.
+struct CheckedModel {
+  Executor& executor;        ///< runs it after the preprocessing
+  const Shape& input_shape;  ///< at batch 1
+  Preprocessing preprocessing = {};
+  std::string decision = {};  ///< what decides the class, in one line
+};
+
+/// Whether the points x [N, ...], the preprocessing and the labels [N] (may be empty; -1 means none) suit the model, on up to 500
+/// points; `sigmas` are noise scales to compare with the data's range. Throws Error{usage}.
+CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::vector<std::int64_t>& labels,
+                        const std::vector<double>& sigmas);
+
+/// A shorter check, the first step of an estimate: of at most 100 points, and at 3% of the passes that it plans, or 10% for fewer
+/// than 1000 points. `points` is of how many points those of the request are a selection; 0: they are all. Without labels, the
+/// model is not run. Throws as check_model does.
+CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);
+
+/// Adds the warning that the model gives all `points` points one class, if they are enough: for points without labels, which are
+/// not compared before.
+void add_one_class(CheckReport& report, std::int64_t points, std::int64_t of_class);
+
+}  // namespace probust

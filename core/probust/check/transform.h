@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "probust/base/tensor.h"
+#include "probust/onnx/arrangement.h"
+
+namespace probust {
+
+/// Red, green and blue along one axis of a point, at distances of `stride` elements.
+struct Colours {
+  std::int64_t stride = 0;  ///< 0: there are none
+
+  /// The element with the value of the reverse order: BGR for RGB.
+  std::int64_t reversed(std::int64_t element) const {
+    return stride == 0 ? element : element + 2 * stride * (1 - element / stride % 3);
+  }
+};
+
+/// Stored values to model input: colours into reverse order, v -> (v * scale - mean) / std along the channel axis, then an
+/// arrangement.
+struct Transform {
+  double scale = 1;
+  std::vector<double> mean = {}, std = {};  ///< none, one, or one per channel
+  int channel_axis = 0;                     ///< of a point
+  Arrangement arrangement = {};
+  Colours reverse = {};  ///< those of a point that are in reverse order
+};
+
+/// The model inputs [n, ...input_shape] of stored points [n, ...].
+Tensor transformed(const Tensor& stored, const Transform& transform, const Shape& input_shape);
+
+/// The stored points [n, ...point_shape] of model inputs [n, ...].
+Tensor transformed_back(const Tensor& inputs, const Transform& transform, const Shape& point_shape);
+
+}  // namespace probust

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "probust/onnx/decision.h"
+#include "probust/onnx/import.h"
+#include "probust/onnx/lower_graph.h"
+
+namespace probust::onnx {
+
+/// The node that makes a tensor; null if none does.
+inline const NodeProto* maker_of(const GraphProto& graph, const std::string& name) {
+  const auto makes = [&](const NodeProto& node) {
+    return std::find(node.outputs.begin(), node.outputs.end(), name) != node.outputs.end();
+  };
+  const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(), makes);
+  return name.empty() || node == graph.nodes.end() ? nullptr : &*node;
+}
+
+/// The output of a model that decides.
+struct ChosenOutput {
+  std::string name;
+  ValueId value = kNoValue;  ///< several values of which the largest decides, or one number
+  std::vector<std::string> notes{};
+  bool integer = false;  ///< a label
+};
+
+/// What choosing needs of the import.
+struct Outputs {
+  const ModelProto& proto;
+  const ImportOptions& options;
+  Graph& graph;
+  GraphLowering& body;
+  std::function<Named(const std::string&)> lower;  ///< the value of a tensor for one example
+};
+
+/// Among all outputs: those that an ArgMax, a TopK, a comparison or a Softmax follows come first; then those with as many values
+/// as the labels name, those whose names speak of classes, and those that other candidates are not computed from. The scores
+/// before a TopK stand for it, and a copy of the input is never chosen. Throws Error{unsupported} with the candidates and their
+/// shapes if several remain, or none.
+ChosenOutput choose_output(const Outputs& outputs);
+
+/// The output or inner tensor that the options name. Throws Error{usage} if the model has none of that name, Error{unsupported}
+/// if it cannot decide.
+ChosenOutput named_output(const Outputs& outputs);
+
+}  // namespace probust::onnx

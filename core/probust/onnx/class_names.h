@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "probust/onnx/wire.h"
+
+namespace probust::onnx {
+
+/// The names of a model's classes, one for each of `classes` (0: however many there are): from its metadata (`id2label` of
+/// Hugging Face, `names` of Ultralytics, `classes`, `class_names`, `labels`), or from its operators (the labels of ZipMap and of
+/// scikit-learn's classifiers, texts or numbers that a label is looked up in, a constant that is added to an ArgMax). Empty if
+/// nothing gives exactly that many. Labels 0, 1, 2, ... are no names.
+std::vector<std::string> class_names_of(const ModelProto& model, std::int64_t classes);
+
+/// Reads a list of names as people store it in metadata: a JSON list, a JSON object or Python dictionary from numbers to names,
+/// or names between commas. Empty if it is none of these.
+std::vector<std::string> parse_class_names(const std::string& text);
+
+}  // namespace probust::onnx

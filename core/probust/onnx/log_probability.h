@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Probabilities as logarithms: products, sums, choices and mixtures of Softmax and Sigmoid values. In float32 the values
+// themselves come so close to 0 and 1 that they cannot be told apart; their logarithms do not.
+#pragma once
+
+#include "probust/graph/graph.h"
+
+namespace probust::onnx {
+
+/// log v of every element, or kNoValue if `v` is not made of a Softmax or Sigmoid by operators that logarithms have rules for.
+ValueId log_of_probability(Graph& graph, ValueId v);
+
+/// log v - log(1 - v) of one number, or kNoValue as above, and if log(1 - v) has no rule.
+struct LogOdds {
+  ValueId value = kNoValue;
+  bool level = false;  ///< it levels off where the parts of a mean are near 0 and 1, as votes are
+};
+LogOdds log_odds(Graph& graph, ValueId v);
+
+/// Whether `v` is made of values that level off (Sigmoid, Softmax, Tanh, Erf) without a layer after them.
+bool levels_off(const Graph& graph, ValueId v);
+
+/// The same values without an infinite logarithm: log v + c for probabilities v and constants c, with any sum, difference or
+/// constant factor. Returns `v` itself if it holds no such logarithm.
+ValueId with_finite_logs(Graph& graph, ValueId v);
+
+}  // namespace probust::onnx

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Which class a label means. Numbers are class numbers. Names are looked up among the classes that the caller or the model names,
+// and otherwise numbered in sorted order, as scikit-learn and most training programs do; never in the order of appearance, which
+// differs from table to table.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace probust::datasets {
+
+/// Labels as they are stored: numbers or, if `texts` is not empty, texts. An empty text is no label.
+struct StoredLabels {
+  std::vector<std::int64_t> numbers;
+  std::vector<std::string> texts;
+
+  bool empty() const { return numbers.empty() && texts.empty(); }
+  std::size_t size() const { return texts.empty() ? numbers.size() : texts.size(); }
+};
+
+/// Where labels are written, which messages say.
+enum class LabelKind { folders, texts };
+
+/// The classes of a set of label texts.
+struct ClassNumbers {
+  std::map<std::string, std::int64_t> of;  ///< by text
+  std::vector<std::string> class_names;    ///< by class number, digits for classes without a name; may be empty
+  std::string mapping;                     ///< one line for people; empty if there is nothing to say
+  bool guessed = false;                    ///< they are numbered in sorted order, because nothing names the classes
+};
+
+/// The class of each text. `path` is the file or folder that errors name. Throws Error{unreadable} if a name is unknown or two
+/// texts mean one class.
+ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, const DatasetOptions& options,
+                            const std::string& path);
+
+/// Labels with their class numbers. What PointList says about labels.
+struct SettledLabels {
+  std::vector<std::int64_t> labels;  ///< PointSource::kNoLabel for an empty text
+  std::vector<std::string> class_names;
+  std::string mapping;
+  bool guessed = false;
+  std::int64_t named = 0;  ///< how many classes are written as texts
+};
+
+/// The class number of each stored label. Throws as number_classes does.
+SettledLabels settled(const StoredLabels& stored, const DatasetOptions& options, const std::string& path);
+
+}  // namespace probust::datasets
