@@ -16,7 +16,7 @@ for variant in "${variants[@]}"; do
   folder=build/package/${variant:-own}
   # shellcheck disable=SC2086  # arguments are words
   cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_INSTALL_PREFIX=/usr -DPROBUST_TESTS=OFF \
-    -DPROBUST_DISPATCH=ON -DPROBUST_ARCH="$variant" -DPROBUST_CUDA=OFF ${CMAKE_ARGUMENTS:-} >/dev/null
+    -DPROBUST_DISPATCH=ON -DPROBUST_ARCH="$variant" ${CMAKE_ARGUMENTS:-} >/dev/null
   targets=(all)
   if [ "$variant" != "${variants[0]}" ]; then
     targets=(probust_house probust_c)
