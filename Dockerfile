@@ -9,7 +9,7 @@ COPY . .
 # The instruction set: AVX2 by default; with --build-arg ARCH= the compiler's own default.
 ARG ARCH=x86-64-v3
 RUN cmake --preset release -DPROBUST_TESTS=OFF -DPROBUST_ARCH="$ARCH"
-RUN cmake --build --preset release --target probust_program
+RUN cmake --build --preset release --target probust_program probust_reproduce
 RUN cmake --install build/release --prefix /opt/probust --strip --component program
 
 FROM debian:12-slim

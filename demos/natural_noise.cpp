@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "datasets/iris.h"
+#include "datasets/fetch/iris.h"
 #include "probust/analysis/boundary.h"
 #include "probust/analysis/statistics.h"
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/row.h"
+#include "probust/run/row.h"
 #include "probust/train/forest.h"
 
 namespace {

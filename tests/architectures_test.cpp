@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "probust/estimators/estimate_run.h"
 #include "probust/onnx/import.h"
+#include "probust/run/run.h"
 #include "support/evaluate.h"
 
 namespace probust {

@@ -10,9 +10,9 @@
 #include <limits>
 
 #include "probust/analysis/cloud.h"
-#include "probust/estimators/counts.h"
-#include "probust/estimators/row.h"
+#include "probust/estimators/statistics/counts.h"
 #include "probust/ops/append.h"
+#include "probust/run/row.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
 

@@ -37,6 +37,22 @@ static probust_estimate_options plain(void) {
   return options;
 }
 
+static void test_share(probust_model* model, const probust_points* points) {
+  static const char* const probit = "probit:20";
+  probust_estimate_options options = plain();
+  probust_rows* rows = NULL;
+  probust_row row = {.size = sizeof row};
+  options.estimators = &probit;
+  options.estimator_count = 1;
+  options.share = "pooled";
+  EXPECT(probust_estimate(model, points->x, points->count, &options, &rows) == PROBUST_OK);
+  EXPECT(probust_get_row(rows, 0, &row) == PROBUST_OK);
+  EXPECT(strcmp(row.estimator, "probit:20:pooled") == 0);
+  probust_free_rows(rows);
+  options.share = "all";
+  REFUSED(probust_estimate(model, points->x, points->count, &options, &rows), PROBUST_USAGE, "share");
+}
+
 static void test_rows(probust_model* model, const probust_points* points) {
   probust_estimate_options options = plain();
   probust_rows* rows = NULL;
@@ -390,6 +406,7 @@ int main(int argc, char** argv) {
   EXPECT(strlen(probust_version()) >= 5);
   test_logits(same, &points);
   test_rows(model, &points);
+  test_share(model, &points);
   test_events(model, &points);
   test_sizes(model, &points);
   test_progress(model, &points);

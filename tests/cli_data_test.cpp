@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "datasets/dataset.h"
-#include "datasets/iris.h"
+#include "datasets/fetch/iris.h"
 #include "probust/data/datasets.h"
 #include "store/run_file.h"
 #include "support/command.h"

@@ -5,8 +5,8 @@
 
 #include <regex>
 
-#include "cli/reproduce/answers.h"
-#include "cli/reproduce/publish.h"
+#include "experiments/answers.h"
+#include "experiments/publish.h"
 #include "support/command.h"
 #include "support/moons.h"
 

@@ -14,7 +14,7 @@
 #include <random>
 
 #include "datasets/dataset.h"
-#include "datasets/iris.h"
+#include "datasets/fetch/iris.h"
 #include "datasets/npy.h"
 #include "support/gzip.h"
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/row.h"
 #include "probust/estimators/schedule.h"
 #include "probust/normal/univariate.h"
+#include "probust/run/row.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
 

@@ -10,10 +10,10 @@
 #include <numbers>
 #include <numeric>
 
-#include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/binomial.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
 #include "support/networks.h"

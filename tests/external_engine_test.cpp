@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "probust/estimators/estimate_run.h"
 #include "probust/ops/append.h"
+#include "probust/run/run.h"
 #include "support/networks.h"
 
 namespace probust {

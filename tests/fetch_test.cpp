@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Published data sets: the catalogue, downloads, folders and archives, with data sets of a few bytes and a server on this
 // machine.
-#include "datasets/fetch.h"
+#include "datasets/fetch/fetch.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
+#include "datasets/fetch/program.h"
+#include "datasets/fetch/tar.h"
 #include "datasets/local_files.h"
-#include "datasets/program.h"
-#include "datasets/tar.h"
 #include "support/command.h"
 #include "support/gzip.h"
 #include "support/http_server.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Averages of gradients that are multiplied by the first layer's weights once, not for every copy.
-#include "probust/exec/first_layer.h"
+#include "probust/exec/host/first_layer.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "datasets/image.h"
+#include "datasets/images/image.h"
 #include "support/refusal.h"
 
 namespace probust {

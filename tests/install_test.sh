@@ -26,7 +26,7 @@ mkdir -p "$folder"
 cd "$folder"
 "$cmake" --install "$build" --prefix "$PWD/here" >install.txt
 mv here there  # an installation can be moved
-printf '%s\n' bin/probust share/doc/probust/LICENSE share/doc/probust/LICENSES-OF-COMPONENTS "${@/#/lib/probust/}" share/man/man1/probust.1 \
+printf '%s\n' bin/probust bin/probust-reproduce share/doc/probust/LICENSE share/doc/probust/LICENSES-OF-COMPONENTS "${@/#/lib/probust/}" share/man/man1/probust.1 \
   share/bash-completion/completions/probust share/fish/vendor_completions.d/probust.fish share/zsh/site-functions/_probust \
   include/probust.h lib/libprobust-core.a lib/libprobust.so.X lib/pkgconfig/probust.pc \
   lib/cmake/probust/probust-{config,config-version,targets,targets-release}.cmake | sort >expected.txt

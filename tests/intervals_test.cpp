@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "probust/analysis/curve.h"
-#include "probust/estimators/binomial.h"
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/pair_statistics.h"
 #include "probust/estimators/reconcile.h"
+#include "probust/estimators/statistics/binomial.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 #include "support/networks.h"
 

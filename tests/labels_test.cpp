@@ -7,8 +7,8 @@
 
 #include "probust/analysis/calibration.h"
 #include "probust/analysis/curve.h"
-#include "probust/estimators/estimate_run.h"
 #include "probust/estimators/tolerance.h"
+#include "probust/run/run.h"
 #include "support/networks.h"
 
 namespace probust {

@@ -8,11 +8,11 @@
 #include <numeric>
 
 #include "probust/estimators/common.h"
-#include "probust/estimators/estimate_run.h"
-#include "probust/exec/last_layer.h"
+#include "probust/exec/host/last_layer.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
+#include "probust/run/run.h"
 #include "support/networks.h"
 
 namespace probust {

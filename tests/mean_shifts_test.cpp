@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shifts of the mean under noise: propagated moments of executors, and the regression of sampled shifts on them.
-#include "probust/estimators/mean_shifts.h"
+#include "probust/estimators/statistics/mean_shifts.h"
 
 #include <gtest/gtest.h>
 

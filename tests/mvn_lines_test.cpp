@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // `probust mvn`, line by line: any bytes as input, always one JSON object as output.
-#include "cli/mvn_lines.h"
+#include "cli/commands/mvn_lines.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "probust/estimators/binomial.h"
+#include "probust/estimators/statistics/binomial.h"
 #include "probust/normal/bivariate.h"
 #include "probust/normal/directions.h"
 #include "probust/normal/lattice.h"

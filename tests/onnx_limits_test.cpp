@@ -8,7 +8,7 @@
 #include <random>
 
 #include "probust/onnx/import.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower/lower.h"
 #include "support/evaluate.h"
 #include "support/imported.h"
 #include "support/onnx_builder.h"

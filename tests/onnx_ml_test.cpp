@@ -6,7 +6,7 @@
 #include <set>
 
 #include "probust/onnx/import.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower/lower.h"
 #include "support/evaluate.h"
 #include "support/onnx_builder.h"
 

@@ -19,7 +19,7 @@
 #include "conformance_skips.h"
 #include "probust/exec/program.h"
 #include "probust/onnx/import.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower/lower.h"
 #include "probust/onnx/wire.h"
 
 namespace probust::test {

@@ -10,7 +10,7 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/onnx/import.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower/lower.h"
 #include "support/evaluate.h"
 #include "support/onnx_builder.h"
 

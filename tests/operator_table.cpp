@@ -10,7 +10,7 @@
 #include <string>
 
 #include "conformance_skips.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower/lower.h"
 #include "probust/ops/op.h"
 
 namespace probust::test {

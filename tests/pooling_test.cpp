@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pooling across points: similar covariances are shared; otherwise each point keeps its own.
-#include "probust/estimators/pooling.h"
+#include "probust/estimators/statistics/pooling.h"
 
 #include <gtest/gtest.h>
 

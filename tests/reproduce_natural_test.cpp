@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "cli/reproduce/natural.h"
-#include "datasets/iris.h"
+#include "datasets/fetch/iris.h"
+#include "experiments/natural.h"
 #include "support/command.h"
 
 namespace probust::cli::reproduce::scher {

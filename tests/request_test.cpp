@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What people ask, as texts: targets, groups, budgets, and what excludes what.
-#include "probust/estimators/request.h"
+#include "probust/run/request.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "probust/estimators/estimate_run.h"
+#include "probust/run/run.h"
 #include "support/networks.h"
 
 namespace probust {
@@ -58,7 +58,7 @@ TEST(Request, GroupsAreListsOfClasses) {
   EXPECT_NE(refusal([&] { event_of(split_groups("0,1"), false, 2, 4, {}); }).find("cannot be combined"), std::string::npos);
 }
 
-TEST(Request, BudgetsAreOfAuto) {
+TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
   const auto texts = [](std::vector<std::string> given, const AutoBudget& budget) {
     std::vector<std::string> all;
     for (const EstimatorSpec& estimator : parse_estimators(std::move(given), budget)) all.push_back(estimator.text());
@@ -67,6 +67,16 @@ TEST(Request, BudgetsAreOfAuto) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(texts({"taylor", "auto"}, {80.7}), (Texts{"taylor", "auto:80"}));
   EXPECT_EQ(texts({"auto:60", "mc:10"}, {{}, {}, true}), (Texts{"auto:60:independent", "mc:10"}));
+  EXPECT_EQ(texts({"auto:60", "mc:10", "probit:9"}, {.share = "none"}), (Texts{"auto:60:independent", "mc:10", "probit:9"}));
+  EXPECT_EQ(texts({"auto:60", "probit:9", "regression:20", "probit:8:learned"}, {.share = "pooled"}),
+            (Texts{"auto:60", "probit:9:pooled", "regression:20:pooled", "probit:8:learned"}));
+  EXPECT_EQ(texts({"auto:60", "probit:9", "regression:20", "regression:20:adf"}, {.share = "draws"}),
+            (Texts{"auto:60", "probit:9:shared", "regression:20:learned", "regression:20:adf"}));
+  EXPECT_EQ(texts({"probit:9"}, {.share = "learned"}), (Texts{"probit:9:learned"}));
+  EXPECT_NE(refusal([&] { texts({"regression:20"}, {.share = "learned"}); }).find("none, pooled or draws"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"probit:7"}, {.share = "draws"}); }).find("at least 8"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"auto", "mc:9"}, {.share = "pooled"}); }).find("none of the estimators"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"probit:9"}, {.share = "much"}); }).find("'much' is not known"), std::string::npos);
   EXPECT_EQ(texts({}, {50}), (Texts{"auto:50"}));
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {50}); }).find("needs auto"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {{}, 50}); }).find("needs auto"), std::string::npos);

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "probust/exec/affine_start.h"
 #include "probust/exec/executor.h"
+#include "probust/exec/host/affine_start.h"
 #include "probust/ops/append.h"
 #include "support/first_layers.h"
 

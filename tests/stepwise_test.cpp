@@ -10,7 +10,7 @@
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
 #include "probust/analysis/slice.h"
-#include "probust/estimators/estimate_run.h"
+#include "probust/run/run.h"
 #include "support/networks.h"
 #include "support/refusal.h"
 

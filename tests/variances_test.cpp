@@ -14,7 +14,7 @@
 #include "probust/analysis/curvature.h"
 #include "probust/analysis/scale_process.h"
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/moments/moments.h"
 #include "probust/noise/noise.h"
 #include "probust/normal/univariate.h"

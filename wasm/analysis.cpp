@@ -14,6 +14,7 @@
 #include "probust/analysis/summary.h"
 #include "probust/analysis/sweeps.h"
 #include "probust/base/text.h"
+#include "probust/run/fields.h"
 
 namespace probust::wasm {
 namespace {
@@ -38,43 +39,30 @@ std::vector<double> numbers_with_null(const CallArguments& object, const char* n
   return numbers;
 }
 
-Estimate read_estimate(const CallArguments& row, const std::string& estimator) {
-  Estimate estimate;
-  estimate.p = row.number("p", kNaN);
-  estimate.p_fail = row.number("pFail", 1 - estimate.p);
-  estimate.std_error = number_if_any(row, "stdError");
-  estimate.ci_low = number_if_any(row, "ciLow");
-  estimate.ci_high = number_if_any(row, "ciHigh");
-  estimate.p_label = number_if_any(row, "pLabel");
-  estimate.p_label_low = number_if_any(row, "pLabelLow");
-  estimate.p_label_high = number_if_any(row, "pLabelHigh");
-  estimate.forwards = row.integer("forwards", 0, 0);
-  estimate.backwards = row.integer("backwards", 0, 0);
-  const std::string status = row.text("status", "ok");
-  const auto known = status_of(status);
-  if (!known) throw Error{ErrorCode::usage, "status", "'" + status + "' is not known", "give rows of estimate"};
-  estimate.status = *known;
-  estimate.note = row.text("note", "");
-  estimate.classes = numbers_with_null(row, "classes");
-  const std::string method = row.text("method", estimator);
-  if (method != estimator) estimate.method = parse_estimator(method);
-  return estimate;
+void read(const CallArguments& row, const char* name, std::int64_t& field) { field = row.integer(name, 0, -1); }
+void read(const CallArguments& row, const char* name, std::optional<std::int64_t>& field) {
+  if (row.has(name)) field = row.integer(name, 0, -kMostInteger);
 }
+void read(const CallArguments& row, const char* name, double& field) { field = row.number(name, kNaN); }
+void read(const CallArguments& row, const char* name, std::optional<double>& field) { field = number_if_any(row, name); }
+void read(const CallArguments& row, const char* name, std::string& field) { field = row.text(name, ""); }
+void read(const CallArguments& row, const char* name, std::vector<double>& field) { field = numbers_with_null(row, name); }
+void read(const CallArguments& row, const char* name, Status& field) {
+  const std::string status = row.text(name, "ok");
+  const auto known = status_of(status);
+  if (!known) throw Error{ErrorCode::usage, name, "'" + status + "' is not known", "give rows of estimate"};
+  field = *known;
+}
+void read(const CallArguments& row, const char* name, MethodField<Row>& field) { field.set(row.text(name, field.row.estimator)); }
 
 Row read_row(const val& object) {
   if (object.typeOf().as<std::string>() != "object" || object.isNull())
     throw Error{ErrorCode::usage, "rows", "hold something that is no row", "give rows of estimate"};
-  const CallArguments row(object);
-  const std::string estimator = row.text("estimator", "");
-  return {row.integer("index", 0, 0),
-          row.has("label") ? std::optional(row.integer("label", 0, -kMostInteger)) : std::nullopt,
-          row.integer("predicted", 0, -1),
-          row.integer("target", 0, -1),
-          row.text("noise", ""),
-          number_if_any(row, "sigma"),
-          estimator,
-          read_estimate(row, estimator),
-          row.text("model", "")};
+  const CallArguments arguments(object);
+  Row row{};
+  for_each_field(row, [&](Column column, auto&& field) { read(arguments, in_javascript(column.name).c_str(), field); });
+  if (!arguments.has("pFail")) row.estimate.p_fail = 1 - row.estimate.p;
+  return row;
 }
 
 PointRecord read_record(const val& object) {

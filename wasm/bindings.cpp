@@ -8,7 +8,7 @@
 #include "analysis.h"
 #include "calls.h"
 #include "convert.h"
-#include "probust/estimators/pooling.h"
+#include "probust/estimators/statistics/pooling.h"
 #include "probust/estimators/tolerance.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/append.h"

@@ -12,9 +12,9 @@
 #include "probust/analysis/curve.h"
 #include "probust/analysis/jacobian.h"
 #include "probust/analysis/slice.h"
-#include "probust/estimators/estimate_run.h"
 #include "probust/estimators/linearization.h"
 #include "probust/estimators/tolerance.h"
+#include "probust/run/run.h"
 
 namespace probust::wasm {
 namespace {

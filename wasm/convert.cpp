@@ -3,10 +3,13 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
+#include <variant>
 
 #include "probust/base/text.h"
 #include "probust/ops/op.h"
+#include "probust/run/fields.h"
 
 namespace probust::wasm {
 namespace {
@@ -224,6 +227,7 @@ std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const
   if (arguments.has("budget")) budget.each = arguments.number("budget", 0);
   if (arguments.has("totalBudget")) budget.total = arguments.number("totalBudget", 0);
   budget.independent = arguments.flag("independent");
+  budget.share = arguments.text("share", "");
   std::vector<std::string> texts = arguments.texts(name, "auto");
   if (texts.empty()) refuse(name, "are missing", "give for example taylor");
   return parse_estimators(std::move(texts), budget);
@@ -293,34 +297,26 @@ val number_or_null(const std::optional<double>& value) { return value && std::is
 
 val text_or_null(const std::string& text) { return text.empty() ? val::null() : val(text); }
 
-val write(const Row& row) {
-  const Estimate& e = row.estimate;
-  val object = val::object();
-  object.set("index", static_cast<double>(row.index));
-  object.set("label", row.label ? val(static_cast<double>(*row.label)) : val::null());
-  object.set("predicted", static_cast<double>(row.predicted));
-  object.set("target", static_cast<double>(row.target));
-  object.set("noise", row.noise);
-  object.set("sigma", number_or_null(row.sigma));
-  object.set("estimator", row.estimator);
-  object.set("p", number_or_null(e.p));
-  object.set("pFail", number_or_null(e.p_fail));
-  object.set("stdError", number_or_null(e.std_error));
-  object.set("ciLow", number_or_null(e.ci_low));
-  object.set("ciHigh", number_or_null(e.ci_high));
-  object.set("forwards", static_cast<double>(e.forwards));
-  object.set("backwards", static_cast<double>(e.backwards));
-  object.set("status", std::string(word(e.status)));
-  object.set("method", row.method());
-  object.set("note", text_or_null(e.note));
-  object.set("pLabel", number_or_null(e.p_label));
-  object.set("pLabelLow", number_or_null(e.p_label_low));
-  object.set("pLabelHigh", number_or_null(e.p_label_high));
-  if (!e.classes.empty()) {
-    val classes = val::array();
-    for (const double p : e.classes) classes.call<void>("push", number_or_null(p));
-    object.set("classes", classes);
+// A value of a row. Whole numbers are a double's: a page has no use for 64-bit integers.
+struct ToJavaScript {
+  val operator()(std::monostate) const { return val::null(); }
+  val operator()(std::int64_t value) const { return val(static_cast<double>(value)); }
+  val operator()(double value) const { return val(value); }
+  val operator()(const std::string& text) const { return val(text); }
+  val operator()(std::span<const double> values) const {
+    val list = val::array();
+    for (const double value : values) list.call<void>("push", number_or_null(value));
+    return list;
   }
+};
+
+val write(const Row& row) {
+  val object = val::object();
+  for_each_field(row, [&](Column column, const auto& field) {
+    const FieldValue value = as_value(field);
+    if (column.left_out_if_empty && std::holds_alternative<std::monostate>(value)) return;
+    object.set(in_javascript(column.name), std::visit(ToJavaScript{}, value));
+  });
   return object;
 }
 

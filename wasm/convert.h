@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "probust/estimators/estimate_run.h"
 #include "probust/normal/multivariate.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/run/run.h"
 
 namespace probust::wasm {
 

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "probust/check/of_model.h"
-#include "probust/estimators/estimate_run.h"
-#include "probust/estimators/row.h"
 #include "probust/exec/devices.h"
 #include "probust/exec/executor.h"
 #include "probust/exec/function_program.h"
 #include "probust/noise/noise.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/run/row.h"
+#include "probust/run/run.h"
 
 namespace probust {
 

@@ -15,8 +15,8 @@
 #include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
 #include "modules/device_modules.h"
-#include "probust/estimators/request.h"
 #include "probust/model.h"
+#include "probust/run/request.h"
 
 struct probust_model {
   probust::LoadedModel loaded;
@@ -176,7 +176,8 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   require(from.noise_count > 0, "noises", "has none", "give at least one, such as \"gaussian:0.1\"");
   for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
     request.noises.push_back(probust::parse_noise(noise, probust::datasets::noise_files()));
-  request.estimators = probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {});
+  request.estimators =
+      probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {.share = text(from.share)});
   return request;
 }
 

@@ -47,7 +47,7 @@ typedef struct probust_model probust_model; /* a classifier, ready to be asked *
 typedef struct probust_data probust_data;   /* points of a file */
 typedef struct probust_rows probust_rows;   /* estimates */
 
-/* The version of the library: "0.1.0". */
+/* The version of the library: "0.2.0". */
 PROBUST_API const char* probust_version(void);
 
 /* What was wrong with the last call of this thread that failed: "where: problem; hint", on one line. Never NULL. */
@@ -144,7 +144,9 @@ typedef struct probust_estimate_options {
   int64_t first_index;       /* position of the first point in its data, which the noise depends on */
   probust_progress progress; /* or NULL */
   void* context;             /* for progress */
-  int no_check; /* not 0: do not check first, on at most 100 points, that points, preprocessing and labels suit the model */
+  int no_check;      /* not 0: do not check first, on at most 100 points, that points, preprocessing and labels suit the model */
+  const char* share; /* what the points of probit and regression share: "none" (the default), "pooled", "learned" or "draws";
+                        "none" also for auto */
 } probust_estimate_options;
 
 /* One estimate. Texts and `classes` belong to the rows that it was taken from. Numbers that do not exist are NaN. */

@@ -105,10 +105,10 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
 
 Quantization quantization(const Arguments& arguments) {
   Quantization range;
-  range.levels = arguments.levels;
-  if (arguments.clip.empty()) return range;
-  range.low = arguments.clip[0];
-  range.high = arguments.clip[1];
+  range.levels = arguments.question.levels;
+  if (arguments.question.clip.empty()) return range;
+  range.low = arguments.question.clip[0];
+  range.high = arguments.question.clip[1];
   return range;
 }
 
@@ -116,7 +116,7 @@ Quantization quantization(const Arguments& arguments) {
 
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source) {
   std::vector<Noise> noises;
-  for (const std::string& list : arguments.sigma) {
+  for (const std::string& list : arguments.question.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) {
       if (!std::isfinite(sigma) || sigma <= 0) {
         throw Error{ErrorCode::usage, "--sigma", "'" + list + "' holds a value that is not a positive number",
@@ -125,27 +125,27 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
       noises.push_back({isotropic_gaussian(), sigma});
     }
   }
-  for (const std::string& text : arguments.noise) {
+  for (const std::string& text : arguments.question.noise) {
     for (Noise& noise : parse_sweep(text, source)) noises.push_back(std::move(noise));
   }
   if (noises.empty()) throw Error{ErrorCode::usage, "--sigma", "is missing", "give the noise scale, for example --sigma 0.1,0.2"};
-  if (arguments.clip.empty() && arguments.levels == 0) return noises;
+  if (arguments.question.clip.empty() && arguments.question.levels == 0) return noises;
   for (Noise& noise : noises) noise.shape = clipped(noise.shape, quantization(arguments));
   return noises;
 }
 
 void refuse_overwriting(const Arguments& arguments) {
   const DataArguments& data = arguments.data;
-  for (const auto& [flag, output] : {std::pair{"--output", arguments.output}, std::pair{"--plot", arguments.plot},
-                                     std::pair{"--gallery", arguments.gallery}}) {
+  for (const auto& [flag, output] : {std::pair{"--output", arguments.output}, std::pair{"--plot", arguments.analysis.plot},
+                                     std::pair{"--gallery", arguments.analysis.gallery}}) {
     if (output.empty()) continue;
     if (lies_in(output, data.path)) {
       throw Error{ErrorCode::usage, flag, fmt::format("'{}' lies in {}, whose files are the data", output, data.path),
                   "name a file elsewhere"};
     }
     std::vector<std::string> inputs = arguments.runs;
-    inputs.insert(inputs.end(),
-                  {arguments.model, arguments.run, arguments.images, data.path, data.labels, data.classes, arguments.train.test});
+    inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
+                                 arguments.train.test});
     for (const std::string& input : inputs) {
       std::error_code unlike;  // set if one of them does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))

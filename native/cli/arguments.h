@@ -32,15 +32,6 @@ struct DeviceArguments {
   std::string memory;  ///< total, including the weights; empty: 2G in addition to the weights
 };
 
-/// The options of `gate`, as given on the command line; empty: not given.
-struct GateArguments {
-  std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
-  std::vector<std::string> min_quantile;  ///< "0.05=0.8"
-  std::string baseline;                   ///< a run
-  std::string junit;                      ///< a file to write
-  bool confident = false, allow_partial = false, accept_warnings = false;
-};
-
 /// The options of `train`.
 struct TrainArguments {
   std::string model = "cnn", activation = "relu", optimizer = "adam", schedule = "cosine";
@@ -58,17 +49,36 @@ struct ReproduceArguments {
   bool quick = false;
 };
 
-/// The options of `data`.
-struct PointArguments {
-  std::string what;  ///< a kind of generated data, or "fetch"
-  std::string name;  ///< of a published data set
-  std::optional<std::int64_t> count, side, classes;
-  std::optional<double> noise;
-  std::string from, cache;
-  bool unverified = false;
+/// What is asked of every point.
+struct QuestionArguments {
+  std::vector<std::string> sigma, noise, estimators;
+  std::vector<double> clip;  ///< low, high; or empty
+  std::int64_t levels = 0;
+  std::string target = "predicted";
+  std::string groups;  ///< "0,1/2,3": classes that count as one
+  bool per_class = false;
+  std::int64_t top = 1;                ///< being among this many largest logits is enough
+  std::optional<double> tolerance;     ///< regression: outputs must change by less than this
+  std::optional<double> budget;        ///< of auto, in forwards per point
+  std::optional<double> total_budget;  ///< of auto, in forwards for all points and noise models together
+  bool independent = false;            ///< auto does not share draws of the noise between points
+  std::string share;                   ///< what points share: none, pooled, learned or draws; empty: as the estimators' names say
+  bool calibrate = false;              ///< correct estimates for the bias that all copies of the run show
+  bool smooth = false;                 ///< smooth each sweep over its scales
+  std::uint64_t seed = 0;
 };
 
-/// The options of all commands; each command reads those it uses.
+/// What the analyses show.
+struct AnalysisArguments {
+  std::string images;         ///< the run's data, to read images from; empty: where the run read them
+  std::string plot;           ///< an .svg file to write; empty: none
+  std::string gallery;        ///< an .html file of images to write; empty: none
+  std::int64_t count = 10;    ///< points to show
+  double threshold = 0.9;     ///< of p
+  double confidence = 0.999;  ///< of a certified radius
+};
+
+/// Options that several commands have; each reads those it uses. What only one command has is declared in its file.
 struct Arguments {
   std::string model, output_name, output;
   std::optional<double> decision_threshold;  ///< of one number: class 1 if it is above; empty: import settles it
@@ -78,43 +88,18 @@ struct Arguments {
   std::vector<std::string> runs;             ///< several
   bool force_new = false;                    ///< replace what --output names
   bool extend = false;                       ///< add to the run that --output names
-  bool plan = false;                         ///< say what the command would cost, without doing it
   std::string shard;                         ///< "2/4": the second of four parts of the data; empty: all
   std::string command;                       ///< the command as it was typed
-  std::string images;                        ///< the run's data, to read images from; empty: where the run read them
   Shape input_shape;
   DataArguments data;
   DeviceArguments device;
-  std::vector<std::string> sigma, noise, estimators;
-  std::vector<double> clip;  ///< low, high; or empty
-  std::int64_t levels = 0;
-  std::string target = "predicted", format;
-  std::string groups;  ///< "0,1/2,3": classes that count as one
-  bool per_class = false;
-  std::int64_t top = 1;                ///< being among this many largest logits is enough
-  std::optional<double> tolerance;     ///< regression: outputs must change by less than this
-  std::optional<double> budget;        ///< of auto, in forwards per point
-  std::optional<double> total_budget;  ///< of auto, in forwards for all points and noise models together
-  bool independent = false;            ///< auto does not share draws of the noise between points
-  bool calibrate = false;              ///< correct estimates for the bias that all copies of the run show
-  bool smooth = false;                 ///< smooth each sweep over its scales
-  std::uint64_t seed = 0;
-  bool json = false, quiet = false, graph = false;
-  bool no_check = false;  ///< do not check first whether data and labels suit the model
-  bool frontier = false;
-  std::string references;  ///< a file; empty: none
-  std::int64_t reference_samples = 100000, seeds = 1;
-  std::string plot;           ///< an .svg file to write; empty: none
-  std::string gallery;        ///< an .html file of images to write; empty: none
-  std::int64_t count = 10;    ///< points to show
-  std::int64_t pairs = 100;   ///< antithetic pairs of noisy copies
-  double threshold = 0.9;     ///< of p
-  double confidence = 0.999;  ///< of a certified radius
-  std::string against;        ///< an estimator of the baseline; empty: each with itself
-  GateArguments gate;
+  QuestionArguments question;
+  AnalysisArguments analysis;
   TrainArguments train;
   ReproduceArguments reproduce;
-  PointArguments points;
+  std::string format;
+  bool json = false, quiet = false;
+  bool no_check = false;  ///< do not check first whether data and labels suit the model
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

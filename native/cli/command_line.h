@@ -1,9 +1,74 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+
+namespace CLI {
+class App;
+}
+
 namespace probust::cli {
+
+/// A command of the parser and the arguments that its options set, which live as long as the parser.
+template <typename Own>
+struct Added {
+  CLI::App& command;
+  Own& own;
+};
+
+/// The words that were typed, and the commands that they may name.
+class CommandLine {
+ public:
+  /// `words`: the program's name first.
+  CommandLine(CLI::App& app, std::vector<std::string> words);
+
+  /// Adds a command, which `run` does: it prints its results on stdout and returns the exit status, or throws Error. `Own` are
+  /// Arguments with what only this command has.
+  template <typename Own>
+  Added<Own> add(const std::string& name, const std::string& what, std::function<int(const Own&)> run) {
+    const auto own = std::make_shared<Own>();
+    own->command = typed();
+    CLI::App& command = add(name, what, [own, run = std::move(run)] {
+      refuse_overwriting(*own);
+      return run(*own);
+    });
+    return {command, *own};
+  }
+
+  CLI::App& app() { return app_; }
+
+  /// Does what the parsed words name, and returns the exit status.
+  int run() const { return chosen_(); }
+
+ private:
+  CLI::App& add(const std::string& name, const std::string& what, std::function<int()> run);
+  std::string typed() const;
+
+  CLI::App& app_;
+  std::vector<std::string> words_;
+  std::function<int()> chosen_;
+};
+
+/// Adds all commands. all_commands.cpp is the list.
+void describe_all(CommandLine& line);
+
+inline constexpr const char* kReproduce = "reproduce";
+inline constexpr const char* kAboutReproduce = "the experiments of the papers, with their claims checked, as one HTML page";
+
+/// Replaces this process by the program of the experiments, with these words. Throws Error if there is none.
+int start_experiments(std::vector<std::string> words);
 
 /// Parses main's arguments, runs the command, and returns the exit status. Prints errors to stderr and throws nothing.
 int run(int argc, char** argv);
+
+/// The same for the program probust-reproduce, whose words are those of the command `reproduce`; its help ends with `footer`.
+int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const std::string& footer);
+
+inline constexpr int kInterrupted = 130;
 
 }  // namespace probust::cli

@@ -3,7 +3,7 @@
 
 #include "cli/messages.h"
 #include "probust/base/text.h"
-#include "probust/estimators/pooling.h"
+#include "probust/estimators/statistics/pooling.h"
 
 namespace probust::cli {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/plan.h"
-#include "cli/problem.h"
+#include "cli/run/plan.h"
+#include "cli/run/problem.h"
 
 namespace probust::cli {
 

@@ -10,7 +10,7 @@
 #include <exception>
 #include <string_view>
 
-#include "cli/commands.h"
+#include "cli/command_line.h"
 #include "cli/messages.h"
 
 namespace probust::cli {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "datasets/catalogue.h"
+#include "datasets/fetch/catalogue.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 #include "probust/data/datasets.h"
@@ -20,19 +20,10 @@ namespace {
 // The list of estimators below the options of `estimate`.
 std::string estimators_explained() {
   std::string text = "Estimators:\n";
-  for (const EstimatorDefinition& definition : all_estimators())
-    text += fmt::format("  {:<26} {}\n", form(definition), definition.summary);
-  return text;
-}
-
-// The lists below the options of `data`.
-std::string points_explained() {
-  std::string text = "Generated:\n";
-  for (const MadeDataKind& kind : made_data_kinds()) text += fmt::format("  {:<15} {}\n", kind.name, kind.summary);
-  text += "Part of the program:\n  iris            150 flowers of 4 numbers in three classes (Anderson, Fisher)\nPublished:\n";
-  for (const Published& dataset : published_datasets()) text += fmt::format("  {:<15} {}\n", dataset.name, dataset.summary);
-  text.pop_back();
-  return text;
+  for (const EstimatorDefinition& definition : all_estimators()) {
+    if (definition.variant.empty()) text += fmt::format("  {:<13} {}\n", form(definition), definition.summary);
+  }
+  return text + "Variants for comparisons, such as mmse:N:loo, are in docs/estimators.md.\n";
 }
 
 }  // namespace
@@ -73,6 +64,11 @@ void add_decision_options(CLI::App& command, Arguments& arguments, const std::st
       "the values of the output that are the classes, as 0,1 or 0..9 (default: all)");
 }
 
+void add_data(CLI::App& command, Arguments& arguments) {
+  command.add_option("DATA", arguments.data.path, known_formats() + ", or a folder of PNG or JPEG images")->required();
+  add_data_options(command, arguments);
+}
+
 void add_data_options(CLI::App& command, Arguments& arguments) {
   DataArguments& data = arguments.data;
   command.add_option("--labels", data.labels, "labels from this file; for images, a table of file names and labels");
@@ -106,97 +102,59 @@ void add_device_options(CLI::App& command, Arguments& arguments) {
 
 void add_question_options(CLI::App& command, Arguments& arguments) {
   one_argument_each(
-      {command.add_option("--sigma", arguments.sigma,
+      {command.add_option("--sigma", arguments.question.sigma,
                           "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 in geometric progression"),
-       command.add_option("--noise", arguments.noise,
+       command.add_option("--noise", arguments.question.noise,
                           "noise models: " + known_noise() + "; on some columns with @0..3; joined with +"),
-       command.add_option("--estimator", arguments.estimators, "estimators, see below (default: auto)")});
+       command.add_option("--estimator", arguments.question.estimators, "estimators, see below (default: auto)")});
   command.footer(estimators_explained);
-  command.add_option("--clip", arguments.clip, "clip noisy copies to this range: 0,1")->delimiter(',')->expected(2);
-  command.add_option("--levels", arguments.levels,
+  command.add_option("--clip", arguments.question.clip, "clip noisy copies to this range: 0,1")->delimiter(',')->expected(2);
+  command.add_option("--levels", arguments.question.levels,
                      "round noisy copies to this many evenly spaced values of the range (default range 0,1): 256");
-  command.add_option("--budget", arguments.budget, "for auto: forwards per point")->check(CLI::Range(2.0, 1e9));
+  command.add_option("--budget", arguments.question.budget, "for auto: forwards per point")->check(CLI::Range(2.0, 1e9));
   command
-      .add_option("--total-budget", arguments.total_budget,
+      .add_option("--total-budget", arguments.question.total_budget,
                   "for auto: forwards for all points and noise models together, spent where they reduce error most")
       ->check(CLI::Range(2.0, 1e15));
-  command.add_option("--target", arguments.target, "the class that has to survive: predicted, label, a number or a name")
+  command
+      .add_option("--target", arguments.question.target, "the class that has to survive: predicted, label, a number or a name")
       ->capture_default_str();
-  command.add_option("--groups", arguments.groups, "classes that count as one, by number or name: 0,1/2,3,4");
-  command.add_flag("--per-class", arguments.per_class,
+  command.add_option("--groups", arguments.question.groups, "classes that count as one, by number or name: 0,1/2,3,4");
+  command.add_flag("--per-class", arguments.question.per_class,
                    "also the probability of every class to win: `classes` in JSON, p_class_0, p_class_1, ... in CSV");
-  command.add_option("--top", arguments.top, "the class has to stay among the K largest logits (mc and auto only)")
+  command.add_option("--top", arguments.question.top, "the class has to stay among the K largest logits (mc and auto only)")
       ->check(at_least(1));
-  command.add_option("--tolerance", arguments.tolerance,
+  command.add_option("--tolerance", arguments.question.tolerance,
                      "for regression models: the probability that no output changes by this much or more");
-  command.add_flag("--smooth", arguments.smooth,
+  command.add_flag("--smooth", arguments.question.smooth,
                    "fit a smooth curve to each sweep of three scales or more: 40% less error for the same passes");
-  command.add_flag("--independent", arguments.independent,
-                   "auto does not let points share draws of the noise, so that their errors are independent");
-  command.add_flag("--calibrate", arguments.calibrate,
+  command
+      .add_option("--share", arguments.question.share,
+                  "what the points of probit and regression share: none, pooled, learned or draws (default: none); "
+                  "none also for auto, whose errors are then independent")
+      ->check(CLI::IsMember({"none", "pooled", "learned", "draws"}));
+  command.add_flag("--independent", arguments.question.independent, "--share none, for auto alone");
+  command.add_flag("--calibrate", arguments.question.calibrate,
                    "correct probit, regression and auto by the bias that the copies of all points show, for each noise model");
-  command.add_option("--seed", arguments.seed, "of the noise")->capture_default_str();
+  command.add_option("--seed", arguments.question.seed, "of the noise")->capture_default_str();
   command.add_flag("--no-check", arguments.no_check, "do not check first whether data, preprocessing and labels suit the model");
 }
 
-void add_train_options(CLI::App& command, Arguments& arguments) {
-  DataArguments& data = arguments.data;
-  TrainArguments& train = arguments.train;
-  command.add_option("--data", data.path, "labelled points: " + known_formats() + ", or a folder of images")->required();
-  command.add_option("--model", train.model, "cnn, linear, mlp:64,64, resnet18 or vit")->capture_default_str();
-  command.add_option("-o,--output", arguments.output, "the .onnx file to write")->required();
-  command.add_option("--test", train.test, "data that are not trained on, for the accuracy after each epoch");
-  command.add_option("--epochs", train.epochs, "passes over the data")->check(at_least(1))->capture_default_str();
-  command.add_option("--lambda", train.lambda, "weight of the mean of ||grad_x loss||^2 in the loss")->capture_default_str();
-  command.add_option("--augment-sigma", train.sigma, "Gaussian noise on the points, in the data's units")->capture_default_str();
-  command.add_flag("--augment-flip", train.flip, "mirror images at random");
-  command.add_option("--augment-crop", train.crop, "move images at random by up to this many pixels")->check(at_least(0));
-  command.add_option("--optimizer", train.optimizer, "adam or sgd")->capture_default_str();
-  command.add_option("--rate", train.rate, "learning rate")->capture_default_str();
-  command.add_option("--schedule", train.schedule, "of the rate: cosine, to 0 in the last epoch, or constant")
-      ->capture_default_str();
-  command.add_option("--momentum", train.momentum, "of sgd")->capture_default_str();
-  command.add_option("--decay", train.decay, "weight decay, not of biases")->capture_default_str();
-  command.add_option("--batch", train.batch, "points per step")->check(at_least(1))->capture_default_str();
-  command.add_option("--activation", train.activation, "of cnn and mlp: relu, tanh, gelu or silu")->capture_default_str();
-  command.add_option("--seed", arguments.seed, "of initial weights, orders and augmentation")->capture_default_str();
-  command.add_option("--memory", arguments.device.memory, "for weights and a batch, and as much for activations (default: 2G)");
-  command.add_option("--labels", data.labels, "labels from this file");
-  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name or last")->capture_default_str();
-  command.add_option("--classes", data.classes, "class names in the order of the classes, one per line");
-  command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
-  command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
-  command.add_option("--limit", data.limit, "at most this many points")->check(at_least(1));
-  command.add_option("--offset", data.offset, "skip this many points")->check(at_least(0));
-  command.add_flag("--skip-bad", data.skip_bad, "leave out points that cannot be read, and list them");
-  command.add_flag("--force-new", arguments.force_new, "begin anew if there is a checkpoint");
-  command.add_flag("--json", arguments.json, "one JSON object");
+void add_reproduce_options(CLI::App& command, Arguments& arguments) {
+  command.add_option("EXPERIMENT", arguments.reproduce.experiment, "all, or the name of one")->required();
+  command
+      .add_option(
+          "--data", arguments.data.path,
+          "generated data (digits), published data (mnist, fashion-mnist, ...; see data fetch), or a file of training points")
+      ->required();
+  command.add_option("--test", arguments.train.test, "with a file: test points");
+  command.add_option("-o,--output", arguments.output, "the folder to write; what is there already is not computed again")
+      ->required();
+  command.add_flag("--quick", arguments.reproduce.quick, "fewer epochs, points and copies");
+  command.add_option("--cache", arguments.reproduce.cache, "the folder of published data (default: that of data fetch)");
+  add_device_options(command, arguments);
+  command.add_option("--seed", arguments.question.seed, "of generated data, training and noise")->capture_default_str();
   command.add_flag("--quiet", arguments.quiet, "no progress on stderr");
-  command.footer(
-      "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint. The same command goes on from there; "
-      "when the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, "
-      "from which a smaller --rate can go on.");
-}
-
-void add_point_options(CLI::App& command, Arguments& arguments) {
-  PointArguments& points = arguments.points;
-  command.add_option("WHAT", points.what, "what to write, as below, or fetch")->required();
-  command.add_option("NAME", points.name, "with fetch: the data set, as below");
-  command.add_option("-o,--output", arguments.output,
-                     "the file to write: .npz with x and y, or .csv for points that are no images");
-  command.add_option("--count", points.count, "points to generate (default: 1000)")->check(at_least(1));
-  command.add_option("--classes", points.classes, "of generated points (default: the kind's own)")->check(at_least(1));
-  command.add_option("--noise", points.noise, "standard deviation of what is added to every number (default: the kind's own)");
-  command.add_option("--side", points.side, "pixels per side of generated images (default: 28)")->check(at_least(1));
-  command.add_option("--seed", arguments.seed, "of generated points")->capture_default_str();
-  command.add_option("--from", points.from, "fetch from this folder, or from the URL of one");
-  command.add_option("--cache", points.cache,
-                     "the folder that keeps what is fetched (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "
-                     "~/.cache/probust)");
-  command.add_flag("--unverified", points.unverified, "with --from FOLDER: take files that are not as published");
-  command.add_flag("--json", arguments.json, "one JSON object");
-  command.add_flag("--quiet", arguments.quiet, "no progress on stderr");
-  command.footer(points_explained);
 }
 
 std::string data_options_text(const DataArguments& data) {
@@ -245,7 +203,7 @@ Arguments parse_problem(const std::string& line, const std::string& where, const
   add_model(app, problem);
   app.add_option("DATA", problem.data.path, "")->required();
   add_data_options(app, problem);
-  one_argument_each({app.add_option("--sigma", problem.sigma, "")->required()});
+  one_argument_each({app.add_option("--sigma", problem.question.sigma, "")->required()});
   try {
     app.parse(line);
   } catch (const CLI::ParseError& error) {

@@ -8,7 +8,6 @@
 
 #include "cli/arguments.h"
 
-// Only options.cpp and command_line.cpp include CLI11, which takes seconds to compile.
 namespace CLI {
 class App;
 class Option;
@@ -33,14 +32,12 @@ void add_model(CLI::App& command, Arguments& arguments);
 /// name.
 void add_decision_options(CLI::App& command, Arguments& arguments,
                           const std::string& threshold = "--threshold,--decision-threshold");
+void add_data(CLI::App& command, Arguments& arguments);  ///< DATA and the options of add_data_options
 void add_data_options(CLI::App& command, Arguments& arguments);
 void add_device_options(CLI::App& command, Arguments& arguments);
 
-/// What `train` learns from, and how.
-void add_train_options(CLI::App& command, Arguments& arguments);
-
-/// What `data` makes or fetches.
-void add_point_options(CLI::App& command, Arguments& arguments);
+/// Which experiments `reproduce` repeats, on what.
+void add_reproduce_options(CLI::App& command, Arguments& arguments);
 
 /// What `estimate` asks: noise, estimators, budget, target. Sets the footer that explains the estimators.
 void add_question_options(CLI::App& command, Arguments& arguments);

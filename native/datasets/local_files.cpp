@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "datasets/program.h"
+#include "datasets/fetch/program.h"
 
 namespace probust::datasets {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/catalogue.h"
+#include "datasets/fetch/catalogue.h"
 #include "probust/base/stop.h"
 
 namespace probust::datasets {

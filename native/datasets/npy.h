@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "datasets/partial_file.h"
+#include "datasets/fetch/partial_file.h"
 #include "probust/base/error.h"
 #include "probust/base/tensor.h"
 #include "probust/ops/append.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "datasets/partial_file.h"
+#include "datasets/fetch/partial_file.h"
 #include "probust/base/tensor.h"
 
 namespace probust {

@@ -9,18 +9,21 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
 #include "modules/device_modules.h"
 #include "probust/analysis/accuracy.h"
-#include "probust/estimators/pooling.h"
-#include "probust/estimators/request.h"
+#include "probust/estimators/statistics/pooling.h"
 #include "probust/model.h"
+#include "probust/run/fields.h"
+#include "probust/run/request.h"
 #include "python/arrays.h"
 #include "python/data.h"
 #include "python/worker.h"
@@ -52,36 +55,30 @@ std::vector<Noise> noises_of(const std::vector<std::string>& texts) {
   return noises;
 }
 
+// Texts and lists as lists, numbers as arrays.
+template <typename T>
+py::object column_of(const std::vector<T>& values) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+  } else {
+    return py::cast(values);
+  }
+}
+
 py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   py::dict columns;
-  const auto add = [&](const std::string& name, auto value_of) {
-    py::list column(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) column[i] = value_of(rows[i]);
-    columns[py::str(name)] = column;
-  };
-  add("index", [](const Row& row) { return row.index; });
-  add("label", [](const Row& row) { return row.label.value_or(-1); });
-  add("predicted", [](const Row& row) { return row.predicted; });
-  add("target", [](const Row& row) { return row.target; });
-  add("noise", [](const Row& row) { return row.noise; });
-  add("sigma", [](const Row& row) { return row.sigma.value_or(kNone); });
-  add("estimator", [](const Row& row) { return row.estimator; });
-  add("p", [](const Row& row) { return row.estimate.p; });
-  add("p_fail", [](const Row& row) { return row.estimate.p_fail; });
-  add("std_error", [](const Row& row) { return row.estimate.std_error.value_or(kNone); });
-  add("ci_low", [](const Row& row) { return row.estimate.ci_low.value_or(kNone); });
-  add("ci_high", [](const Row& row) { return row.estimate.ci_high.value_or(kNone); });
-  add("forwards", [](const Row& row) { return row.estimate.forwards; });
-  add("backwards", [](const Row& row) { return row.estimate.backwards; });
-  add("status", [](const Row& row) { return std::string(word(row.estimate.status)); });
-  add("method", [](const Row& row) { return row.method(); });
-  add("note", [](const Row& row) { return row.estimate.note; });
-  add("p_label", [](const Row& row) { return row.estimate.p_label.value_or(kNone); });
-  add("p_label_low", [](const Row& row) { return row.estimate.p_label_low.value_or(kNone); });
-  add("p_label_high", [](const Row& row) { return row.estimate.p_label_high.value_or(kNone); });
-  for (std::int64_t c = 0; c < classes; ++c) {
-    add("p_class_" + std::to_string(c),
-        [c](const Row& row) { return row.estimate.classes.empty() ? kNone : row.estimate.classes[static_cast<std::size_t>(c)]; });
+  const auto add = [&](const std::string& name, const auto& values) { columns[py::str(name)] = column_of(values); };
+  for (const NamedColumn& each : columns_of(std::span(rows))) {
+    if (const auto* of_classes = std::get_if<std::vector<std::vector<double>>>(&each.values)) {
+      for (std::int64_t c = 0; c < classes; ++c) {
+        std::vector<double> values;
+        for (const std::vector<double>& own : *of_classes)
+          values.push_back(own.empty() ? kNone : own[static_cast<std::size_t>(c)]);
+        add("p_class_" + std::to_string(c), values);
+      }
+    } else if (!each.column.left_out_if_empty) {
+      std::visit([&](const auto& values) { add(each.column.name, values); }, each.values);
+    }
   }
   return columns;
 }
@@ -143,7 +140,7 @@ class Model {
   py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const std::vector<std::string>& estimators,
                     const std::optional<Whole>& labels, const std::string& target, const std::optional<Whole>& targets,
                     const std::string& groups, bool per_class, std::int64_t top, std::uint64_t seed, std::int64_t first_index,
-                    bool check, const py::object& progress) {
+                    bool check, const std::string& share, const py::object& progress) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count()), all_targets("target", targets, points.count());
     require_classes(all_labels.all(), classes());
@@ -153,7 +150,7 @@ class Model {
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
     request.seed = seed;
     request.noises = noises_of(noises);
-    request.estimators = parse_estimators(estimators, {});
+    request.estimators = parse_estimators(estimators, {.share = share});
     std::vector<Row> rows;
     const auto estimate_block = [&](std::int64_t first, std::int64_t count) {
       EstimateRequest block = request;

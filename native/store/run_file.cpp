@@ -14,6 +14,7 @@
 
 #include "datasets/unwritable.h"
 #include "probust/base/error.h"
+#include "probust/run/fields.h"
 #include "store/database.h"
 #include "store/write_lock.h"
 
@@ -29,22 +30,49 @@ CREATE TABLE IF NOT EXISTS points (model TEXT NOT NULL, "index" INTEGER NOT NULL
   logits BLOB, PRIMARY KEY (model, "index")) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS skipped (model TEXT NOT NULL, "index" INTEGER NOT NULL, reason TEXT NOT NULL,
   PRIMARY KEY (model, "index")) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS answers (
-  model TEXT NOT NULL, "index" INTEGER NOT NULL, question INTEGER NOT NULL REFERENCES questions, label INTEGER,
-  predicted INTEGER NOT NULL, target INTEGER NOT NULL, p REAL, p_fail REAL, std_error REAL, ci_low REAL, ci_high REAL,
-  forwards INTEGER NOT NULL, backwards INTEGER NOT NULL, status TEXT NOT NULL, method TEXT NOT NULL, note TEXT, classes BLOB,
-  p_label REAL, p_label_low REAL, p_label_high REAL,
-  PRIMARY KEY (model, "index", question)) WITHOUT ROWID;
 )";
 
-constexpr const char* kViews = R"(
-CREATE VIEW IF NOT EXISTS estimates AS SELECT "index", label, predicted, target, noise, sigma, estimator, p, p_fail, std_error,
-  ci_low, ci_high, forwards, backwards, status, method, note, classes, model, p_label, p_label_low, p_label_high
-  FROM answers JOIN questions ON question = id ORDER BY model, "index", question;
-)";
+// Columns of rows that `questions` has, or that are the key of `answers`.
+bool is_elsewhere(std::string_view column) {
+  constexpr std::string_view kElsewhere[] = {"model", "index", "noise", "sigma", "estimator"};
+  return std::find(std::begin(kElsewhere), std::end(kElsewhere), column) != std::end(kElsewhere);
+}
 
-// Columns of `answers` that runs of earlier versions do not have.
-constexpr const char* kAddedColumns[] = {"p_label", "p_label_low", "p_label_high"};
+std::string quoted(const char* column) { return '"' + std::string(column) + '"'; }
+
+const char* type_of(std::int64_t) { return "INTEGER"; }
+const char* type_of(std::optional<std::int64_t>) { return "INTEGER"; }
+const char* type_of(double) { return "REAL"; }
+const char* type_of(std::optional<double>) { return "REAL"; }
+const char* type_of(const std::vector<double>&) { return "BLOB"; }
+template <typename Text>
+const char* type_of(const Text&) {
+  return "TEXT";
+}
+
+// Each column of `answers` but its key, with its type.
+std::vector<std::pair<std::string, std::string>> answer_columns() {
+  std::vector<std::pair<std::string, std::string>> columns;
+  for_each_column([&](Column column, const auto& field) {
+    if (!is_elsewhere(column.name)) columns.emplace_back(quoted(column.name), type_of(field));
+  });
+  return columns;
+}
+
+std::string answers_table() {
+  std::string text =
+      "CREATE TABLE IF NOT EXISTS answers (model TEXT NOT NULL, \"index\" INTEGER NOT NULL, "
+      "question INTEGER NOT NULL REFERENCES questions";
+  for (const auto& [name, type] : answer_columns()) text += ", " + name + " " + type;
+  return text + ", PRIMARY KEY (model, \"index\", question)) WITHOUT ROWID;";
+}
+
+std::string estimates_view() {
+  std::string columns;
+  for_each_column([&](Column column, const auto&) { columns += (columns.empty() ? "" : ", ") + quoted(column.name); });
+  return "CREATE VIEW IF NOT EXISTS estimates AS SELECT " + columns +
+         " FROM answers JOIN questions ON question = id ORDER BY model, \"index\", question;";
+}
 
 bool has_column(Database& database, std::string_view table, std::string_view column) {
   Statement found(database, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?");
@@ -56,10 +84,11 @@ bool has_column(Database& database, std::string_view table, std::string_view col
 
 // Gives a run of an earlier version the columns that it lacks.
 void add_columns(Database& database) {
-  for (const char* column : kAddedColumns) {
-    if (has_column(database, "answers", column)) continue;
-    database.execute("DROP VIEW IF EXISTS estimates; ALTER TABLE answers ADD COLUMN " + std::string(column) + " REAL;");
-  }
+  for_each_column([&](Column column, const auto& field) {
+    if (is_elsewhere(column.name) || has_column(database, "answers", column.name)) return;
+    database.execute("DROP VIEW IF EXISTS estimates; ALTER TABLE answers ADD COLUMN " + quoted(column.name) + " " +
+                     type_of(field) + ";");
+  });
 }
 
 void remove_run(const std::string& path) {
@@ -80,34 +109,34 @@ Content content_of(Database& database) {
   throw Error{ErrorCode::unreadable, path, "is not a run", "give a file that estimate -o wrote"};
 }
 
-// A row of the view `estimates`, which has no p_label in runs of earlier versions.
-Row row_at(const Statement& columns, bool labelled) {
-  Row row{.index = columns.integer(0),
-          .label = columns.null(1) ? std::nullopt : std::optional(columns.integer(1)),
-          .predicted = columns.integer(2),
-          .target = columns.integer(3),
-          .noise = columns.text(4),
-          .sigma = columns.real(5),
-          .estimator = columns.text(6),
-          .estimate = {},
-          .model = columns.text(18)};
-  Estimate& estimate = row.estimate;
-  estimate.p = columns.real(7).value_or(NAN);
-  estimate.p_fail = columns.real(8).value_or(NAN);
-  estimate.std_error = columns.real(9);
-  estimate.ci_low = columns.real(10);
-  estimate.ci_high = columns.real(11);
-  estimate.forwards = columns.integer(12);
-  estimate.backwards = columns.integer(13);
-  estimate.status = status_of(columns.text(14)).value_or(Status::ok);
-  if (const std::string method = columns.text(15); method != row.estimator) estimate.method = parse_estimator(method);
-  estimate.note = columns.text(16);
-  const std::span<const double> classes = columns.doubles(17);
-  estimate.classes.assign(classes.begin(), classes.end());
-  if (!labelled) return row;
-  estimate.p_label = columns.real(19);
-  estimate.p_label_low = columns.real(20);
-  estimate.p_label_high = columns.real(21);
+void read(const Statement& from, int column, std::int64_t& field) { field = from.integer(column); }
+void read(const Statement& from, int column, std::optional<std::int64_t>& field) {
+  if (!from.null(column)) field = from.integer(column);
+}
+void read(const Statement& from, int column, double& field) { field = from.real(column).value_or(NAN); }
+void read(const Statement& from, int column, std::optional<double>& field) { field = from.real(column); }
+void read(const Statement& from, int column, std::string& field) { field = from.text(column); }
+void read(const Statement& from, int column, Status& field) { field = status_of(from.text(column)).value_or(Status::ok); }
+void read(const Statement& from, int column, MethodField<Row>& field) { field.set(from.text(column)); }
+void read(const Statement& from, int column, std::vector<double>& field) {
+  const std::span<const double> values = from.doubles(column);
+  field.assign(values.begin(), values.end());
+}
+
+// The columns of rows that the view `estimates` has: in runs of earlier versions, not all.
+std::vector<std::string_view> stored_columns(Database& database) {
+  std::vector<std::string_view> columns;
+  for_each_column([&](Column column, const auto&) {
+    if (has_column(database, "estimates", column.name)) columns.emplace_back(column.name);
+  });
+  return columns;
+}
+
+Row row_at(const Statement& from, std::span<const std::string_view> columns) {
+  Row row{};
+  for_each_field(row, [&, next = 0](Column column, auto&& field) mutable {
+    if (next < std::ssize(columns) && columns[static_cast<std::size_t>(next)] == column.name) read(from, next++, field);
+  });
   return row;
 }
 
@@ -159,28 +188,29 @@ void bind_label(Statement& statement, int parameter, std::optional<std::int64_t>
   label ? statement.bind(parameter, *label) : statement.bind_null(parameter);
 }
 
+void bind_value(Statement& to, int parameter, const FieldValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return to.bind(parameter, *whole);
+  if (const auto* number = std::get_if<double>(&value)) return to.bind(parameter, std::optional(*number));
+  if (const auto* text = std::get_if<std::string>(&value)) return to.bind(parameter, std::string_view(*text));
+  if (const auto* numbers = std::get_if<std::span<const double>>(&value)) return to.bind(parameter, *numbers);
+  to.bind_null(parameter);
+}
+
 void insert_rows(Database& database, std::span<const Row> rows) {
   Questions questions(database);
-  Statement insert(database,
-                   "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  std::string names = "model, \"index\", question", places = "?, ?, ?";
+  for (const auto& [name, type] : answer_columns()) {
+    names += ", " + name;
+    places += ", ?";
+  }
+  Statement insert(database, "INSERT OR REPLACE INTO answers (" + names + ") VALUES (" + places + ")");
   for (const Row& row : rows) {
-    const Estimate& e = row.estimate;
     insert.bind(0, std::string_view(row.model));
     insert.bind(1, row.index);
     insert.bind(2, questions.id(row));
-    bind_label(insert, 3, row.label);
-    insert.bind(4, row.predicted);
-    insert.bind(5, row.target);
-    const std::optional<double> numbers[] = {e.p, e.p_fail, e.std_error, e.ci_low, e.ci_high};
-    for (int k = 0; k < 5; ++k) insert.bind(6 + k, numbers[k]);
-    insert.bind(11, e.forwards);
-    insert.bind(12, e.backwards);
-    insert.bind(13, word(e.status));
-    insert.bind(14, std::string_view(row.method()));
-    e.note.empty() ? insert.bind_null(15) : insert.bind(15, std::string_view(e.note));
-    insert.bind(16, std::span<const double>(e.classes));
-    const std::optional<double> of_label[] = {e.p_label, e.p_label_low, e.p_label_high};
-    for (int k = 0; k < 3; ++k) insert.bind(17 + k, of_label[k]);
+    for_each_field(row, [&, next = 3](Column column, const auto& field) mutable {
+      if (!is_elsewhere(column.name)) bind_value(insert, next++, as_value(field));
+    });
     insert.step();
   }
 }
@@ -241,13 +271,15 @@ class ReadTransaction {
 
 // The first rows after those of a point, at most so many.
 std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
-  Statement next(database, R"(SELECT * FROM estimates WHERE (model, "index") > (?, ?) LIMIT ?)");
+  const std::vector<std::string_view> columns = stored_columns(database);
+  std::string names;
+  for (const std::string_view column : columns) names += (names.empty() ? "" : ", ") + quoted(column.data());
+  Statement next(database, "SELECT " + names + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
   next.bind(0, std::string_view(model));
   next.bind(1, index);
   next.bind(2, static_cast<std::int64_t>(most));
-  const bool labelled = has_column(database, "estimates", "p_label");
   std::vector<Row> rows;
-  while (next.step()) rows.push_back(row_at(next, labelled));
+  while (next.step()) rows.push_back(row_at(next, columns));
   return rows;
 }
 
@@ -311,9 +343,9 @@ void RunFile::begin() {
   Database& database = state.database.emplace(state.path, true);
   leave_write_ahead_mode(database);
   transact(database, [&] {
-    database.execute(kTables);
+    database.execute(kTables + answers_table());
     add_columns(database);
-    database.execute(kViews);
+    database.execute(estimates_view());
     set_entries(database, "configuration", state.configuration);
   });
   state.writing = true;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Uses what extend.py has added: an operator, an estimator, a noise model, a data format and a backend.
+// Uses what extend.py has added: an operator, an estimator, a noise model, a data format, a backend, a command and a column.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 
+#include "cli/command_line.h"
 #include "datasets/dataset.h"
 #include "probust/ops/append.h"
 #include "probust/probust.h"
+#include "probust/run/fields.h"
 #include "support/networks.h"
 #include "support/op_cases.h"
 
@@ -44,6 +46,19 @@ int main(int, char** argv) {
   expect(*rows[1].ci_high - *rows[1].ci_low > 0.03, "the estimator has an interval of its own");
   expect(known_noise().find("two_point:0.1") != std::string::npos, "the help names the noise model");
   expect(known_estimators().find("hoeffding:N") != std::string::npos, "the help names the estimator");
+
+  char program[] = "probust", command[] = "hello", times[] = "7";
+  char* words[] = {program, command, times};
+  expect(cli::run(3, words) == 7, "the command runs");
+
+  Row row{};
+  row.estimate = rows[1];
+  bool found = false;
+  for (const NamedColumn& each : columns_of(std::span(&row, 1))) {
+    if (std::string_view(each.column.name) != "passes") continue;
+    found = std::get<std::vector<std::int64_t>>(each.values) == std::vector<std::int64_t>{4000};
+  }
+  expect(found, "the column has its values");
 
   expect(definition(Op::bump).name == "bump" && all_ops().back().op == Op::bump, "the operator is in the list");
   const auto& cases = test::op_cases();

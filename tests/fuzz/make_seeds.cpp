@@ -12,7 +12,7 @@
 
 #include "datasets/npy.h"
 #include "datasets/npz.h"
-#include "probust/onnx/lower.h"
+#include "probust/onnx/lower/lower.h"
 #include "support/images.h"
 #include "support/onnx_builder.h"
 #include "support/run_file_of.h"

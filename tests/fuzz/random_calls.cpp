@@ -19,8 +19,8 @@
 #include "probust/analysis/boundary.h"
 #include "probust/analysis/curvature.h"
 #include "probust/analysis/slice.h"
-#include "probust/estimators/row.h"
 #include "probust/model.h"
+#include "probust/run/row.h"
 #include "support/onnx_builder.h"
 
 namespace {

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "cli/mvn_lines.h"
+#include "cli/commands/mvn_lines.h"
 #include "datasets/dataset.h"
 #include "datasets/noise_files.h"
-#include "probust/estimators/request.h"
 #include "probust/noise/noise.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/run/request.h"
 #include "scratch.h"
 
 namespace {

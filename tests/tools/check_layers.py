@@ -19,8 +19,9 @@ MAY_INCLUDE = {
     "normal": ["base"],
     "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise"],
     "estimators": ["base", "graph", "ops", "noise", "normal", "exec"],
-    "analysis": ["base", "noise", "normal", "exec", "estimators"],
-    "check": ["base", "onnx", "exec", "estimators"],
+    "run": ["base", "noise", "exec", "estimators"],
+    "analysis": ["base", "noise", "normal", "exec", "estimators", "run"],
+    "check": ["base", "onnx", "exec", "estimators", "run"],
     "data": ["base", "noise"],
     "train": ["base", "graph", "ops", "passes", "autodiff", "noise", "exec"],
 }

@@ -4,7 +4,7 @@ import type { CheckOptions, CheckReport } from './check.js';
 import { dispose } from './dispose.js';
 import { usage } from './errors.js';
 import { Model, type ExternalEngine } from './model.js';
-import { classNamesFor } from './labels.js';
+import { classNamesFor } from './data/labels.js';
 import { readModel } from './platform.js';
 import type { Pool } from './pool.js';
 import { begin, Data, type Training } from './training.js';

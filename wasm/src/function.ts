@@ -5,7 +5,7 @@ import { unlessAborted, withController } from './abort.js';
 import type { Probust } from './api.js';
 import { batchOf, list, optionsOf, type Names } from './arguments.js';
 import { aborted, callback, disposed, usage } from './errors.js';
-import { classNamesOf } from './labels.js';
+import { classNamesOf } from './data/labels.js';
 import type { ExternalEngine, Model } from './model.js';
 import type { Wants } from './protocol.js';
 import { elementCount } from './shape.js';

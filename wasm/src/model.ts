@@ -4,7 +4,7 @@ import type { CheckOptions, CheckReport } from './check.js';
 import { dispose } from './dispose.js';
 import { disposed, usage } from './errors.js';
 import { addHint, oneClassOf, wishesOf, type CheckWishes, type Found } from './first-check.js';
-import { classesOf } from './labels.js';
+import { classesOf } from './data/labels.js';
 import type { EstimateArguments, Everywhere, Pool } from './pool.js';
 import type { Forward, Watch } from './protocol.js';
 import { elementCount } from './shape.js';
@@ -58,7 +58,7 @@ const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & Slic
   ...{ seed: true, index: true, target: true, noise: true, estimators: true, estimator: true },
   ...{ samples: true, sigmas: true, smooth: true, reach: true, resolution: true, count: true },
   ...{ labels: true, groups: true, top: true, perClass: true, check: true, onWarning: true },
-  ...{ budget: true, totalBudget: true, independent: true, calibrate: true },
+  ...{ budget: true, totalBudget: true, independent: true, share: true, calibrate: true },
 };
 
 /** Refuses `estimator` for `estimators`, and vice versa: it would be ignored, and another estimator would answer. */

@@ -24,6 +24,7 @@ export interface EstimateArguments {
   labels?: readonly number[] | undefined;
   budget?: number | undefined;
   independent?: boolean | undefined;
+  share?: string | undefined;
   smooth?: boolean | undefined;
   totalBudget?: number | undefined;
   calibrate?: boolean | undefined;
@@ -125,9 +126,9 @@ export class Pool {
     const whole = args.totalBudget != null || args.calibrate;
     const divisible = !whole && Number.isInteger(points) && oneEach(args.target) && oneEach(args.labels);
     if (this.size === 1 || !divisible) return (await this.call(model, 'estimate', args, watch)) as Row[];
-    const { budget, independent, ...own } = copied(args); // the caller may change its own
+    const { budget, independent, share, ...own } = copied(args); // the caller may change its own
     const { estimators, smooth, index } = own;
-    const asked = { estimators, budget, independent, smooth };
+    const asked = { estimators, budget, independent, share, smooth };
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: asked }));
     own.estimators = together.estimators;
     const parts = divide(points, index, together.points, own.estimators.length);

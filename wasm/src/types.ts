@@ -190,12 +190,14 @@ export interface EventOptions {
   top?: number | undefined;
 }
 
-/** What `auto` may spend. */
+/** What `auto` may spend, and what points share. */
 export interface BudgetOptions {
   /** For "auto": forwards per point and noise. */
   budget?: number | undefined;
   /** "auto" does not let points share draws of the noise, so that their errors are independent. */
   independent?: boolean | undefined;
+  /** What points of "probit" and "regression" share, if their names do not say it; "none", the default, also of "auto". */
+  share?: 'none' | 'pooled' | 'learned' | 'draws' | undefined;
 }
 
 export interface EstimateOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {

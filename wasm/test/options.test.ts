@@ -95,6 +95,11 @@ const cases: [string, string[], Partial<EstimateOptions>][] = [
   ['a budget', ['--budget', '80', '--estimator', 'auto,taylor'], { budget: 80, estimators: ['auto', 'taylor'] }],
   ['independent errors', ['--independent', '--estimator', 'auto:80'], { independent: true, estimators: 'auto:80' }],
   [
+    'shared draws',
+    ['--share', 'draws', '--estimator', 'probit:24,regression:40'],
+    { share: 'draws', estimators: ['probit:24', 'regression:40'] },
+  ],
+  [
     'a total budget',
     ['--total-budget', '4000', '--estimator', 'auto,mc:50'],
     { totalBudget: 4000, estimators: ['auto', 'mc:50'] },

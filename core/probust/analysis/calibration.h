@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "probust/estimators/estimator.h"
-#include "probust/estimators/row.h"
+#include "probust/run/row.h"
 
 namespace probust {
 

@@ -7,7 +7,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
-#include "probust/estimators/binomial.h"
+#include "probust/estimators/statistics/binomial.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "probust/estimators/counts.h"
+#include "probust/estimators/statistics/counts.h"
 #include "probust/exec/checks.h"
 
 namespace probust {

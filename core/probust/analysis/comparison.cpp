@@ -8,7 +8,7 @@
 #include <map>
 
 #include "probust/base/error.h"
-#include "probust/estimators/binomial.h"
+#include "probust/estimators/statistics/binomial.h"
 
 namespace probust {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "probust/analysis/jacobian.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {

@@ -10,7 +10,7 @@
 #include "probust/analysis/scale_process.h"
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {
@@ -191,9 +191,9 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
 
 // The estimator whose margins are smoothed: copies of the point itself, also for auto; for sweeps nothing better was found.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
-  const bool automatic = estimator.definition->name == "auto" && estimator.samples < kRareBudget;
+  const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;
-  return parse_estimator("probit:" + std::to_string(std::max<std::int64_t>(2, estimator.samples)));
+  return spec_of(estimate_probit, std::max<std::int64_t>(2, estimator.samples));
 }
 
 Curves unsmoothed(Evaluation evaluation, const std::shared_ptr<const NoiseShape>& shape, std::span<const double> sigmas,

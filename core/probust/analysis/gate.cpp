@@ -10,7 +10,7 @@
 #include "probust/analysis/statistics.h"
 #include "probust/analysis/summary.h"
 #include "probust/base/text.h"
-#include "probust/estimators/binomial.h"
+#include "probust/estimators/statistics/binomial.h"
 
 namespace probust {
 namespace {

@@ -14,7 +14,7 @@ namespace probust {
 namespace {
 
 bool shares(const Estimate& estimate, bool by_name) {
-  return estimate.method ? estimate.method->definition->shares_noise : by_name;
+  return estimate.method ? estimate.method->definition->share == EstimatorDefinition::Share::draws : by_name;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "probust/analysis/scale_process.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 
 namespace probust {
 namespace {

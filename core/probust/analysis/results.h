@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "probust/estimators/row.h"
+#include "probust/run/row.h"
 
 namespace probust {
 

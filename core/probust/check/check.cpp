@@ -12,8 +12,8 @@
 #include "probust/check/alternatives.h"
 #include "probust/check/findings.h"
 #include "probust/check/label_orders.h"
-#include "probust/estimators/binomial.h"
-#include "probust/estimators/row.h"
+#include "probust/estimators/statistics/binomial.h"
+#include "probust/run/row.h"
 
 namespace probust {
 namespace {
@@ -433,7 +433,7 @@ std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape&
 
 std::int64_t first_check_passes(std::int64_t points, std::int64_t planned) {
   constexpr std::int64_t kMany = 1000, kDefaultPasses = 100;  // of auto, for one point
-  return static_cast<std::int64_t>((points >= kMany ? 0.03 : 0.1) *
+  return static_cast<std::int64_t>((points >= kMany ? 0.03 : 0.06) *
                                    static_cast<double>(std::max(planned, kDefaultPasses * points)));
 }
 

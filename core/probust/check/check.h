@@ -117,8 +117,9 @@ std::string check_text(const CheckReport& report, OptionSpelling spell = as_fiel
 /// back to natural units. So the model is not compiled again. The executor must outlive it.
 std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape& input_shape, const Preprocessing& preprocessing);
 
-/// A check that precedes an estimate runs this many points at most, and this many passes: 3% of those planned, or 10% for fewer
-/// than 1000 points. What takes fewer passes than the default estimate counts as that.
+/// A check that precedes an estimate runs this many points at most, and this many passes: 3% of those planned, or 6% for fewer
+/// than 1000 points, so that with what else it does it takes at most 10% of the time. What takes fewer passes than the default
+/// estimate counts as that.
 inline constexpr std::int64_t kFirstCheckPoints = 100;
 std::int64_t first_check_passes(std::int64_t points, std::int64_t planned);
 

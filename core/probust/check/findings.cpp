@@ -9,7 +9,7 @@
 #include <set>
 
 #include "probust/base/text.h"
-#include "probust/estimators/binomial.h"
+#include "probust/estimators/statistics/binomial.h"
 
 namespace probust {
 namespace {

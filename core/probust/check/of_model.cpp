@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "probust/estimators/request.h"
+#include "probust/run/request.h"
 
 namespace probust {
 namespace {

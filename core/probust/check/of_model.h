@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "probust/check/check.h"
-#include "probust/estimators/estimate_run.h"
 #include "probust/exec/executor.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/run/run.h"
 
 namespace probust {
 
@@ -27,7 +27,7 @@ struct CheckedModel {
 CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::vector<std::int64_t>& labels,
                         const std::vector<double>& sigmas);
 
-/// A shorter check, the first step of an estimate: of at most 100 points, and at 3% of the passes that it plans, or 10% for fewer
+/// A shorter check, the first step of an estimate: of at most 100 points, and at 3% of the passes that it plans, or 6% for fewer
 /// than 1000 points. `points` is of how many points those of the request are a selection; 0: they are all. Without labels, the
 /// model is not run. Throws as check_model does.
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);

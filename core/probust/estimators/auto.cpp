@@ -3,8 +3,6 @@
 // covariances from all points for few copies, gradients of the mean under the noise from a hundred forwards on, draws of the
 // noise that points share if there are enough of them, and subset simulation if a pilot finds that failure is too rare for the
 // budget. Events other than the survival of the target are counted. The row names what was used.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -36,13 +34,13 @@ bool shares(const Executor& executor, std::size_t points, const Noise& noise, st
 EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget, bool share) {
   const bool gradients =
       noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1 && !executor.piecewise_constant();
-  if (share && gradients && budget >= kPropagationPays) return parse_estimator(fmt::format("regression:{}:learned", budget));
-  if (share) return parse_estimator(fmt::format("probit:{}:shared", budget));
-  const std::string pooled = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool ? ":pooled" : "";
+  if (share && gradients && budget >= kPropagationPays) return spec_of(estimate_regression_learned, budget);
+  if (share) return spec_of(estimate_probit_shared, budget);
+  const bool pool = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool;
   if (budget < kGradientsPay || !gradients)
-    return parse_estimator(fmt::format("probit:{}{}", std::max<std::int64_t>(2, budget), pooled));
+    return spec_of(pool ? estimate_probit_pooled : estimate_probit, std::max<std::int64_t>(2, budget));
   const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);
-  return parse_estimator(fmt::format("regression:{}{}", budget, propagation ? ":adf" : pooled));
+  return spec_of(propagation ? estimate_regression_adf : pool ? estimate_regression_pooled : estimate_regression, budget);
 }
 
 void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator, const std::vector<std::int64_t>& which,
@@ -61,7 +59,7 @@ void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estima
 }  // namespace
 
 std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
-  const bool independent = !asked.definition->variant.empty();
+  const bool independent = asked.definition->share == EstimatorDefinition::Share::none;
   std::int64_t budget = asked.samples;
   const std::int64_t n = evaluation.points().size();
   if (n == 0) return {};
@@ -69,7 +67,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
   std::vector<std::int64_t> common, rare;
   const auto elements = static_cast<std::int64_t>(evaluation.points().x.row(0).size());
   if (!evaluation.event().plain()) {
-    const EstimatorSpec counting = parse_estimator(fmt::format("mc:{}", budget));
+    const EstimatorSpec counting = spec_of(estimate_monte_carlo, budget);
     estimates = counting.definition->estimate(evaluation, noise, counting);
     for (Estimate& estimate : estimates) estimate.method = counting;
     return estimates;
@@ -81,7 +79,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
     apart.label.clear();
     apart.seed ^= kPilotSeed;  // the pilot's noise must be independent of the estimate's
     Evaluation pilot(evaluation.executor(), apart, evaluation.logits());
-    const EstimatorSpec looking = parse_estimator(fmt::format("probit:{}", kPilot));
+    const EstimatorSpec looking = spec_of(estimate_probit, kPilot);
     estimates = looking.definition->estimate(pilot, noise, looking);
     budget -= kPilot;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -90,7 +88,7 @@ std::vector<Estimate> estimate_auto(Evaluation& evaluation, const Noise& noise, 
   }
   const bool share = !independent && shares(evaluation.executor(), common.size(), noise, budget);
   use(evaluation, noise, choice(evaluation.executor(), evaluation.points(), noise, budget, share), common, estimates);
-  if (!rare.empty()) use(evaluation, noise, parse_estimator("subset:" + std::to_string(budget)), rare, estimates);
+  if (!rare.empty()) use(evaluation, noise, spec_of(estimate_subset, budget), rare, estimates);
   return estimates;
 }
 

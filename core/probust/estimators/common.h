@@ -9,6 +9,16 @@
 // Shared by the estimators.
 namespace probust {
 
+using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const EstimatorSpec&);
+
+// Estimators that others choose.
+EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_probit, estimate_probit_pooled, estimate_probit_learned,
+    estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned,
+    estimate_subset;
+
+/// An estimator of all_estimators whose parameter is a number of samples.
+EstimatorSpec spec_of(EstimatorFunction* function, std::int64_t samples);
+
 /// An estimate of NaN with the status `nonfinite`.
 Estimate nonfinite_estimate();
 

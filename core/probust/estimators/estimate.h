@@ -37,6 +37,9 @@ struct EstimatorSpec {
 
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t passes(std::int64_t classes) const;
+
+  /// Whether it chooses another one.
+  bool is_auto() const;
 };
 
 /// The result of an estimator for one point and one noise model.

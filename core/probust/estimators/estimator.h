@@ -36,6 +36,10 @@ struct EstimatorDefinition {
   /// What an answer depends on: the point, or all points of its block (pooling.h).
   enum class Scope : std::uint8_t { point, block };
 
+  /// What points share: nothing, so that their errors are independent; covariances, shrunk towards those of similar points; means
+  /// and covariances learned from all of them; these and draws of the noise; or what it chooses.
+  enum class Share : std::uint8_t { none, pooled, learned, draws, chosen };
+
   std::string_view name;
   std::string_view variant = {};  ///< written after the parameter: the "centered" of "mmse:10:centered"
   std::string_view summary = {};  ///< one line for the help
@@ -46,7 +50,7 @@ struct EstimatorDefinition {
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
-  bool shares_noise = false;  ///< whether points of a block share draws, so that their errors are not independent
+  std::optional<Share> share = {};  ///< of estimators that have forms that differ in it
 
   /// One estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;
@@ -61,7 +65,8 @@ std::span<const EstimatorDefinition> all_estimators();
 /// The form of its name: "taylor", "mmse:N", "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
-/// The forms of all estimators, or of those that are `wanted`, as in a hint: "auto:N, mc:N, ...".
+/// The forms of the estimators that are `wanted`, as in a hint: "auto:N, mc:N, ...". By default those without a variant, which
+/// are all that most people need.
 std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted = {});
 
 /// Whether an estimator, given as the text of its spec, shares noise between points. False for unknown ones.
@@ -69,6 +74,13 @@ bool shares_noise(std::string_view text);
 
 /// Parses "mmse:10". Throws Error{usage} with a hint at what is valid.
 EstimatorSpec parse_estimator(const std::string& text);
+
+/// "none", "pooled", "learned" or "draws". Throws Error{usage} naming the option `share`.
+EstimatorDefinition::Share parse_share(const std::string& text);
+
+/// The form of a probit, regression or auto without a variant in which points share this: regression:60:pooled for regression:60.
+/// Empty if it has no such form, or its name says what points share. Throws Error{usage} if it has too few samples for it.
+std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, EstimatorDefinition::Share share);
 
 /// Throws Error{unsupported} if the estimator needs gradients and the executor has none; the error names estimators that work.
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator);

@@ -11,6 +11,7 @@ namespace probust {
 namespace {
 
 using Parameter = EstimatorDefinition::Parameter;
+using Share = EstimatorDefinition::Share;
 
 std::string example(const EstimatorDefinition& entry) {
   std::string text(entry.name);
@@ -27,7 +28,7 @@ std::string example(const EstimatorDefinition& entry) {
 std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted) {
   std::vector<std::string> forms;
   for (const EstimatorDefinition& entry : all_estimators()) {
-    if (!wanted || wanted(entry)) forms.push_back(form(entry));
+    if (wanted ? wanted(entry) : entry.variant.empty()) forms.push_back(form(entry));
   }
   return join(forms);
 }
@@ -123,7 +124,7 @@ bool shares_noise(std::string_view text) {
   const Parts parts = parts_of(std::string(text));
   const auto entries = all_estimators();
   return std::any_of(entries.begin(), entries.end(), [&](const EstimatorDefinition& entry) {
-    return entry.shares_noise && entry.name == parts.name && entry.variant == parts.variant;
+    return entry.share == Share::draws && entry.name == parts.name && entry.variant == parts.variant;
   });
 }
 
@@ -137,6 +138,8 @@ std::string EstimatorSpec::text() const {
   if (!definition->variant.empty()) text += ":" + std::string(definition->variant);
   return text;
 }
+
+bool EstimatorSpec::is_auto() const { return definition->estimate == estimate_auto; }
 
 std::int64_t EstimatorSpec::passes(std::int64_t classes) const { return definition->passes(classes, *this); }
 
@@ -156,6 +159,37 @@ EstimatorSpec parse_estimator(const std::string& text) {
   if (of_name->parameter == Parameter::none)
     throw Error{ErrorCode::usage, where, "takes no parameter", "write " + example(*of_name)};
   throw Error{ErrorCode::usage, where, "has no such form", "write for example " + example(*of_name)};
+}
+
+EstimatorSpec spec_of(EstimatorFunction* function, std::int64_t samples) {
+  const auto entries = all_estimators();
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.estimate == function; });
+  return {.definition = &*entry, .samples = samples};
+}
+
+Share parse_share(const std::string& text) {
+  const std::pair<std::string_view, Share> words[] = {
+      {"none", Share::none}, {"pooled", Share::pooled}, {"learned", Share::learned}, {"draws", Share::draws}};
+  for (const auto& [word, share] : words) {
+    if (text == word) return share;
+  }
+  throw Error{ErrorCode::usage, option("share"), "'" + text + "' is not known", "use none, pooled, learned or draws"};
+}
+
+std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, Share share) {
+  const EstimatorDefinition& own = *estimator.definition;
+  if (!own.share || !own.variant.empty()) return {};
+  if (own.share == share || (own.share == Share::chosen && share == Share::draws)) return estimator;
+  for (const EstimatorDefinition& entry : all_estimators()) {
+    if (entry.name != own.name || entry.share != share) continue;
+    if (estimator.samples < entry.least)
+      throw Error{ErrorCode::usage, option("share"), "is for more samples than " + estimator.text() + " has",
+                  "give at least " + std::to_string(entry.least)};
+    EstimatorSpec result = estimator;
+    result.definition = &entry;
+    return result;
+  }
+  return {};
 }
 
 }  // namespace probust

@@ -6,8 +6,8 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pair_statistics.h"
-#include "probust/exec/last_layer.h"
+#include "probust/estimators/statistics/pair_statistics.h"
+#include "probust/exec/host/last_layer.h"
 
 namespace probust {
 

@@ -10,7 +10,7 @@
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/learning.h"
-#include "probust/estimators/regression_fit.h"
+#include "probust/estimators/statistics/regression_fit.h"
 #include "probust/exec/shared_draws.h"
 
 namespace probust {
@@ -65,8 +65,7 @@ class LearnedResiduals {
     shared_.noise.keep(count);
     std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, up_to(count, std::move(pairs)), moments);
     count_propagation(moments, estimates);
-    const EstimatorSpec method =
-        parse_estimator(fmt::format("probit:{}:{}", cost_, shared_.noise.shared() ? "shared" : "learned"));
+    const EstimatorSpec method = spec_of(shared_.noise.shared() ? estimate_probit_shared : estimate_probit_learned, cost_);
     for (Estimate& estimate : estimates) estimate.method = method;
     return estimates;
   }

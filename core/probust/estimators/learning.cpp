@@ -7,8 +7,8 @@
 
 #include "probust/base/select.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/logit_covariance.h"
-#include "probust/estimators/regression_fit.h"
+#include "probust/estimators/statistics/logit_covariance.h"
+#include "probust/estimators/statistics/regression_fit.h"
 #include "probust/noise/noise.h"
 
 namespace probust {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "probust/estimators/mean_shifts.h"
-#include "probust/estimators/pair_statistics.h"
 #include "probust/estimators/shared_noise.h"
+#include "probust/estimators/statistics/mean_shifts.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 
 namespace probust {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mc:N, the share of N noisy copies that keep the answer (Han et al., section 3.1), with its binomial standard error and the
 // Clopper-Pearson interval. A copy with NaN logits does not keep it.
-#include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/counts.h"
+#include "probust/estimators/statistics/binomial.h"
+#include "probust/estimators/statistics/counts.h"
 
 namespace probust {
 

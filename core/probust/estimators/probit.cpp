@@ -7,8 +7,8 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pair_statistics.h"
-#include "probust/estimators/pooling.h"
+#include "probust/estimators/statistics/pair_statistics.h"
+#include "probust/estimators/statistics/pooling.h"
 
 namespace probust {
 namespace {

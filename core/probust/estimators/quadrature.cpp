@@ -17,7 +17,7 @@
 #include <limits>
 
 #include "probust/estimators/common.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "probust/estimators/binomial.h"
+#include "probust/estimators/statistics/binomial.h"
 
 namespace probust {
 

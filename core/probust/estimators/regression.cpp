@@ -11,8 +11,8 @@
 
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/pooling.h"
-#include "probust/estimators/regression_fit.h"
+#include "probust/estimators/statistics/pooling.h"
+#include "probust/estimators/statistics/regression_fit.h"
 
 namespace probust {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "probust/estimators/common.h"
-#include "probust/estimators/pooling.h"
+#include "probust/estimators/statistics/pooling.h"
 
 namespace probust {
 namespace {
@@ -57,8 +57,8 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
   Evaluation pilot(executor, std::move(points), logits, event);
   const bool plain = event.plain();
   std::vector<double> variances;
-  const std::string estimator = (plain ? "probit:" : "mc:") + std::to_string(kCopiesOfPilot);
-  for (const Estimate& one : estimate(pilot, noise, parse_estimator(estimator)).value()) {
+  const EstimatorSpec estimator = spec_of(plain ? estimate_probit : estimate_monte_carlo, kCopiesOfPilot);
+  for (const Estimate& one : estimate(pilot, noise, estimator).value()) {
     const double variance = plain ? normal_variance(one) : binomial_variance(one);
     variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN: more copies would not help
   }
@@ -68,7 +68,8 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
 // auto with n copies of each of the points `which`. Groups of equal copies are too small to share draws of the noise.
 void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
                     std::vector<Estimate>& estimates) {
-  std::vector<Estimate> own = estimate(part, noise, parse_estimator("auto:" + std::to_string(n) + ":independent")).value();
+  const EstimatorSpec independent = with_share(spec_of(estimate_auto, n), EstimatorDefinition::Share::none).value();
+  std::vector<Estimate> own = estimate(part, noise, independent).value();
   for (std::size_t k = 0; k < which.size(); ++k) {
     own[k].forwards += kCopiesOfPilot;
     estimates[which[k]] = std::move(own[k]);

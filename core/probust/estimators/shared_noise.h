@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probust/estimators/variance_components.h"
+#include "probust/estimators/statistics/variance_components.h"
 #include "probust/exec/points.h"
 #include "probust/noise/noise.h"
 

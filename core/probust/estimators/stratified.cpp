@@ -9,10 +9,10 @@
 #include <cmath>
 #include <limits>
 
-#include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/counts.h"
-#include "probust/estimators/pair_statistics.h"
+#include "probust/estimators/statistics/binomial.h"
+#include "probust/estimators/statistics/counts.h"
+#include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
 namespace probust {

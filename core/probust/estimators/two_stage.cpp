@@ -13,9 +13,9 @@
 #include <cmath>
 
 #include "probust/base/text.h"
-#include "probust/estimators/binomial.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/counts.h"
+#include "probust/estimators/statistics/binomial.h"
+#include "probust/estimators/statistics/counts.h"
 
 namespace probust {
 namespace {

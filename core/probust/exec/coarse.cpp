@@ -8,7 +8,7 @@
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/group_mean.h"
-#include "probust/exec/last_layer.h"
+#include "probust/exec/host/last_layer.h"
 #include "probust/exec/pairs.h"
 #include "probust/exec/shared_draws.h"
 

@@ -8,7 +8,7 @@
 
 #include "probust/base/text.h"
 #include "probust/exec/coarse.h"
-#include "probust/exec/host_lanes.h"
+#include "probust/exec/host/host_lanes.h"
 
 namespace probust {
 namespace {

@@ -9,7 +9,7 @@
 #include "probust/base/stop.h"
 #include "probust/base/transpose.h"
 #include "probust/exec/coarse.h"
-#include "probust/exec/host_copies.h"
+#include "probust/exec/host/host_copies.h"
 #include "probust/noise/sampled.h"
 
 namespace probust {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "probust/exec/affine_start.h"
+#include "probust/exec/host/affine_start.h"
 #include "probust/exec/lane_loops.h"
 
 namespace probust {

@@ -8,7 +8,7 @@
 
 #include "probust/onnx/decision.h"
 #include "probust/onnx/import.h"
-#include "probust/onnx/lower_graph.h"
+#include "probust/onnx/lower/lower_graph.h"
 
 namespace probust::onnx {
 

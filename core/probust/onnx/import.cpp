@@ -12,7 +12,7 @@
 #include "probust/onnx/class_names.h"
 #include "probust/onnx/decision.h"
 #include "probust/onnx/input_shape.h"
-#include "probust/onnx/lower_graph.h"
+#include "probust/onnx/lower/lower_graph.h"
 #include "probust/onnx/parameters.h"
 #include "probust/onnx/trial.h"
 #include "probust/onnx/wire.h"

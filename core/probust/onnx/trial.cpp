@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "probust/base/error.h"
-#include "probust/onnx/lower_graph.h"
+#include "probust/onnx/lower/lower_graph.h"
 
 namespace probust::onnx {
 namespace {

@@ -21,28 +21,6 @@ Vjp = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Progress = Union[bool, Callable[[int, int], None]]
 
 _TWO_GIB = 2 << 30
-_COLUMNS = [
-    ("index", np.int64),
-    ("label", np.int64),
-    ("predicted", np.int64),
-    ("target", np.int64),
-    ("noise", str),
-    ("sigma", np.float64),
-    ("estimator", str),
-    ("p", np.float64),
-    ("p_fail", np.float64),
-    ("std_error", np.float64),
-    ("ci_low", np.float64),
-    ("ci_high", np.float64),
-    ("forwards", np.int64),
-    ("backwards", np.int64),
-    ("status", str),
-    ("method", str),
-    ("note", str),
-    ("p_label", np.float64),
-    ("p_label_low", np.float64),
-    ("p_label_high", np.float64),
-]
 
 
 def _noises(sigma: Optional[Numbers], noise: Optional[Texts]) -> list:
@@ -64,8 +42,7 @@ def _target(target) -> tuple:
 
 def _rows(columns: dict) -> np.ndarray:
     """Columns as one structured array."""
-    kinds = dict(_COLUMNS)
-    arrays = {name: np.array(column, dtype=kinds.get(name, np.float64)) for name, column in columns.items()}
+    arrays = {name: np.array(column, dtype=str) if isinstance(column, list) else column for name, column in columns.items()}
     rows = np.empty(len(columns["p"]), dtype=[(name, each.dtype) for name, each in arrays.items()])
     for name, each in arrays.items():
         rows[name] = each
@@ -135,6 +112,7 @@ class Model:
         groups: Optional[str] = None,
         top: int = 1,
         per_class: bool = False,
+        share: Optional[str] = None,
         seed: int = 0,
         first_index: int = 0,
         scale: Optional[float] = None,
@@ -154,6 +132,8 @@ class Model:
         groups       "0,1/2,3": any class of the target's group will do
         top          the target need only be among so many largest logits
         per_class    adds columns p_class_0, p_class_1, ...: the probability of each class to win
+        share        what the points of "probit" and "regression" share, if their names do not say it: "none" (the default),
+                     "pooled", "learned" or "draws"; "none" also for "auto", whose errors are then independent
         seed         of the noise, which depends on it and on the position of a point, first_index + i
         scale        x times this are the units of the data: by default that of load_model, else 1/255 for bytes (uint8), as in
                      read_data, and 1 for other types
@@ -187,6 +167,7 @@ class Model:
             _arguments.whole("seed", seed, 0, 2**64 - 1),
             _arguments.whole("first_index", first_index, 0, 2**63 - 1 - count),
             _arguments.flag("check", check),
+            "" if share is None else _arguments.text("share", share),
         )
         with reporter(progress) as report:
             columns = self._handle.estimate(*arguments, report)

@@ -86,12 +86,15 @@ def test_the_emulated_device_agrees_with_the_processor():
         assert len(both[0]) == 40 * 2 * 6
         for name in ("index", "predicted", "target", "status", "method", "forwards", "backwards"):
             assert list(both[0][name]) == list(both[1][name]), name
-        print(float(np.abs(both[0]["p"] - both[1]["p"]).max()))
+        # A regression chooses gradients and rivals, and where two are as good, rounding decides.
+        chooses = np.array([name.startswith(("regression", "auto")) for name in both[0]["estimator"]])
+        allowed = 2e-5 + np.where(chooses, 0.02 * both[0]["std_error"], 0)
+        print(float((np.abs(both[0]["p"] - both[1]["p"]) / allowed).max()))
         """
     )
-    names, difference = out.splitlines()
+    names, excess = out.splitlines()
     assert "'cuda:0', 'cuda:1'" in names
-    assert float(difference) <= 2e-5
+    assert float(excess) <= 1
 
 
 @pytest.mark.skipif(EMULATED is None, reason="no emulated device was built")

@@ -78,6 +78,14 @@ def test_rows_are_those_of_the_command_line(model, data):
     assert_equal(rows, command("--sigma", "0.1,0.4", "--estimator", estimators, "--limit", "20", "--seed", "3"))
 
 
+def test_what_points_share_can_be_chosen(model, data):
+    named = model.estimate(data[0], sigma=0.3, estimators=["probit:20:shared", "regression:20:learned", "mc:20"])
+    chosen = model.estimate(data[0], sigma=0.3, estimators=["probit:20", "regression:20", "mc:20"], share="draws")
+    assert np.array_equal(named["estimator"], chosen["estimator"]) and np.array_equal(named["p"], chosen["p"])
+    with pytest.raises(probust.UsageError, match="share: 'all' is not known; use none, pooled, learned or draws"):
+        model.estimate(data[0], sigma=0.3, share="all")
+
+
 def test_labels_have_a_probability(model, data):
     x, labels = data
     others = (labels + 1) % 10

@@ -5,7 +5,7 @@ import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Probust } from '../api.js';
 import type { Model } from '../model.js';
 import type { ModelOptions, ModelSource, Row } from '../types.js';
-import { checkedRows } from '../rows.js';
+import { checkedRows } from '../data/rows.js';
 import { equal, listOf, noises, numbers, plain, words } from './inputs.js';
 import { take, type Share } from './page.js';
 import type { KnownPoints, ProbustComponent, RowsDetail } from './public.js';

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probust/estimators/counts.h"
+#include "probust/estimators/statistics/counts.h"
 
 namespace probust {
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "probust/exec/host/first_layer.h"
+#include "probust/exec/host/host_lanes.h"
+#include "probust/exec/host/host_rows.h"
+
+namespace probust {
+
+/// A classifier's first layer W x + b and the layers after it, as programs.
+class HostFirstLayer {
+ public:
+  HostFirstLayer(const FirstLayer& layer, Compile compile);
+
+  std::int64_t outputs() const { return outputs_; }
+  /// FirstLayer::rest.
+  const Program& rest() const { return *rest_; }
+  /// All of them.
+  std::array<const Program*, 3> programs() const { return {rest_.get(), forward_.get(), backward_.get()}; }
+
+  /// W e for each lane of e [inputs][lanes], as [outputs][lanes].
+  void move(const float* e, std::int64_t lanes, float* moved, Workspace& workspace) const;
+
+  /// Gradients by the outputs, one matrix [rows, outputs] per point, as gradients by the inputs. Multiplies `together` rows at a
+  /// time.
+  std::vector<RowMatrix> by_inputs(const std::vector<RowMatrix>& by_outputs, std::int64_t together, Workspace& workspace) const;
+
+ private:
+  std::int64_t inputs_, outputs_;
+  std::unique_ptr<Program> rest_, forward_, backward_;
+};
+
+}  // namespace probust

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "probust/run/run.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "probust/estimators/schedule.h"
+#include "probust/estimators/statistics/pooling.h"
+#include "probust/estimators/tolerance.h"
+#include "probust/run/request.h"
+
+namespace probust {
+
+bool borrows(std::span<const EstimatorSpec> estimators) {
+  return std::any_of(estimators.begin(), estimators.end(), [](const EstimatorSpec& estimator) {
+    return estimator.definition->scope == EstimatorDefinition::Scope::block;
+  });
+}
+
+std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
+  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in a batch
+  return borrows(estimators) ? kBlock : kFew;
+}
+
+std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first) {
+  std::size_t last = first + 1;
+  while (last < noises.size() && noises[last].shape->name() == noises[first].shape->name()) ++last;
+  return last;
+}
+
+EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external)
+    : ExecutorJob(executor, external),
+      request_(std::move(request)),
+      noises_(request_.noises),
+      block_(request_.curve != nullptr ? kBlock : block_size(request_.estimators)),
+      count_(request_.x.shape.empty() ? 0 : request_.x.shape[0]) {
+  if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "give for example gaussian:0.1"};
+  if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "holds no points", ""};
+  if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "give for example taylor"};
+  for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
+  require_combinable(together(), request_.estimators);
+  if (request_.regression == nullptr) return;
+  const std::int64_t d = element_count(request_.regression->point_shape()), outputs = request_.regression->classes();
+  for (Noise& noise : request_.noises) noise.shape = on_inputs(noise.shape, d, outputs);
+  request_.target = std::to_string(2 * outputs);
+}
+
+std::int64_t EstimateRun::planned() const {
+  std::int64_t passes = 0;
+  for (const EstimatorSpec& estimator : request_.estimators)
+    passes += together().shares(estimator) ? 0 : estimator.passes(executor().classes());
+  return request_.total + count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
+}
+
+// The logits, and then each estimate of each block, are pieces of their own: they are not repeated once they are known.
+bool EstimateRun::piece() {
+  if (request_.regression != nullptr && !begun_ && outputs_.size() < count_ * request_.regression->classes()) {
+    find_outputs();
+  } else if (!begun_) {
+    find_logits();
+  } else if (request_.total > 0 && !shared_) {
+    share_total();
+  } else {
+    estimate_next();
+  }
+  return first_ < size();
+}
+
+// The regression model is asked for a few points per piece, because it is not paused within one.
+void EstimateRun::find_outputs() {
+  constexpr std::int64_t kPart = 64;
+  Executor& regression = *request_.regression;
+  const std::int64_t done = outputs_.size() / regression.classes(), part = std::min(kPart, count_ - done);
+  const Tensor some = regression.logits(probust::rows(request_.x, done, part)).value();
+  outputs_.data.insert(outputs_.data.end(), some.data.begin(), some.data.end());
+  outputs_.shape = {done + part, regression.classes()};
+  if (done + part == count_) request_.x = with_outputs(request_.x, outputs_);
+}
+
+void EstimateRun::find_logits() {
+  logits_ = executor().logits(request_.x).value();
+  if (!request_.labels.empty() && request_.labels.size() != static_cast<std::size_t>(logits_.shape[0]))
+    throw Error{ErrorCode::usage, option("labels"), "are " + std::to_string(request_.labels.size()),
+                "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+  if (request_.regression == nullptr) require_classes(request_.labels, logits_.shape[1]);
+  std::vector<std::int64_t> targets =
+      request_.targets.empty() ? targets_of(request_.target, request_.labels, logits_, request_.names) : request_.targets;
+  if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
+    throw Error{ErrorCode::usage, "target", "has " + std::to_string(targets.size()) + " classes",
+                "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+  if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
+    throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
+                "give the position of the first point, from 0; the last one's must fit 63 bits"};
+  points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
+  check(executor(), points_);
+  if (request_.regression == nullptr)
+    points_.label = asked_labels(request_.labels, points_.target, request_.event, executor().classes());
+  begun_ = true;
+  begin_block();
+}
+
+// Distributes the total among all points before any is answered.
+void EstimateRun::share_total() {
+  auto made = estimate_within(executor(), points_, logits_, request_.noises, request_.event, request_.total);
+  if (made) {
+    scheduled_ = std::move(made).value();
+  } else {
+    scheduled_.assign(request_.noises.size(), answers(made.error(), size()));
+  }
+  shared_ = true;
+}
+
+void EstimateRun::begin_block() {
+  const std::int64_t count = std::min(points_in_block(request_.offset + first_, block_), size() - first_);
+  if (count > 0)
+    evaluation_ = std::make_unique<Evaluation>(executor(), slice(points_, first_, count), probust::rows(logits_, first_, count),
+                                               request_.event);
+  next_ = 0;
+  estimates_.assign(request_.noises.size() * request_.estimators.size(), {});
+}
+
+// The next question of the block, or several if they are a sweep.
+void EstimateRun::estimate_next() {
+  const std::size_t estimators = request_.estimators.size(), noise = next_ / estimators, e = next_ % estimators;
+  if (request_.curve != nullptr) {
+    std::vector<std::vector<Estimate>> sweep = next_sweep(noise, e);
+    for (std::size_t s = 0; s < sweep.size(); ++s) estimates_[(noise + s) * estimators + e] = std::move(sweep[s]);
+    next_ = e + 1 < estimators ? next_ + 1 : (noise + sweep.size()) * estimators;
+  } else {
+    estimates_[next_] = next_question(noise, request_.estimators[e]);
+    ++next_;
+  }
+  if (next_ == estimates_.size()) finish_block();
+}
+
+std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, std::size_t estimator) {
+  const std::size_t end = end_of_sweep(request_.noises, noise);
+  const EstimatorSpec& spec = request_.estimators[estimator];
+  std::vector<double> sigmas;
+  for (std::size_t n = noise; n < end; ++n) sigmas.push_back(request_.noises[n].scale);
+  auto made = request_.curve(executor(), evaluation_->points(), evaluation_->logits(), request_.noises[noise].shape, sigmas, spec,
+                             evaluation_->event());
+  if (made) return std::move(made).value();
+  return std::vector<std::vector<Estimate>>(sigmas.size(), answers(made.error(), evaluation_->points().size()));
+}
+
+// An attempt works on a copy of the evaluation, so that the next one asks the executor the same questions.
+std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
+  if (together().shares(estimator)) {
+    const auto begin = scheduled_[noise].begin() + first_;
+    return {begin, begin + evaluation_->points().size()};
+  }
+  auto attempt = std::make_unique<Evaluation>(*evaluation_);
+  std::vector<Estimate> made = answers(estimate(*attempt, request_.noises[noise], estimator), attempt->points().size());
+  evaluation_ = std::move(attempt);
+  return made;
+}
+
+// If only this one of several estimators cannot answer, its estimates say why.
+std::vector<Estimate> EstimateRun::answers(Result<std::vector<Estimate>> made, std::int64_t points) const {
+  const bool alone = request_.estimators.size() == 1 && !request_.others;
+  if (made || alone || !concerns_one_estimator(made.error())) return std::move(made).value();
+  return refused_estimates(made.error(), points);
+}
+
+void EstimateRun::finish_block() {
+  const Points& points = evaluation_->points();
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    for (std::size_t c = 0; c < estimates_.size(); ++c) {
+      const Noise& noise = noises_[c / request_.estimators.size()];
+      const EstimatorSpec& estimator = request_.estimators[c % request_.estimators.size()];
+      rows_.push_back(row_of(points, evaluation_->logits(), i, noise, together().text(estimator), std::move(estimates_[c][i])));
+      if (!request_.labels.empty() && request_.labels[first_ + i] != -1) rows_.back().label = request_.labels[first_ + i];
+    }
+  }
+  first_ += points.size();
+  begin_block();
+}
+
+}  // namespace probust

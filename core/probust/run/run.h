@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/exec/executor_job.h"
+#include "probust/run/request.h"
+#include "probust/run/row.h"
+
+namespace probust {
+
+/// Whether one of them pools over points, so that an estimate depends on the points of its block.
+bool borrows(std::span<const EstimatorSpec> estimators);
+
+/// How many points to estimate together: kBlock if an estimator pools over points, else few.
+std::int64_t block_size(std::span<const EstimatorSpec> estimators);
+
+/// How many points, from this position of the data on, are estimated together: blocks of `size` begin at multiples of it, so that
+/// estimates that borrow from other points do not depend on where a run begins or was cut.
+inline std::int64_t points_in_block(std::int64_t position, std::int64_t size) { return size - position % size; }
+
+/// Estimates at several scales of one noise shape, [scales][points]: estimate_curve of analysis/curve.h.
+using CurveEstimator = Result<std::vector<std::vector<Estimate>>> (*)(Executor&, const Points&, const Tensor& logits,
+                                                                      const std::shared_ptr<const NoiseShape>&,
+                                                                      std::span<const double> sigmas, const EstimatorSpec&,
+                                                                      const Event&);
+
+/// The noise models that differ only in scale, from `first` on: a sweep. Returns the position after them.
+std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first);
+
+/// What to estimate: every point under every noise model by every estimator.
+struct EstimateRequest {
+  Tensor x;                            ///< [N, ...] in the natural space
+  std::vector<std::int64_t> targets;   ///< [N]; empty: as `target` says
+  std::string target = "predicted";    ///< as in targets_of
+  std::vector<std::int64_t> labels{};  ///< [N] classes of the model; empty: none
+  std::vector<std::string> names{};    ///< of the classes; empty: none
+  Event event{};                       ///< what has to survive, if not the target alone
+  std::int64_t offset = 0;             ///< position of the first point in the data: part of the noise's key
+  std::uint64_t seed = 0;
+  std::vector<Noise> noises;
+  std::vector<EstimatorSpec> estimators;
+  /// If the executor is that of within_tolerance: the regression model, which must outlive the run. Then x has points of its
+  /// shape, and noises are for them (tolerance.h).
+  Executor* regression = nullptr;
+  bool others = false;             ///< whether other estimators are asked elsewhere: as if there were several here
+  std::int64_t total = 0;          ///< forwards that `auto` shares among all points and noise models; 0: its own for each
+  CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: scale by scale
+};
+
+/// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the model;
+/// if only one of several estimators cannot answer, its rows say why instead (refused_estimates).
+class EstimateRun final : public ExecutorJob {
+ public:
+  /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws Error if noise, points or
+  /// estimators are missing or an estimator needs gradients that the executor does not have.
+  EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external = nullptr);
+
+  /// For each point, each noise model and each estimator, in that order; blocks that are done.
+  const std::vector<Row>& rows() const { return rows_; }
+
+  /// Expected total of forward and backward passes.
+  std::int64_t planned() const override;
+
+ private:
+  bool piece() override;
+  void find_outputs();
+  void find_logits();
+  void share_total();
+  void estimate_next();
+  std::vector<std::vector<Estimate>> next_sweep(std::size_t noise, std::size_t estimator);
+  std::vector<Estimate> next_question(std::size_t noise, const EstimatorSpec& estimator);
+  std::vector<Estimate> answers(Result<std::vector<Estimate>> made, std::int64_t points) const;
+  void begin_block();
+  void finish_block();
+  std::int64_t size() const { return count_; }
+  Together together() const { return {request_.total, request_.curve != nullptr, false}; }
+
+  EstimateRequest request_;
+  std::vector<Noise> noises_;   // as rows name them
+  std::int64_t block_, count_;  // points of a block, and all points
+  bool begun_ = false, shared_ = false;
+  Tensor outputs_;  // of the regression model, so far
+  Points points_;
+  Tensor logits_;
+  std::vector<std::vector<Estimate>> scheduled_;  // [noise][point] of all points, from the total
+  std::int64_t first_ = 0;                        // of the block
+  std::unique_ptr<Evaluation> evaluation_;        // of the block
+  std::size_t next_ = 0;                          // question of the block
+  std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty: not yet
+  std::vector<Row> rows_;
+};
+
+}  // namespace probust

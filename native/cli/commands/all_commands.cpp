@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The only list of commands. To add one: its file in this directory, and here its function and entry.
+#include "cli/command_line.h"
+
+namespace probust::cli {
+
+using Describe = void(CommandLine&);
+
+Describe describe_inspect, describe_arrays, describe_estimate, describe_export, describe_merge, describe_report, describe_mvn,
+    describe_bench, describe_train, describe_data, describe_check, describe_reproduce, describe_summary, describe_bias,
+    describe_rank, describe_curve, describe_agree, describe_distance, describe_curvature, describe_compare, describe_gate,
+    describe_version, describe_manual;
+
+void describe_all(CommandLine& line) {
+  // In the order of the help.
+  Describe* const all[] = {
+      describe_inspect,   describe_arrays,  describe_estimate, describe_export,  describe_merge,  describe_report,
+      describe_mvn,       describe_bench,   describe_train,    describe_data,    describe_check,  describe_reproduce,
+      describe_summary,   describe_bias,    describe_rank,     describe_curve,   describe_agree,  describe_distance,
+      describe_curvature, describe_compare, describe_gate,     describe_version, describe_manual,
+  };
+  for (Describe* const describe : all) describe(line);
+}
+
+}  // namespace probust::cli

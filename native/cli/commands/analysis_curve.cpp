@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// probust curve and agree: p against sigma, and estimators against each other.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "cli/command_line.h"
+#include "cli/commands/analysis_options.h"
+#include "cli/commands/analysis_output.h"
+#include "cli/messages.h"
+#include "cli/options.h"
+#include "cli/output/json_text.h"
+#include "cli/output/text_table.h"
+#include "probust/analysis/agree.h"
+#include "probust/analysis/sweeps.h"
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+
+namespace probust::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = ToleratedScale::Kind;
+
+// ---- curve
+
+std::string sweep_text(const RowSweep& sweep) {
+  return (sweep.model.empty() ? "" : sweep.model + ": ") + sweep.shape + ", " + sweep.estimator;
+}
+
+// Sweeps of two scales or more. Throws Error{usage} if there are none.
+std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arguments) {
+  std::vector<RowSweep> sweeps = sweeps_of(run.results.rows);
+  const std::size_t all = sweeps.size();
+  std::erase_if(sweeps, [](const RowSweep& sweep) { return sweep.scales.size() < 2; });
+  if (sweeps.empty())
+    throw Error{ErrorCode::usage, arguments.model, "has rows of a single noise scale",
+                "a curve needs two or more: estimate with, for example, --sigma 0.05,0.1,0.2"};
+  if (sweeps.size() < all && !arguments.quiet)
+    say("probust: {} of {} combinations of noise and estimator have a single scale and are left out\n", all - sweeps.size(), all);
+  return sweeps;
+}
+
+// "0.12", "<0.05", ">0.2": beyond the scales of the sweep.
+std::string scale_text(const ToleratedScale& scale) {
+  const char* sign = scale.kind == Kind::below ? "<" : scale.kind == Kind::above ? ">" : "";
+  return sign + fmt::format("{:.4g}", scale.sigma);
+}
+
+void print_curves(const std::vector<RowSweep>& sweeps, double threshold) {
+  TextTable means({"<noise", "<estimator", "sigma", "points", "mean p", "95%"});
+  TextTable scales(
+      {"<noise", "<estimator", "points", "5%", "25%", "median", "75%", "95%", "below", "within", "above", "not answered"});
+  for (const RowSweep& sweep : sweeps) {
+    const std::string noise = (sweep.model.empty() ? "" : sweep.model + ": ") + sweep.shape;
+    for (const SweepScale& scale : sweep.scales)
+      means.add({noise, sweep.estimator, shortest_text(scale.sigma), std::to_string(scale.p.count),
+                 probability_text(scale.p.mean), interval_text(scale.p.low, scale.p.high)});
+    const Tolerances tolerances = tolerances_of(sweep, threshold);
+    std::vector<std::string> cells = {noise, sweep.estimator, std::to_string(tolerances.points.size())};
+    for (std::size_t k = 0; k < Tolerances::kShares.size(); ++k)
+      cells.push_back(tolerances.quantiles.empty() ? "-" : scale_text(tolerances.quantiles[k]));
+    for (const std::int64_t count : {tolerances.below, tolerances.within, tolerances.above, tolerances.unanswered})
+      cells.push_back(std::to_string(count));
+    scales.add(std::move(cells));
+  }
+  fmt::print(
+      "{}\nsigma at which p falls to {}: quantiles over the points, and how many are below, within and above the scales\n{}",
+      means.text(), shortest_text(threshold), scales.text());
+}
+
+ordered_json json_of(const ToleratedScale& scale) {
+  const char* kind = scale.kind == Kind::below ? "below" : scale.kind == Kind::above ? "above" : "within";
+  return {{"kind", kind}, {"sigma", scale.sigma}};
+}
+
+ordered_json json_of(const Tolerances& tolerances) {
+  ordered_json json{{"threshold", tolerances.threshold},   {"below", tolerances.below},
+                    {"within", tolerances.within},         {"above", tolerances.above},
+                    {"unanswered", tolerances.unanswered}, {"quantiles", ordered_json::object()},
+                    {"points", ordered_json::array()}};
+  for (std::size_t k = 0; k < tolerances.quantiles.size(); ++k)
+    json["quantiles"][shortest_text(Tolerances::kShares[k])] = json_of(tolerances.quantiles[k]);
+  for (const PointTolerance& point : tolerances.points) {
+    ordered_json entry = json_point(*point.row);
+    entry.update(json_of(point.scale));
+    json["points"].push_back(entry);
+  }
+  return json;
+}
+
+ordered_json json_of(const RowSweep& sweep, double threshold) {
+  ordered_json json;
+  if (!sweep.model.empty()) json["model"] = sweep.model;
+  json["noise"] = sweep.shape;
+  json["estimator"] = sweep.estimator;
+  json["scales"] = ordered_json::array();
+  for (const SweepScale& scale : sweep.scales) json["scales"].push_back({{"sigma", scale.sigma}, {"p", json_mean(scale.p)}});
+  json["tolerated"] = json_of(tolerances_of(sweep, threshold));
+  return json;
+}
+
+report::Chart curve_chart(const std::vector<RowSweep>& sweeps) {
+  report::Chart chart{.title = "Mean p against sigma"};
+  chart.x = {.label = "sigma", .logarithmic = true, .every_value = true};
+  chart.y = {.label = "mean p, with 95% bands", .low = 0, .high = 1};
+  for (const RowSweep& sweep : sweeps) {
+    report::Series series{sweep_text(sweep), {}};
+    for (const SweepScale& scale : sweep.scales)
+      series.points.push_back({scale.sigma, scale.p.mean, scale.p.low, scale.p.high, ""});
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+// ---- agree
+
+std::string compared_text(const Comparison& comparison) { return comparison.a + " and " + comparison.b; }
+
+void print_agreement(const std::vector<Comparison>& comparisons) {
+  TextTable table(
+      {"<noise", "<estimators", "points", "Pearson", "Spearman", "|a-b|", "a-b", "largest", "relative, p", "relative, p_fail"});
+  for (const Comparison& comparison : comparisons) {
+    const Agreement& p = comparison.p;
+    table.add({(comparison.model.empty() ? "" : comparison.model + ": ") + comparison.noise, compared_text(comparison),
+               std::to_string(p.count), short_number(p.pearson), short_number(p.spearman), short_number(p.mae),
+               short_number(p.bias), short_number(p.largest), short_number(comparison.relative_p),
+               short_number(comparison.relative_fail)});
+  }
+  fmt::print("{}relative: mean of |a-b| / max(a, b), from 0 to 1\n", table.text());
+}
+
+ordered_json json_of(const Comparison& comparison) {
+  ordered_json json;
+  if (!comparison.model.empty()) json["model"] = comparison.model;
+  json["noise"] = comparison.noise;
+  json["sigma"] = json_number(comparison.sigma);
+  json["a"] = comparison.a;
+  json["b"] = comparison.b;
+  json["count"] = comparison.p.count;
+  json["pearson"] = json_number(comparison.p.pearson);
+  json["spearman"] = json_number(comparison.p.spearman);
+  json["mean_absolute_error"] = json_number(comparison.p.mae);
+  json["mean_difference"] = json_number(comparison.p.bias);
+  json["largest_difference"] = json_number(comparison.p.largest);
+  json["relative_error"] = json_number(comparison.relative_p);
+  json["relative_error_of_p_fail"] = json_number(comparison.relative_fail);
+  return json;
+}
+
+// All noises of a pair of estimators are one series.
+report::Chart agree_chart(const std::vector<Comparison>& comparisons) {
+  report::Chart chart{.title = "p of the same points by two estimators", .mark = report::Mark::scatter, .diagonal = true};
+  chart.x = {.label = "a", .low = 0, .high = 1};
+  chart.y = {.label = "b", .low = 0, .high = 1};
+  for (const Comparison& comparison : comparisons) {
+    const std::string name = "a: " + comparison.a + ", b: " + comparison.b;
+    auto series = std::find_if(chart.series.begin(), chart.series.end(), [&](const auto& one) { return one.name == name; });
+    if (series == chart.series.end()) series = chart.series.insert(series, report::Series{name, {}});
+    for (std::size_t i = 0; i < comparison.points.size(); ++i)
+      series->points.push_back(
+          {comparison.p_a[i], comparison.p_b[i], {}, {}, fmt::format("point {}", comparison.points[i]->index)});
+  }
+  return chart;
+}
+
+int run_curve(const Arguments& arguments) {
+  if (!(arguments.analysis.threshold > 0 && arguments.analysis.threshold < 1))
+    throw Error{ErrorCode::usage, "--threshold", "is not between 0 and 1", "give a probability, for example 0.9"};
+  const RunResults run = selected_results(arguments);
+  const std::vector<RowSweep> sweeps = sweeps_to_show(run, arguments);
+  if (arguments.json) {
+    ordered_json json{{"warnings", json_warnings(run)}, {"curves", ordered_json::array()}};
+    for (const RowSweep& sweep : sweeps) json["curves"].push_back(json_of(sweep, arguments.analysis.threshold));
+    fmt::print("{}\n", json_text(json, 2));
+  } else {
+    print_curves(sweeps, arguments.analysis.threshold);
+  }
+  write_plot(arguments, curve_chart(sweeps));
+  return 0;
+}
+
+int run_agree(const Arguments& arguments) {
+  const RunResults run = selected_results(arguments);
+  const std::vector<Comparison> comparisons = compare_estimators(run.results);
+  if (comparisons.empty())
+    throw Error{ErrorCode::usage, arguments.model, "has one estimator and no logits: there is nothing to compare",
+                "estimate with, for example, --estimator auto,mc:1000"};
+  if (arguments.json) {
+    ordered_json json{{"warnings", json_warnings(run)}, {"pairs", ordered_json::array()}};
+    for (const Comparison& comparison : comparisons) json["pairs"].push_back(json_of(comparison));
+    fmt::print("{}\n", json_text(json, 2));
+  } else {
+    print_agreement(comparisons);
+  }
+  write_plot(arguments, agree_chart(comparisons));
+  return 0;
+}
+
+}  // namespace
+
+void describe_curve(CommandLine& line) {
+  auto [command, own] =
+      add_analysis(line, "curve", "p against sigma, and the sigma that each point tolerates", run_curve, "--decision-threshold");
+  command.add_option("--threshold", own.analysis.threshold, "the p at which a point no longer tolerates the noise")
+      ->capture_default_str();
+}
+
+void describe_agree(CommandLine& line) {
+  add_analysis(line, "agree", "how far estimators agree with each other and with the softmax probability", run_agree);
+}
+
+}  // namespace probust::cli

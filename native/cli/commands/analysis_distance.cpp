@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// probust distance: how far away the answer changes, next to p. From counts of noisy copies, the radius that randomised smoothing
+// certifies; from the model and data, the nearest boundary.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "cli/command_line.h"
+#include "cli/commands/analysis_options.h"
+#include "cli/commands/analysis_output.h"
+#include "cli/interrupt.h"
+#include "cli/messages.h"
+#include "cli/options.h"
+#include "cli/output/json_text.h"
+#include "cli/output/progress_line.h"
+#include "cli/output/text_table.h"
+#include "cli/run/load.h"
+#include "probust/analysis/distances.h"
+#include "probust/analysis/summary.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// ---- nearest boundaries
+
+struct FoundBoundaries {
+  Boundaries points;
+  bool gradients = true;  ///< else by random search
+};
+
+NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradients) {
+  auto found = gradients ? nearest_boundary(executor, point) : nearest_boundary_black_box(executor, point);
+  return std::move(found).value().front();
+}
+
+// Empty if it was interrupted, which has been said then.
+std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
+  const Dataset data = load_data(arguments);
+  const Model model = load_model(arguments, point_shape(data.x), true);
+  const auto executor = load_executor(model, point_shape(data.x), arguments);
+  FoundBoundaries boundaries{{}, executor->differentiable() && !executor->piecewise_constant()};
+  const std::int64_t n = data.x.shape[0];
+  std::atomic<std::int64_t> done{0};
+  const ProgressLine line("nearest boundaries", done, n, arguments.quiet);
+  const auto work = [&] {
+    const Tensor logits = executor->logits(data.x).value();
+    const Points points{data.x, data.index, predicted_classes(logits), arguments.question.seed};
+    for (std::int64_t i = 0; i < n; ++i, ++done)
+      boundaries.points.emplace(points.index[i], boundary_of(*executor, slice(points, i, 1), boundaries.gradients));
+    return 0;
+  };
+  const int status = run_interruptibly(executor->progress.stop, work, [] { return std::string("nothing was printed"); });
+  if (status != 0) return std::nullopt;
+  return boundaries;
+}
+
+// ---- a group
+
+std::vector<double> radii_of(const GroupCertificates& certificates) {
+  std::vector<double> radii;
+  for (const Certificate& certificate : certificates.points) radii.push_back(certificate.radius);
+  return radii;
+}
+
+void print_certificates(const GroupCertificates& certificates) {
+  if (!certificates.reason.empty()) {
+    fmt::print("  certified radius: - ({})\n", certificates.reason);
+    return;
+  }
+  const std::vector<double> radii = radii_of(certificates);
+  fmt::print("  certified radius: {} of {} points with {:.4g}% confidence each; quartiles {}, {}, {}\n", certificates.certified,
+             certificates.points.size(), 100 * certificates.confidence, short_number(quantile_of(radii, 0.25)),
+             short_number(quantile_of(radii, 0.5)), short_number(quantile_of(radii, 0.75)));
+}
+
+void print_boundaries(const std::vector<PointDistances>& points) {
+  std::vector<double> distances;
+  distances.reserve(points.size());
+  for (const PointDistances& point : points) distances.push_back(point.boundary == nullptr ? NAN : point.boundary->distance);
+  fmt::print("  nearest boundary: quartiles {}, {}, {}; Spearman's correlation with p {}\n",
+             short_number(quantile_of(distances, 0.25)), short_number(quantile_of(distances, 0.5)),
+             short_number(quantile_of(distances, 0.75)), short_number(boundary_and_p(points).spearman));
+}
+
+std::string boundary_text(const NearestBoundary* boundary) {
+  if (boundary == nullptr || std::isnan(boundary->distance)) return "-";
+  return std::isinf(boundary->distance) ? "none found" : short_number(boundary->distance);
+}
+
+void print_distances(const GroupCertificates& certificates, const std::vector<PointDistances>& points, std::int64_t count,
+                     const std::vector<std::string>& names) {
+  const bool boundaries = std::any_of(points.begin(), points.end(), [](const auto& point) { return point.boundary != nullptr; });
+  fmt::print("{}\n", group_text(certificates.key));
+  print_certificates(certificates);
+  if (boundaries) print_boundaries(points);
+  if (!boundaries && certificates.points.empty()) return;
+  TextTable table(
+      {"index", "<label", "<predicted", "p", "p at least", "certified", boundaries ? "nearest" : "", boundaries ? "<then" : "<"});
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(count, std::ssize(points)); ++i) {
+    const auto& [row, certificate, boundary] = points[i];
+    table.add({std::to_string(row->index), row->label ? class_text(*row->label, names) : "-", class_text(row->predicted, names),
+               probability_text(row->estimate.p), certificate == nullptr ? "-" : probability_text(certificate->p_low),
+               certificate == nullptr    ? "-"
+               : certificate->radius > 0 ? short_number(certificate->radius)
+                                         : "none",
+               boundaries ? boundary_text(boundary) : "",
+               boundary != nullptr && boundary->rival >= 0 ? class_text(boundary->rival, names) : ""});
+  }
+  fmt::print("{}", table.text());
+}
+
+ordered_json json_of(const PointDistances& point) {
+  ordered_json json = json_point(*point.row);
+  json["p"] = json_number(point.row->estimate.p);
+  json["p_low"] = point.certificate == nullptr ? ordered_json(nullptr) : json_number(point.certificate->p_low);
+  json["certified_radius"] = point.certificate == nullptr ? ordered_json(nullptr) : json_number(point.certificate->radius);
+  if (point.boundary == nullptr) return json;
+  json["boundary"] = json_number(point.boundary->distance);
+  json["rival"] = point.boundary->rival < 0 ? ordered_json(nullptr) : ordered_json(point.boundary->rival);
+  return json;
+}
+
+ordered_json json_of(const GroupCertificates& certificates, const std::vector<PointDistances>& points) {
+  ordered_json json = json_key(certificates.key);
+  json["confidence"] = certificates.confidence;
+  json["no_certificates"] = certificates.reason.empty() ? ordered_json(nullptr) : ordered_json(certificates.reason);
+  json["certified"] = certificates.certified;
+  json["spearman_of_boundary_and_p"] = json_number(boundary_and_p(points).spearman);
+  json["points"] = ordered_json::array();
+  for (const PointDistances& point : points) json["points"].push_back(json_of(point));
+  return json;
+}
+
+// ---- charts
+
+report::Series boundary_series(const GroupKey& key, const std::vector<PointDistances>& points) {
+  report::Series series{group_text(key), {}};
+  for (const PointDistances& point : points) {
+    if (point.boundary != nullptr)
+      series.points.push_back(
+          {point.boundary->distance, point.row->estimate.p, {}, {}, fmt::format("point {}", point.row->index)});
+  }
+  return series;
+}
+
+report::Series certified_series(const GroupCertificates& certificates) {
+  constexpr int kPlaces = 100;
+  report::Series series{group_text(certificates.key), {}};
+  const std::vector<double> radii = radii_of(certificates);
+  const double largest = radii.empty() ? 0 : *std::max_element(radii.begin(), radii.end());
+  for (int k = 0; k <= kPlaces && largest > 0; ++k) {
+    const double radius = largest * k / kPlaces;
+    series.points.push_back({radius, 100 * certificates.share_beyond(radius)});
+  }
+  if (largest > 0) series.points.push_back({largest, 0});
+  return series;
+}
+
+report::Chart boundary_chart() {
+  report::Chart chart{.title = "p and the distance to the nearest boundary", .mark = report::Mark::scatter};
+  chart.x = {.label = "distance to the nearest boundary", .low = 0};
+  chart.y = {.label = "p", .low = 0, .high = 1};
+  return chart;
+}
+
+report::Chart certified_chart() {
+  report::Chart chart{.title = "Points with a certified radius of at least r"};
+  chart.x = {.label = "r", .low = 0};
+  chart.y = {.label = "share of points, %", .low = 0, .high = 100};
+  return chart;
+}
+
+int run_distance(const Arguments& arguments) {
+  if (!(arguments.analysis.confidence >= 0.5 && arguments.analysis.confidence < 1))
+    throw Error{ErrorCode::usage, "--confidence", "is not between 0.5 and 1", "give for example 0.999"};
+  if (arguments.question.tolerance)
+    throw Error{ErrorCode::usage, "--tolerance", "is for regression models, which have no boundaries", "leave it out"};
+  const RunResults run = selected_results(arguments);
+  std::optional<FoundBoundaries> boundaries;
+  if (!is_run(arguments.model)) {
+    boundaries = boundaries_of(arguments);
+    if (!boundaries) return kInterrupted;
+  } else if (!arguments.quiet) {
+    say("nearest boundaries need the model: give MODEL DATA instead of a run\n");
+  }
+  report::Chart chart = boundaries ? boundary_chart() : certified_chart();
+  ordered_json json{{"warnings", json_warnings(run)}, {"boundary", nullptr}, {"groups", ordered_json::array()}};
+  if (boundaries) json["boundary"] = boundaries->gradients ? "gradients" : "random search";
+  const std::vector<RowGroup> groups = grouped(run.results.rows);
+  for (const RowGroup& group : groups) {
+    const GroupCertificates certificates = certificates_of(group, arguments.analysis.confidence);
+    const std::vector<PointDistances> points = distances_of(group, certificates, boundaries ? &boundaries->points : nullptr);
+    chart.series.push_back(boundaries ? boundary_series(group.key, points) : certified_series(certificates));
+    if (arguments.json) {
+      json["groups"].push_back(json_of(certificates, points));
+    } else {
+      fmt::print("{}", &group == groups.data() ? "" : "\n");
+      print_distances(certificates, points, arguments.analysis.count, run.class_names);
+    }
+  }
+  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
+  std::erase_if(chart.series, [](const report::Series& series) { return series.points.empty(); });
+  write_plot(arguments, chart);
+  return 0;
+}
+
+}  // namespace
+
+void describe_distance(CommandLine& line) {
+  auto [command, own] = add_analysis(line, "distance", "certified radii and nearest boundaries, next to p", run_distance);
+  command.add_option("--count", own.analysis.count, "points to show")->check(at_least(1))->capture_default_str();
+  command.add_option("--confidence", own.analysis.confidence, "of each certified radius")->capture_default_str();
+}
+
+}  // namespace probust::cli

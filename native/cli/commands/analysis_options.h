@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "cli/command_line.h"
+
+namespace probust::cli {
+
+/// Adds a command that computes something from rows: of a run, or of a model and data as for `estimate`. `threshold` names the
+/// option of add_decision_options.
+Added<Arguments> add_analysis(CommandLine& line, const std::string& name, const std::string& what, int (*run)(const Arguments&),
+                              const std::string& threshold = "--threshold,--decision-threshold");
+
+}  // namespace probust::cli

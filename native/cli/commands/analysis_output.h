@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// What the analysis commands share: their rows, names, JSON and charts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/run/results.h"
+#include "probust/analysis/groups.h"
+#include "probust/analysis/statistics.h"
+#include "report/plot.h"
+
+namespace probust::cli {
+
+/// Throws Error{usage} if --plot is given and names no .svg file.
+void check_plot(const Arguments& arguments);
+
+/// What results_of gives, after its warnings are printed if it is a run and the output is text. Of a run, --sigma, --noise and
+/// --estimator select rows: throws Error{usage}, naming what there is, if none is left. Also checks --plot, so that a mistake
+/// shows before anything is computed.
+RunResults selected_results(const Arguments& arguments);
+
+/// "gaussian:0.1, mc:100", after the model if it has a name.
+std::string group_text(const GroupKey& key);
+
+/// The name of a class, or its number.
+std::string class_text(std::int64_t of_class, const std::vector<std::string>& names);
+
+/// The number, or null if it is not finite.
+nlohmann::ordered_json json_number(double value);
+nlohmann::ordered_json json_number(const std::optional<double>& value);
+
+/// The warnings of a run, as an array of texts.
+nlohmann::ordered_json json_warnings(const RunResults& run);
+
+/// {"model", "noise", "sigma", "estimator"}; the model only if it has a name.
+nlohmann::ordered_json json_key(const GroupKey& key);
+
+/// {"mean", "ci_low", "ci_high", "count"}
+nlohmann::ordered_json json_mean(const MeanInterval& mean);
+
+/// {"index", "label", "predicted", "target"} with classes by number.
+nlohmann::ordered_json json_point(const Row& row);
+
+/// Writes the chart to the file that --plot names, if any. Throws Error{resources}.
+void write_plot(const Arguments& arguments, const report::Chart& chart);
+
+}  // namespace probust::cli

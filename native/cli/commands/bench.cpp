@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// probust bench: the cost of a forward and of a full margin Jacobian, measured through the calls that `estimate` makes. A forward
+// is a noisy copy of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time per
+// kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/clock.h"
+#include "cli/command_line.h"
+#include "cli/commands/frontier.h"
+#include "cli/devices.h"
+#include "cli/options.h"
+#include "cli/output/json_text.h"
+#include "cli/run/load.h"
+#include "datasets/dataset.h"
+#include "probust/ops/memory_traffic.h"
+#include "probust/ops/op.h"
+
+namespace probust::cli {
+namespace {
+
+constexpr double kSeconds = 0.25;     // per measurement
+constexpr int kRepeats = 5;           // the median is used
+constexpr double kSecondsOfAll = 12;  // for all batch sizes of the forward; the same again for the Jacobian
+constexpr double kSlowestCall = 1.5;  // seconds: batch sizes expected to take longer are skipped
+constexpr double kKindsShown = 0.01;  // of the time
+
+// Seconds of one call: the median over several measurements, each with enough calls to fill kSeconds / kRepeats; the time of the
+// first call if that was long enough by itself.
+double seconds_per_call(const std::function<void()>& call) {
+  const Stopwatch first_watch;
+  call();
+  const double first = first_watch.seconds();
+  if (first > 4 * kSeconds) return first;
+  std::vector<double> times;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    const Stopwatch watch;
+    int calls = 0;
+    double elapsed = 0;
+    do {
+      call();
+      ++calls;
+      elapsed = watch.seconds();
+    } while (elapsed < kSeconds / kRepeats);
+    times.push_back(elapsed / calls);
+  }
+  std::nth_element(times.begin(), times.begin() + kRepeats / 2, times.end());
+  return times[kRepeats / 2];
+}
+
+// The speed of Eigen's own product of square matrices on one thread, to compare the forward with.
+double gemm_gflops() {
+  constexpr int kSize = 768;
+  const Eigen::MatrixXf a = Eigen::MatrixXf::Random(kSize, kSize), b = Eigen::MatrixXf::Random(kSize, kSize);
+  Eigen::MatrixXf product(kSize, kSize);
+  return 2e-9 * std::pow(kSize, 3) / seconds_per_call([&] { product.noalias() = a * b; });
+}
+
+Points random_points(const Shape& shape, std::int64_t count) {
+  Points points;
+  Shape all = shape;
+  all.insert(all.begin(), count);
+  points.x = Tensor(all);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  for (float& value : points.x.data) value = uniform(random);
+  for (std::int64_t i = 0; i < count; ++i) {
+    points.index.push_back(i);
+    points.target.push_back(0);
+  }
+  return points;
+}
+
+// The time per example at one batch size, and the time per kind of layer.
+struct Measurement {
+  std::int64_t batch = 0;
+  double microseconds = 0;
+  std::vector<KindTime> kinds;
+};
+
+// The measurements of several batch sizes.
+struct Measurements {
+  std::vector<Measurement> all;
+  Measurement best;
+  std::string device;
+
+  double least_seconds() const { return all.empty() ? 0 : 1e-6 * best.microseconds; }  // for one example
+
+  void add(const Measurement& measured) {
+    all.push_back(measured);
+    if (all.size() == 1 || measured.microseconds < best.microseconds) best = measured;
+  }
+};
+
+// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the size that an executor chooses
+// itself.
+Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)>& make,
+                     std::initializer_list<std::int64_t> batches, const std::function<Measurement(Executor&)>& measure_one) {
+  Measurements result;
+  const Stopwatch watch;
+  for (const std::int64_t batch : batches) {
+    if (!result.all.empty() && watch.seconds() > kSecondsOfAll) break;
+    if (static_cast<double>(batch) * result.least_seconds() > kSlowestCall) break;
+    const bool measured =
+        std::any_of(result.all.begin(), result.all.end(), [&](const Measurement& m) { return m.batch == batch; });
+    if (measured) continue;
+    try {
+      auto executor = make(batch);
+      result.add(measure_one(*executor));
+      result.device = executor->name();
+    } catch (const Error& error) {
+      if (error.code != ErrorCode::resources || batch == 0) throw;
+    }
+  }
+  return result;
+}
+
+// Measures one model.
+class Bench {
+ public:
+  explicit Bench(const Arguments& arguments)
+      : arguments_(arguments),
+        model_(load_model(arguments, {}, true)),
+        shape_(model_.input_shape),
+        threads_(thread_count(arguments.device)) {
+    if (shape_.size() > 1) shape_.erase(shape_.begin());
+  }
+
+  // The first run of each executor compiles the model; it also gives the time per kind of layer.
+  Measurements forward() const {
+    return measure([this](std::int64_t batch) { return make(batch); }, {0, 4, 12, 48, 96, 192, 384, 768, 1536},
+                   [&](Executor& executor) {
+                     const std::int64_t lanes = executor.forward_batch().examples, samples = lanes * threads_;
+                     const auto kinds = executor.profile(random_points(shape_, lanes), false).value();
+                     const Points one = random_points(shape_, 1);
+                     const double seconds = seconds_per_call([&] { (void)executor.sample(one, noise_, samples).value(); });
+                     return Measurement{lanes, 1e6 * seconds / static_cast<double>(samples), kinds};
+                   });
+  }
+
+  Measurements jacobian() const {
+    return measure([this](std::int64_t batch) { return make(batch); }, {0, 1, 3, 8, 16, 32, 64, 128},
+                   [&](Executor& executor) {
+                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // chooses the batch
+                     const std::int64_t examples = executor.gradient_batch().examples, count = examples * threads_;
+                     if (examples > 1) kinds = executor.profile(random_points(shape_, examples), true).value();
+                     const Points points = random_points(shape_, count);
+                     const double seconds = seconds_per_call([&] { (void)executor.linearize(points, *noise_.shape).value(); });
+                     return Measurement{examples, 1e6 * seconds / static_cast<double>(count), kinds};
+                   });
+  }
+
+  const Model& model() const { return model_; }
+  int threads() const { return threads_; }
+
+ private:
+  std::unique_ptr<Executor> make(std::int64_t batch) const { return load_executor(model_, shape_, arguments_, batch); }
+
+  const Arguments& arguments_;
+  Model model_;
+  Shape shape_;
+  int threads_;
+  Noise noise_{isotropic_gaussian(), 0.1};
+};
+
+// ---- output
+
+nlohmann::ordered_json batches_json(const Measurements& measurements) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Measurement& one : measurements.all) list.push_back({{"batch", one.batch}, {"us", one.microseconds}});
+  return list;
+}
+
+nlohmann::ordered_json kinds_json(const std::vector<KindTime>& kinds) {
+  auto list = nlohmann::ordered_json::array();
+  for (const KindTime& kind : kinds)
+    list.push_back({{"kind", kind.kind},
+                    {"steps", kind.steps},
+                    {"us", 1e6 * kind.seconds},
+                    {"gflops", kind.seconds > 0 ? 1e-9 * kind.flops / kind.seconds : 0}});
+  return list;
+}
+
+void print_kinds(const char* of, const std::vector<KindTime>& kinds, double gemm) {
+  double total = 0;
+  for (const KindTime& kind : kinds) total += kind.seconds;
+  if (total == 0) return;
+  fmt::print("\n  {:<28} {:>6} {:>12} {:>7} {:>9} {:>8}\n", of, "steps", "us a batch", "time", "GFLOP/s", "of GEMM");
+  double rest = 0;
+  for (const KindTime& kind : kinds) {
+    if (kind.seconds < kKindsShown * total) {
+      rest += kind.seconds;
+      continue;
+    }
+    const double rate = 1e-9 * kind.flops / kind.seconds;
+    fmt::print("  {:<28} {:>6} {:>12.0f} {:>6.1f}% {:>9.1f} {:>7.0f}%\n", kind.kind, kind.steps, 1e6 * kind.seconds,
+               100 * kind.seconds / total, rate, 100 * rate / gemm);
+  }
+  if (rest > 0) fmt::print("  {:<28} {:>6} {:>12.0f} {:>6.1f}%\n", "others", "", 1e6 * rest, 100 * rest / total);
+}
+
+int run_bench(const BenchArguments& arguments) {
+  if (arguments.frontier) return run_frontier(arguments);
+  const Bench bench(arguments);
+  const Measurements forward = bench.forward(), jacobian = bench.jacobian();
+  const double forward_us = forward.best.microseconds, jacobian_us = jacobian.best.microseconds;
+  const double forward_gflops = 1e-3 * flops(bench.model().graph) / forward_us;
+  const std::optional<DeviceRates> rates = device_rates(arguments.device.device, parse_precision(arguments.device.precision));
+  const double gemm = rates ? 1e-9 * rates->product : gemm_gflops();
+  if (arguments.json) {
+    nlohmann::ordered_json json;
+    json["model"] = arguments.model;
+    json["device"] = forward.device;
+    json["threads"] = bench.threads();
+    json["batch"] = forward.best.batch;
+    json["forward_us"] = forward_us;
+    json["jacobian_batch"] = jacobian.best.batch;
+    json["jacobian_us"] = jacobian_us;
+    json["jacobian_forwards"] = jacobian_us / forward_us;
+    json["forward_gflops"] = forward_gflops;
+    json["gemm_gflops"] = gemm;
+    if (rates) json["copy_gbytes"] = 1e-9 * rates->copy;
+    json["forward_batches"] = batches_json(forward);
+    json["jacobian_batches"] = batches_json(jacobian);
+    json["forward_kinds"] = kinds_json(forward.best.kinds);
+    json["jacobian_kinds"] = kinds_json(jacobian.best.kinds);
+    fmt::print("{}\n", json_text(json));
+    return 0;
+  }
+  const std::string product = rates ? "the library's product of 8192 x 8192 matrices on " + rates->device
+                                    : std::string("Eigen's product of 768 x 768 matrices");
+  fmt::print("{}, {} thread{}\n", arguments.model, bench.threads(), bench.threads() == 1 ? "" : "s");
+  fmt::print("  forward          {:10.2f} us per example, batches of {}\n", forward_us, forward.best.batch);
+  fmt::print("                   {:10.0f} GFLOP/s, {:.0f}% of the {:.0f} that {} reaches{}\n", forward_gflops,
+             100 * forward_gflops / gemm, gemm, product, rates ? "" : " on one thread");
+  if (rates) {
+    fmt::print("                   its values are moved at {:.0f}% of the {:.0f} GB/s that a copy reaches\n",
+               100e6 * memory_traffic(bench.model().graph) / forward_us / rates->copy, 1e-9 * rates->copy);
+  }
+  fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian_us, jacobian.best.batch,
+             jacobian_us / forward_us);
+  print_kinds("forward, one thread", forward.best.kinds, gemm);
+  print_kinds("margin Jacobian, one thread", jacobian.best.kinds, gemm);
+  return 0;
+}
+
+}  // namespace
+
+void describe_bench(CommandLine& line) {
+  auto [command, own] =
+      line.add<BenchArguments>("bench", "microseconds per forward and per margin Jacobian, and where the time goes", run_bench);
+  add_model(command, own);
+  add_device_options(command, own);
+  command.add_flag("--json", own.json, "one JSON object; with --frontier, one per estimator");
+  command.add_flag("--frontier", own.frontier,
+                   "errors at equal cost, and coverage: MODEL DATA --sigma ..., or as MODEL a file of such lines");
+  command.add_option("DATA", own.data.path, "for --frontier: " + known_formats());
+  add_data_options(command, own);
+  one_argument_each({command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units"),
+                     command.add_option("--estimator", own.question.estimators, "for --frontier: these instead of its own list")
+                         ->delimiter(',')});
+  command.add_option("--references", own.references, "for --frontier: a file that keeps the reference probabilities");
+  command.add_option("--reference-samples", own.reference_samples, "for --frontier: of mc:N")
+      ->check(at_least(1))
+      ->capture_default_str();
+  command.add_option("--seeds", own.seeds, "for --frontier: repetitions with noise of their own")->check(at_least(1));
+  command.add_option("--seed", own.question.seed, "for --frontier: the first of them")->capture_default_str();
+  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+}
+
+}  // namespace probust::cli

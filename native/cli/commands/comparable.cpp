@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/comparable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "cli/messages.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+namespace {
+
+const std::string* entry_of(const store::Configuration& configuration, const std::string& name) {
+  const auto found = std::find_if(configuration.begin(), configuration.end(), [&](const auto& e) { return e.first == name; });
+  return found == configuration.end() ? nullptr : &found->second;
+}
+
+// Entries without which p means something else; "target" shows in the rows.
+constexpr const char* kMeaning[] = {"data", "labels", "scale", "groups", "top", "tolerance"};
+
+// Entries that belong to the model. With labels, accuracies and the first check show which of two is right.
+constexpr const char* kPreparation[] = {"mean", "std", "layout"};
+
+struct Difference {
+  const char* name;
+  const std::string *before, *now;
+};
+
+// The first entry with two values. Entries that one of the two configurations lacks are not compared.
+std::optional<Difference> first_difference(std::span<const char* const> names, const RunResults& baseline,
+                                           const RunResults& run) {
+  for (const char* name : names) {
+    const std::string *before = entry_of(baseline.configuration, name), *now = entry_of(run.configuration, name);
+    if (before == nullptr || now == nullptr || *before == *now) continue;
+    return Difference{name, before, now};
+  }
+  return std::nullopt;
+}
+
+bool has_labels(const RunResults& run) {
+  return std::any_of(run.results.rows.begin(), run.results.rows.end(), [](const Row& row) { return row.label.has_value(); });
+}
+
+}  // namespace
+
+void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path) {
+  if (const auto found = first_difference(kMeaning, baseline, run))
+    throw Error{ErrorCode::unreadable, path,
+                fmt::format("is not comparable: {} is '{}', and '{}' in the baseline", found->name, *found->now, *found->before),
+                "compare runs on the same data"};
+  if (const auto found = first_difference(kPreparation, baseline, run); found && !has_labels(run))
+    say("probust: {}: warning: {} is '{}', and '{}' in the baseline; a model with the wrong one can look more robust, and "
+        "without "
+        "labels nothing shows which is right\n",
+        path, found->name, *found->now, *found->before);
+}
+
+std::string run_text(const std::string& path, const std::string& model) {
+  return model.empty() ? path : path + ", model " + model;
+}
+
+std::string points_text(const std::vector<std::int64_t>& points) {
+  constexpr std::size_t kShown = 8;
+  const std::span<const std::int64_t> shown(points.data(), std::min(points.size(), kShown));
+  return fmt::format("{}{}", fmt::join(shown, ", "), points.size() > kShown ? ", ..." : "");
+}
+
+}  // namespace probust::cli

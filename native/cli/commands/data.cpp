@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// probust data: points to start with, generated from a seed or published by others.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/output/json_text.h"
+#include "cli/output/progress_line.h"
+#include "datasets/fetch/fetch.h"
+#include "datasets/fetch/iris.h"
+#include "datasets/fetch/partial_file.h"
+#include "datasets/npz.h"
+#include "datasets/unwritable.h"
+#include "probust/base/text.h"
+#include "probust/data/datasets.h"
+
+namespace probust::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// What is asked, besides what all commands have.
+struct PointArguments : Arguments {
+  std::string what;  ///< a kind of generated data, or "fetch"
+  std::string name;  ///< of a published data set
+  std::optional<std::int64_t> count, side, classes;
+  std::optional<double> noise;
+  std::string from, cache;
+  bool unverified = false;
+};
+
+// The lists below the options of `data`.
+std::string points_explained() {
+  std::string text = "Generated:\n";
+  for (const MadeDataKind& kind : made_data_kinds()) text += fmt::format("  {:<15} {}\n", kind.name, kind.summary);
+  text += "Part of the program:\n  iris            150 flowers of 4 numbers in three classes (Anderson, Fisher)\nPublished:\n";
+  for (const Published& dataset : published_datasets()) text += fmt::format("  {:<15} {}\n", dataset.name, dataset.summary);
+  text.pop_back();
+  return text;
+}
+
+constexpr std::int64_t kDefaultCount = 1000;
+
+// What can be written to a file.
+std::vector<std::string> writable_names() {
+  std::vector<std::string> names;
+  for (const MadeDataKind& kind : made_data_kinds()) names.emplace_back(kind.name);
+  names.emplace_back("iris");
+  return names;
+}
+
+struct GivenOption {
+  const char* flag;
+  bool given;
+};
+
+// Options that say nothing about what is asked for.
+void refuse_given(std::initializer_list<GivenOption> options, const std::string& what) {
+  for (const auto& [flag, given] : options) {
+    if (given) throw Error{ErrorCode::usage, flag, "is not for " + what, "leave it out"};
+  }
+}
+
+// ---- writing points
+
+// x [N, d] and labels as text; the label is the last column, which is where `--label-column last` looks.
+void write_csv(const std::string& path, const Dataset& data) {
+  std::string text;
+  for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
+    for (const float value : data.x.row(i)) text += fmt::format("{},", value);
+    const auto label = static_cast<std::size_t>(data.labels[static_cast<std::size_t>(i)]);
+    text += label < data.class_names.size() ? data.class_names[label] : std::to_string(label);
+    text += "\n";
+  }
+  write_whole(path, text);
+}
+
+// Before anything is computed.
+void check_output(const std::string& path, bool table) {
+  if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o"};
+  if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);
+  throw Error{ErrorCode::usage, "--output", "'" + path + "' does not end in .npz" + (table ? " or .csv" : ""),
+              "name for example points.npz"};
+}
+
+void write_points(const std::string& path, const Dataset& data) {
+  if (path.ends_with(".csv")) {
+    write_csv(path, data);
+  } else {
+    write_npz(path, data.x, data.labels);
+  }
+}
+
+void print_written(const PointArguments& arguments, const Dataset& data, std::int64_t classes, ordered_json record) {
+  const Shape shape(data.x.shape.begin() + 1, data.x.shape.end());
+  if (arguments.json) {
+    record["file"] = arguments.output;
+    record["points"] = data.x.shape[0];
+    record["shape"] = shape;
+    record["classes"] = classes;
+    fmt::print("{}\n", json_text(record));
+  } else {
+    fmt::print("{}: {} points of shape {} in {} classes\n", arguments.output, data.x.shape[0], to_string(shape), classes);
+  }
+}
+
+// ---- generated points
+
+int generate(const PointArguments& arguments) {
+  const PointArguments& points = arguments;
+  const MadeDataKind& kind = made_data_kind(points.what);
+  check_output(arguments.output, kind.side == 0);
+  MadeDataOptions options;
+  options.count = points.count.value_or(kDefaultCount);
+  options.classes = points.classes;
+  options.noise = points.noise;
+  options.side = points.side;
+  options.seed = arguments.question.seed;
+  DataMaker maker(kind, options);
+  std::atomic<std::int64_t> done{0};
+  const auto work = [&] {
+    const ProgressLine line("generating", done, maker.planned(), arguments.quiet);
+    constexpr double kMilliseconds = 50;
+    while (!maker.step(kMilliseconds)) done = maker.done();
+    return 0;
+  };
+  if (const int status = run_interruptibly(maker.stop(), work, [] { return std::string("nothing was written"); }); status != 0)
+    return status;
+  const MadeData& made = maker.data();
+  const Dataset data{made.x, made.labels, {}};
+  write_points(arguments.output, data);
+  print_written(arguments, data, made.classes,
+                {{"kind", kind.name}, {"noise", points.noise.value_or(kind.noise)}, {"seed", arguments.question.seed}});
+  return 0;
+}
+
+// ---- Iris
+
+int write_iris(const PointArguments& arguments) {
+  check_output(arguments.output, true);
+  const Dataset flowers = iris();
+  write_points(arguments.output, flowers);
+  print_written(arguments, flowers, std::ssize(flowers.class_names), {{"kind", "iris"}, {"class_names", flowers.class_names}});
+  return 0;
+}
+
+// ---- published points
+
+std::string origin_text(const FetchedFile& file) {
+  switch (file.origin) {
+    case Origin::kept:
+      return "was there";
+    case Origin::downloaded:
+      return "downloaded from " + file.source;
+    case Origin::copied:
+      return "copied from " + file.source;
+  }
+  return "";
+}
+
+const char* origin_name(Origin origin) {
+  return origin == Origin::kept ? "kept" : origin == Origin::downloaded ? "downloaded" : "copied";
+}
+
+ordered_json json_of(const Published& dataset, const Fetched& fetched, const Located& located) {
+  ordered_json json{{"name", dataset.name},
+                    {"train", located.train},
+                    {"test", located.test.empty() ? ordered_json(nullptr) : ordered_json(located.test)},
+                    {"class_names", fetched.class_names},
+                    {"cifar100", located.options.cifar100},
+                    {"files", ordered_json::array()}};
+  for (const FetchedFile& file : fetched.files) {
+    json["files"].push_back({{"path", file.path},
+                             {"bytes", file.bytes},
+                             {"origin", origin_name(file.origin)},
+                             {"source", file.source.empty() ? ordered_json(nullptr) : ordered_json(file.source)},
+                             {"verified", file.verified}});
+  }
+  return json;
+}
+
+void print_fetched(const Published& dataset, const Fetched& fetched, const Located& located) {
+  fmt::print("{}: {}\n", dataset.name, dataset.summary);
+  for (const FetchedFile& file : fetched.files) {
+    fmt::print("{}: {} bytes, {}; {}\n", file.path, file.bytes, file.verified ? "as published" : "NOT as published",
+               origin_text(file));
+  }
+  const bool images = dataset.options.cifar100 || !located.test.empty();
+  fmt::print("use: probust train --data {}{}{} --model {} -o {}.onnx\n", located.train,
+             located.test.empty() ? "" : " --test " + located.test, located.options.cifar100 ? " --cifar100" : "",
+             images ? "cnn" : "mlp:64,64", dataset.name);
+  fmt::print("class names: --classes {}\n", fetched.class_names);
+}
+
+int fetch_published(const PointArguments& arguments) {
+  const PointArguments& points = arguments;
+  std::vector<std::string> names;
+  for (const Published& dataset : published_datasets()) names.push_back(dataset.name);
+  if (points.name.empty()) throw Error{ErrorCode::usage, "data fetch", "does not say what", "give " + join(names, " or ")};
+  const Published& dataset = published_dataset(points.name);
+  StopToken stop{false};
+  std::atomic<std::int64_t> done{0};
+  Fetched fetched;
+  const auto work = [&] {
+    const ProgressLine line("fetching " + dataset.name, done, bytes_to_fetch(dataset), arguments.quiet);
+    fetched = fetch(dataset, {points.from, points.cache, points.unverified}, done, &stop);
+    return 0;
+  };
+  const int status = run_interruptibly(
+      stop, work, [] { return std::string("files that are complete stay, and the same command fetches the others"); });
+  if (status != 0) return status;
+  const std::optional<Located> located = locate(dataset.name, points.cache);
+  if (!located) throw Error{ErrorCode::unreadable, dataset.name, "is no longer in the cache", "fetch it again"};
+  if (arguments.json) {
+    fmt::print("{}\n", json_text(json_of(dataset, fetched, *located), 2));
+  } else {
+    print_fetched(dataset, fetched, *located);
+  }
+  return 0;
+}
+
+int run_data(const PointArguments& arguments) {
+  const PointArguments& points = arguments;
+  const std::initializer_list<GivenOption> generating{{"--count", points.count.has_value()},
+                                                      {"--side", points.side.has_value()},
+                                                      {"--classes", points.classes.has_value()},
+                                                      {"--noise", points.noise.has_value()}};
+  if (points.what == "fetch") {
+    refuse_given(generating, "fetch");
+    refuse_given({{"--output", !arguments.output.empty()}}, "fetch, which has --cache FOLDER");
+    return fetch_published(arguments);
+  }
+  std::vector<std::string> names = writable_names();
+  if (std::find(names.begin(), names.end(), points.what) == names.end()) {
+    names.emplace_back("fetch");
+    throw Error{ErrorCode::usage, "data", "'" + points.what + "' is not known", "give " + join(names, " or ")};
+  }
+  refuse_given({{"NAME", !points.name.empty()},
+                {"--from", !points.from.empty()},
+                {"--cache", !points.cache.empty()},
+                {"--unverified", points.unverified}},
+               points.what == "iris" ? "iris, which is part of the program" : "generated data");
+  if (points.what != "iris") return generate(arguments);
+  refuse_given(generating, "iris");
+  return write_iris(arguments);
+}
+
+}  // namespace
+
+void describe_data(CommandLine& line) {
+  auto [command, own] = line.add<PointArguments>("data", "points to start with: generated, or published data sets", run_data);
+  command.add_option("WHAT", own.what, "what to write, as below, or fetch")->required();
+  command.add_option("NAME", own.name, "with fetch: the data set, as below");
+  command.add_option("-o,--output", own.output, "the file to write: .npz with x and y, or .csv for points that are no images");
+  command.add_option("--count", own.count, "points to generate (default: 1000)")->check(at_least(1));
+  command.add_option("--classes", own.classes, "of generated points (default: the kind's own)")->check(at_least(1));
+  command.add_option("--noise", own.noise, "standard deviation of what is added to every number (default: the kind's own)");
+  command.add_option("--side", own.side, "pixels per side of generated images (default: 28)")->check(at_least(1));
+  command.add_option("--seed", own.question.seed, "of generated points")->capture_default_str();
+  command.add_option("--from", own.from, "fetch from this folder, or from the URL of one");
+  command.add_option("--cache", own.cache,
+                     "the folder that keeps what is fetched (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "
+                     "~/.cache/probust)");
+  command.add_flag("--unverified", own.unverified, "with --from FOLDER: take files that are not as published");
+  command.add_flag("--json", own.json, "one JSON object");
+  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.footer(points_explained);
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// probust estimate: from files to rows. Blocks of points go through every noise model and estimator, and their rows are written.
+#include "cli/commands/estimate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "cli/clock.h"
+#include "cli/command_line.h"
+#include "cli/devices.h"
+#include "cli/hints.h"
+#include "cli/interrupt.h"
+#include "cli/messages.h"
+#include "cli/options.h"
+#include "cli/output/progress_line.h"
+#include "cli/run/block_estimator.h"
+#include "cli/run/cost.h"
+#include "cli/run/first_check.h"
+#include "cli/run/ledger.h"
+#include "cli/run/load.h"
+#include "cli/run/problem.h"
+#include "cli/run/ranks.h"
+#include "probust/base/stop.h"
+#include "probust/base/text.h"
+#include "probust/estimators/statistics/pooling.h"
+
+namespace probust::cli {
+namespace {
+
+struct EstimateArguments : Arguments {
+  bool plan = false;  ///< say what the command would cost, without doing it
+};
+
+// Estimates blocks until there are no more. `after` is called after each, with its number of points.
+void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, const std::function<void(std::int64_t)>& after) {
+  while (const auto next = assignments.next(estimator.preferred_count())) {
+    stop_if_asked(&stop);
+    assignments.deliver(*next, estimator.estimate(next->block.first, next->block.count, next->wanted));
+    after(next->block.count);
+  }
+}
+
+// The estimates of one model.
+class ModelRun {
+ public:
+  // The model's number is counted from 0. `ranks`: of which this is rank 0; or null.
+  ModelRun(const Plan& plan, Problem& problem, const std::string& model, int number, Destination& destination, Ranks* ranks)
+      : plan_(plan),
+        problem_(problem),
+        arguments_(problem.arguments),
+        number_(number),
+        ranks_(ranks),
+        model_(model),
+        of_(model.empty() ? "" : model + ": "),
+        destination_(destination),
+        span_(span_of(problem, plan, parse_shard(arguments_))),
+        estimator_(plan, problem, model),
+        ledger_(plan, model, span_, destination,
+                {arguments_.question.calibrate, arguments_.question.calibrate || arguments_.question.smooth}) {
+    destination.inform({{"points", std::to_string(span_.last - span_.first)}});
+  }
+
+  std::vector<SkippedPoint> bad() const { return ledger_.bad(); }
+
+  int go() {
+    report_empty_shards(problem_, plan_, parse_shard(arguments_));
+    const FirstCheck check = first_check(problem_, plan_, model_, destination_);
+    ledger_.set_hint(check.hint);
+    warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
+    estimate_all();
+    if (!ledger_.complete()) throw Error{ErrorCode::internal, "estimate", "points are missing", ""};
+    if (arguments_.question.calibrate) {
+      calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
+      ledger_.write_held();
+    }
+    summarize();
+    const Ledger::Counts counts = ledger_.counts();
+    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last: of an empty shard
+    if (!done && estimator_.refusal() != nullptr) throw Error(*estimator_.refusal());
+    return done ? 0 : static_cast<int>(ErrorCode::numerical);
+  }
+
+  std::int64_t rows_written() const { return ledger_.counts().written; }
+
+ private:
+  void estimate_all() {
+    Executor& executor = *problem_.executor;
+    const std::int64_t points = span_.last - span_.first;
+    const ProgressLine line("estimating", executor.progress.passes, plan_.passes(points, executor.classes()), arguments_.quiet,
+                            {&ledger_.done(), points});
+    std::int64_t elsewhere = 0, here = 0;  // points
+    const auto after = [&](std::int64_t count) {
+      here += count;
+      const std::int64_t others = ledger_.done() - here;  // done before, or by other ranks
+      executor.progress.passes += plan_.passes(others - std::exchange(elsewhere, others), executor.classes());
+      report_decision();
+      warn_if_one_class();
+      suggest_gpu();
+    };
+    StopToken& stop = executor.progress.stop;
+    std::optional<RankServer> server;
+    if (ranks_ != nullptr) server.emplace(*ranks_, ledger_, number_, stop);
+    work(estimator_, ledger_, stop, after);
+    if (!server) return;
+    server->finish();
+    work(estimator_, ledger_, stop, after);  // what other ranks gave back
+  }
+
+  // Once, with the first answers: a run that cannot begin says its error alone.
+  void report_decision() {
+    if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
+    decision_said_ = true;
+    say("{}what decides: {}\n", of_, problem_.decision);
+  }
+
+  // Of points without labels, which are not checked before.
+  void warn_if_one_class() {
+    if (warned_ || !problem_.labels.empty()) return;
+    const Ledger::Counts counts = ledger_.counts();
+    if (counts.points < kEnoughForOneClass) return;
+    warned_ = true;
+    if (counts.classes != 1) return;
+    const Finding finding = one_class_finding(counts.points, counts.first_class, problem_.decision);
+    ledger_.set_hint(warn_of(finding, model_, destination_).hint);
+  }
+
+  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but which one is
+  // used should not depend on the machine.
+  void suggest_gpu() {
+    constexpr double kLong = 30;  // seconds
+    if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
+    gpu_suggested_ = true;
+    if (leaves_device_idle(arguments_)) say("{}this machine has a GPU; --device auto may be faster\n", of_);
+  }
+
+  void summarize() const {
+    if (arguments_.quiet) return;
+    if (ledger_.skipped() > 0) say("{}{} points were done before\n", of_, ledger_.skipped());
+    const Ledger::Counts counts = ledger_.counts();
+    report_accuracy(of_, counts.correct, counts.labelled);
+    const double seconds = watch_.seconds();
+    const std::int64_t points = ledger_.done() - ledger_.skipped();
+    constexpr double kWorthSaying = 5;  // seconds
+    if (seconds >= kWorthSaying)
+      say("{}{} points in {}, {:.3g} points/s\n", of_, points, duration_text(seconds), static_cast<double>(points) / seconds);
+  }
+
+  const Plan& plan_;
+  Problem& problem_;
+  const Arguments& arguments_;
+  int number_;
+  Ranks* ranks_;
+  std::string model_, of_;
+  Destination& destination_;
+  Span span_;
+  BlockEstimator estimator_;
+  Ledger ledger_;
+  Stopwatch watch_;
+  bool decision_said_ = false, gpu_suggested_ = false, warned_ = false;
+};
+
+// For people who look at a run later, and for the report.
+store::Configuration information_of(const Arguments& arguments, const Problem& problem) {
+  return {{"command", arguments.command},
+          {"model_path", join(models_of(arguments))},
+          {"data_path", arguments.data.path},
+          {"data_options", data_options_text(arguments.data)},
+          {"decision", problem.decision},
+          {"class_names", fmt::format("{}", fmt::join(problem.class_names, "\n"))},
+          {"labels", spelled(problem.data->label_mapping(), as_flag)},
+          {"device", std::string(problem.executor->name())},
+          {"threads", std::to_string(thread_count(arguments.device))},
+          {"last_started", utc_text()}};
+}
+
+std::unique_ptr<Destination> open_destination(const Arguments& arguments, const Plan& plan, const Problem& problem) {
+  if (names_run(arguments)) return run_destination(arguments, configuration_of(arguments, plan));
+  const TextForm form{format_of(arguments), problem.class_names, arguments.question.per_class ? problem.executor->classes() : 0,
+                      !arguments.more_models.empty()};
+  return arguments.output.empty() ? text_destination(arguments, form)
+                                  : resumable_text(arguments, form, configuration_of(arguments, plan));
+}
+
+Arguments with_model(Arguments arguments, const std::string& model) {
+  arguments.model = model;
+  return arguments;
+}
+
+// What the ranks other than 0 do: estimate blocks and send the results to rank 0.
+int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Cluster& cluster) {
+  const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    Arguments quiet = with_model(arguments, models[m]);
+    quiet.quiet = true;
+    RemoteAssignments assignments(cluster, static_cast<int>(m));
+    Problem problem = load_problem(quiet, plan.noises);
+    BlockEstimator estimator(plan, problem, names[m]);
+    StopToken& stop = problem.executor->progress.stop;
+    const auto go = [&] {
+      work(estimator, assignments, stop, [](std::int64_t) {});
+      return 0;
+    };
+    const int status = run_interruptibly(stop, go, [&] { return fmt::format("rank {} ends", cluster.rank()); });
+    if (status != 0 || assignments.dismissed()) return status;
+  }
+  return 0;
+}
+
+int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDestination& open, Ranks* ranks) {
+  const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
+  Destination* destination = nullptr;
+  int status = static_cast<int>(ErrorCode::numerical);
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    Problem problem = load_problem(with_model(arguments, models[m]), plan.noises);
+    if (m == 0) {
+      destination = open(problem);
+      destination->inform(information_of(arguments, problem));
+      report_notes(problem.notes, arguments.quiet);
+    }
+    ModelRun run(plan, problem, names[m], static_cast<int>(m), *destination, ranks);
+    const int of_run = run_interruptibly(
+        problem.executor->progress.stop, [&] { return run.go(); },
+        [&] { return std::to_string(run.rows_written()) + " rows were written"; });
+    report_bad(run.bad());
+    if (of_run == kInterrupted) return of_run;
+    status = std::min(status, of_run);
+  }
+  destination->finish();
+  return status;
+}
+
+}  // namespace
+
+int estimate_into(const Arguments& arguments, const Plan& plan, const OpenDestination& open) {
+  const std::unique_ptr<cluster::Cluster> cluster = cluster::join();
+  if (cluster && arguments.question.total_budget)
+    throw Error{ErrorCode::usage, "--total-budget", "needs all points at once", "start one process, without mpirun"};
+  if (cluster && cluster->rank() > 0) return work_for_others(arguments, plan, *cluster);
+  if (!cluster) return estimate_models(arguments, plan, open, nullptr);
+  Ranks ranks{*cluster, static_cast<int>(models_of(arguments).size())};
+  try {
+    const int status = estimate_models(arguments, plan, open, &ranks);
+    dismiss(ranks);
+    return status;
+  } catch (...) {
+    dismiss(ranks);
+    throw;
+  }
+}
+
+int run_estimate(const Arguments& arguments) {
+  const Plan plan = parse_plan(arguments);
+  (void)parse_shard(arguments);
+  std::unique_ptr<Destination> destination;
+  const int status = estimate_into(arguments, plan, [&](const Problem& problem) {
+    destination = open_destination(arguments, plan, problem);
+    return destination.get();
+  });
+  if (status == static_cast<int>(ErrorCode::numerical)) {
+    throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed",
+                "check the points for NaN and infinite values"};
+  }
+  return status;
+}
+
+void describe_estimate(CommandLine& line) {
+  auto [command, own] =
+      line.add<EstimateArguments>("estimate", "p_robust of every point", [](const EstimateArguments& arguments) {
+        return arguments.plan ? print_cost(arguments, parse_plan(arguments)) : run_estimate(arguments);
+      });
+  add_model(command, own);
+  add_decision_options(command, own);
+  add_data(command, own);
+  add_device_options(command, own);
+  add_question_options(command, own);
+  one_argument_each({command.add_option("--model", own.more_models, "another model for the same data, in rows of its own")});
+  command.add_option("-o,--output", own.output,
+                     "write rows to this .csv, .jsonl or .sqlite file; if it is not complete, go on with it");
+  command.add_flag("--force-new", own.force_new, "replace what -o names");
+  command.add_flag("--extend", own.extend, "add noise models, estimators or points to the run that -o names");
+  command.add_option("--shard", own.shard, "only part i of n of the points, as 1/4; probust merge puts them together");
+  command.add_flag("--plan", own.plan, "print what the command would cost in passes, time and memory, and end");
+  command.add_option("--format", own.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
+  command.add_flag("--quiet", own.quiet, "do not print accuracy and progress on stderr");
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+
+#include "cli/arguments.h"
+#include "cli/run/destination.h"
+#include "cli/run/plan.h"
+#include "cli/run/problem.h"
+
+namespace probust::cli {
+
+/// Gives the destination, when the first model and the data are loaded.
+using OpenDestination = std::function<Destination*(const Problem&)>;
+
+/// Estimates all models of a command, block after block; if this process was started by mpirun, together with the other ranks, of
+/// which only rank 0 opens a destination. Returns the exit status. Throws Error.
+int estimate_into(const Arguments& arguments, const Plan& plan, const OpenDestination& open);
+
+/// The command `estimate`, but for --plan. Returns the exit status. Throws Error.
+int run_estimate(const Arguments& arguments);
+
+}  // namespace probust::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/arguments.h"
+
+namespace probust::cli {
+
+struct BenchArguments : Arguments {
+  bool frontier = false;
+  std::string references;  ///< a file; empty: none
+  std::int64_t reference_samples = 100000, seeds = 1;
+};
+
+/// `bench --frontier`: errors of estimators at equal cost. Returns the exit status. Throws Error.
+int run_frontier(const BenchArguments& arguments);
+
+}  // namespace probust::cli

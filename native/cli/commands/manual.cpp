@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// probust manual: all commands and options, which man pages, completions and the documentation are made of.
+#include "cli/manual.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/command_line.h"
+#include "probust/base/text.h"
+
+namespace probust::cli {
+
+void describe_manual(CommandLine& line) {
+  auto [command, own] =
+      line.add<Arguments>("manual", "this manual in one piece, or completions for a shell", [&line](const Arguments& arguments) {
+        std::fputs(manual(line.app(), arguments.format).c_str(), stdout);
+        return 0;
+      });
+  command.add_option("--format", own.format, join(manual_formats(), ", ") + " (default: man)")
+      ->check(CLI::IsMember(manual_formats()));
+}
+
+}  // namespace probust::cli

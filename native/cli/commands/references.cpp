@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "cli/commands/references.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "datasets/unwritable.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+namespace {
+
+constexpr std::uint64_t kSeedApart = 1000003;  // differs from the seeds of the estimates compared
+
+// Point i, with the seed of references.
+Points one_point(const Points& points, std::int64_t i) {
+  Points one = slice(points, i, 1);
+  one.seed = kSeedApart;
+  return one;
+}
+
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+}  // namespace
+
+References::References(std::string path, std::int64_t samples) : path_(std::move(path)), samples_(samples) {
+  if (!path_.empty()) require_writable(path_);
+  std::ifstream file(path_);
+  std::string line;
+  for (std::int64_t number = 1; std::getline(file, line); ++number) {
+    const nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains("key") || !entry.contains("p") || !entry["key"].is_string() ||
+        !entry["p"].is_number()) {
+      throw Error{ErrorCode::unreadable, path_, "line " + std::to_string(number) + " is not a reference",
+                  "name a file that --references wrote, or a new one"};
+    }
+    known_[entry["key"].get<std::string>()] = entry["p"].get<double>();
+  }
+}
+
+void References::remember(const std::string& key, double p) {
+  known_[key] = p;
+  if (path_.empty()) return;
+  std::ofstream file(path_, std::ios::app);
+  if (!file) throw unwritable(path_, errno);
+  file << nlohmann::json{{"key", key}, {"p", p}}.dump() << '\n';
+  if (!file.flush()) throw Error{ErrorCode::resources, path_, "could not be written", "is the disk full?"};
+}
+
+std::vector<double> References::of(const Arguments& problem, Evaluation& evaluation, const Noise& noise) {
+  const Points& points = evaluation.points();
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const std::string key = file_name(problem.model) + " " + file_name(problem.data.path) + " " +
+                            std::to_string(points.index[i]) + " class " + std::to_string(points.target[i]) + " " + noise.text() +
+                            " mc:" + std::to_string(samples_);
+    if (!known_.contains(key)) {
+      const auto counts = evaluation.executor().sample(one_point(points, i), noise, samples_).value();
+      remember(key, static_cast<double>(counts[0][points.target[i]]) / static_cast<double>(samples_));
+    }
+    result.push_back(known_[key]);
+  }
+  return result;
+}
+
+}  // namespace probust::cli

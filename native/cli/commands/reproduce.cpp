@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// probust reproduce: starts the program of the papers' experiments (native/experiments).
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/command_line.h"
+#include "cli/options.h"
+#include "modules/find_module.h"
+#include "probust/base/error.h"
+
+namespace probust::cli {
+
+int start_experiments(std::vector<std::string> words) {
+  constexpr const char* kProgram = "probust-reproduce";
+  const std::filesystem::path program = find_module(kProgram);
+  if (!program.empty()) {
+    words[0] = kProgram;
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    execv(program.c_str(), pointers.data());
+  }
+  throw Error{ErrorCode::resources, kProgram, program.empty() ? "is not next to this program" : "cannot be started",
+              "build the target probust_reproduce"};
+}
+
+// Its options are here for the manual: they are read, and its help is written, by the program that it starts.
+void describe_reproduce(CommandLine& line) {
+  auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, [](const Arguments&) -> int {
+    throw Error{ErrorCode::usage, "command line", "has something before reproduce", "begin with probust reproduce"};
+  });
+  add_reproduce_options(command, own);
+  command.footer("`probust reproduce --help` lists the experiments.");
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "cli/output/gallery.h"
+
+#include "cli/output/pictures.h"
+#include "cli/output/text_file.h"
+#include "datasets/unwritable.h"
+#include "probust/base/error.h"
+#include "report/gallery.h"
+#include "report/words.h"
+
+namespace probust::cli {
+
+void check_gallery(const Arguments& arguments) {
+  if (arguments.analysis.gallery.empty()) return;
+  require_ending("--gallery", arguments.analysis.gallery, ".html");
+  require_writable(arguments.analysis.gallery);
+}
+
+void write_gallery(const Arguments& arguments, const RunResults& run, std::span<const Ranking> rankings) {
+  if (arguments.analysis.gallery.empty()) return;
+  const std::string& data = arguments.analysis.images.empty() ? arguments.data.path : arguments.analysis.images;
+  const report::Pictures pictures = pictures_of(run.configuration, run.information, data, report::ranked_points(rankings));
+  if (!pictures.missing.empty()) throw Error{ErrorCode::unreadable, "--gallery", pictures.missing, ""};
+  const std::string title = "Least and most robust points of " + report::file_name(arguments.model);
+  write_text_file(arguments.analysis.gallery, report::gallery_page(title, rankings, pictures, run.class_names));
+}
+
+}  // namespace probust::cli

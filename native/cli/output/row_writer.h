@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "probust/run/row.h"
+
+namespace probust::cli {
+
+/// Writes rows one at a time.
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+  virtual void write(const Row& row) = 0;
+};
+
+/// How rows are written as text.
+struct TextForm {
+  std::string format;                    ///< "table", "csv" or "jsonl"
+  std::vector<std::string> class_names;  ///< shown in tables; may be empty
+  std::int64_t classes = 0;              ///< of rows with probabilities per class, else 0
+  bool several_models = false;           ///< rows name their model
+};
+
+/// A writer to `file`, which it does not close. If the file `goes_on`, there is no header. Throws Error{usage} for another
+/// format.
+std::unique_ptr<RowWriter> make_row_writer(const TextForm& form, std::FILE* file, bool goes_on);
+
+}  // namespace probust::cli

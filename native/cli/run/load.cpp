@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run/load.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <numeric>
+
+#include "cli/devices.h"
+#include "cli/messages.h"
+#include "cli/options.h"
+#include "datasets/files_beside.h"
+#include "datasets/unwritable.h"
+#include "probust/base/text.h"
+#include "probust/onnx/preprocess.h"
+
+namespace probust::cli {
+namespace {
+
+// Adds the file name to an error, unless it names an option.
+template <class T>
+T named(Result<T> result, const std::string& file) {
+  if (result) return std::move(result).value();
+  Error error = result.error();
+  // An option, a file in a folder, or an array in a file.
+  if (is_option(error.where) || error.where.starts_with(file + "/") || error.where.starts_with(file + ":")) throw error;
+  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data";
+  error.where = redundant ? file : file + ": " + error.where;
+  throw error;
+}
+
+ModelSummary summary_of_model(const Arguments& arguments) {
+  datasets::FilesBeside files(arguments.model);
+  return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
+}
+
+// The channels of images that a model takes: 1 or 3, or 0 if its input does not say.
+std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summary) {
+  Shape shape = arguments.input_shape;
+  if (shape.empty() && !summary.inputs.empty()) shape = summary.inputs[0].shape;
+  if (shape.size() == 2) {  // flat pixels of square images
+    const auto side = [](std::int64_t pixels) { return std::llround(std::sqrt(static_cast<double>(pixels))); };
+    for (const std::int64_t channels : {1, 3}) {
+      if (shape[1] > channels && shape[1] == channels * side(shape[1] / channels) * side(shape[1] / channels)) return channels;
+    }
+  }
+  if (shape.size() != 4) return 0;
+  const Layout layout = parse_layout(arguments.data.layout, option("layout"));
+  const bool first = layout == Layout::nchw || (layout == Layout::automatic && (shape[1] == 1 || shape[1] == 3));
+  const std::int64_t channels = first ? shape[1] : layout == Layout::whcn ? shape[2] : shape[3];
+  return channels == 1 || channels == 3 ? channels : 0;
+}
+
+// Whether there may be labels, whose classes the names in the model may settle.
+bool may_have_labels(const DataArguments& data) {
+  return !data.labels.empty() || std::filesystem::path(data.path).extension() != ".npy";
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::string& path) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(path, problem)) throw Error{ErrorCode::unreadable, path, "is a folder", "give an ONNX file"};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw unopenable(path, errno);
+  const std::uintmax_t size = std::filesystem::file_size(path, problem);
+  if (problem) throw Error{ErrorCode::unreadable, path, "is not a regular file", "give an ONNX file"};
+  std::vector<std::byte> bytes(size);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  if (static_cast<std::uintmax_t>(file.gcount()) != size)
+    throw Error{ErrorCode::unreadable, path, "could not be read to its end", ""};
+  return bytes;
+}
+
+ImportOptions import_options(const Arguments& arguments) {
+  ImportOptions options;
+  options.output_name = arguments.output_name;
+  options.threshold = arguments.decision_threshold;
+  options.outputs = arguments.outputs;
+  options.input_shape = arguments.input_shape;
+  options.layout = parse_layout(arguments.data.layout, option("layout"));
+  return options;
+}
+
+Model load_model(const Arguments& arguments, const Shape& point_shape, bool decide, std::int64_t data_classes) {
+  ImportOptions options = import_options(arguments);
+  options.data_shape = point_shape;
+  options.decide = decide;
+  options.data_classes = data_classes;
+  datasets::FilesBeside files(arguments.model);
+  options.external = std::ref(files);
+  return named(import_onnx(read_file(arguments.model), options), arguments.model);
+}
+
+DatasetOptions dataset_options(const DataArguments& data) {
+  DatasetOptions options;
+  options.scale = data.scale;
+  options.label_column = data.label_column;
+  options.cifar100 = data.cifar100;
+  options.labels_path = data.labels;
+  options.offset = data.offset;
+  options.limit = data.limit;
+  options.skip_bad = data.skip_bad;
+  options.resize = data.resize;
+  options.crop = data.crop;
+  if (!data.classes.empty()) options.classes = load_class_names(data);
+  return options;
+}
+
+DatasetOptions dataset_options(const Arguments& arguments) {
+  DatasetOptions options = dataset_options(arguments.data);
+  std::error_code unknown;
+  const bool folder = std::filesystem::is_directory(arguments.data.path, unknown);
+  if (arguments.model.empty() || (!folder && !may_have_labels(arguments.data))) return options;
+  const ModelSummary summary = summary_of_model(arguments);
+  if (folder) options.channels = image_channels(arguments, summary);
+  const std::vector<std::string>& names = summary.class_names;
+  if (arguments.outputs.empty()) options.known_classes = names;
+  for (const std::int64_t k : arguments.outputs) {
+    if (k < std::ssize(names)) options.known_classes.push_back(names[static_cast<std::size_t>(k)]);
+  }
+  return options;
+}
+
+Dataset load_data(const Arguments& arguments) {
+  const DataArguments& data = arguments.data;
+  Dataset dataset = named(read_dataset(data.path, dataset_options(arguments)), data.path);
+  report_notes(dataset.notes, arguments.quiet);
+  return dataset;
+}
+
+std::unique_ptr<PointSource> open_data(const Arguments& arguments) {
+  return named(open_dataset(arguments.data.path, dataset_options(arguments)), arguments.data.path);
+}
+
+std::vector<std::string> load_class_names(const DataArguments& data) {
+  return named(read_class_names(data.classes), data.classes);
+}
+
+SkippedPoint skipped_point(const BadPoint& bad, const std::string& model) {
+  return {model, bad.index, bad.error.where + ": " + bad.error.problem};
+}
+
+std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad) {
+  std::vector<SkippedPoint> skipped;
+  skipped.reserve(bad.size());
+  for (const BadPoint& point : bad) skipped.push_back(skipped_point(point));
+  return skipped;
+}
+
+void report_notes(const std::vector<std::string>& notes, bool quiet) {
+  for (std::size_t i = 0; !quiet && i < notes.size(); ++i) say("probust: {}\n", printable(spelled(notes[i], as_flag)));
+}
+
+void report_bad(const std::vector<SkippedPoint>& bad) {
+  constexpr std::size_t kMost = 20;
+  if (bad.empty()) return;
+  say("probust: {} {} left out:\n", bad.size(), bad.size() == 1 ? "point was" : "points were");
+  for (std::size_t i = 0; i < std::min(kMost, bad.size()); ++i) say("  {} {}\n", bad[i].index, printable(bad[i].reason));
+  if (bad.size() > kMost) say("  and {} more\n", bad.size() - kMost);
+}
+
+Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
+
+Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments) {
+  Preprocessing preprocessing;
+  preprocessing.mean = arguments.data.mean;
+  preprocessing.std = arguments.data.std;
+  preprocessing.layout = parse_layout(arguments.data.layout, option("layout"));
+  return named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
+}
+
+std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
+                                        std::int64_t batch) {
+  return make_device(load_graph(model, point_shape, arguments), arguments, batch);
+}
+
+}  // namespace probust::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "probust/run/request.h"
+#include "store/configuration.h"
+
+namespace probust::cli {
+
+/// What `estimate` asks of every point.
+struct Plan {
+  /// A noise model and an estimator, by their positions in the lists below.
+  struct Question {
+    std::size_t noise, estimator;
+  };
+
+  std::vector<Noise> noises;
+  std::vector<EstimatorSpec> estimators;
+  std::vector<std::string> noise_paths;  ///< the files that noise models were read from
+  bool whole_blocks = false;             ///< estimates depend on the other points of their block, which must not be divided
+  std::int64_t total = 0;                ///< forwards that `auto` shares among all points and noise models; 0: a budget per point
+
+  /// By noise, then by estimator: the order of rows.
+  std::vector<Question> questions() const;
+
+  bool shares(const EstimatorSpec& estimator) const { return Together{total}.shares(estimator); }
+
+  /// The estimator's name in rows.
+  std::string text(const EstimatorSpec& estimator) const { return Together{total}.text(estimator); }
+
+  /// Passes for so many points, without the share of `total`.
+  std::int64_t passes(std::int64_t points, std::int64_t classes) const;
+};
+
+/// Throws Error{usage}, and whatever reading the noise's files throws.
+Plan parse_plan(const Arguments& arguments);
+
+/// The models of a command: the first one, and those of --model.
+std::vector<std::string> models_of(const Arguments& arguments);
+
+/// Names of the models in rows: none if there is only one, else the files' names without folders, which must differ. Throws
+/// Error{usage}.
+std::vector<std::string> model_names(const Arguments& arguments);
+
+/// Everything that the rows depend on, apart from the device. Reads the model, with the files next to it that hold its weights,
+/// and the data once for their checksums.
+store::Configuration configuration_of(const Arguments& arguments, const Plan& plan);
+
+/// Part i of n of --shard i/n, counted from 1; {1, 1} without it. Throws Error{usage}.
+struct Shard {
+  std::int64_t part = 1, parts = 1;
+};
+Shard parse_shard(const Arguments& arguments);
+
+/// Positions [first, last) of the data.
+struct Span {
+  std::int64_t first = 0, last = 0;
+};
+
+}  // namespace probust::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//
+// `mpirun -n 4 probust estimate ...`: rank 0 keeps the ledger and writes; all ranks estimate blocks, which they ask for one by
+// one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <set>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "cli/run/ledger.h"
+#include "cluster/cluster.h"
+#include "probust/base/stop.h"
+
+namespace probust::cli {
+
+/// All ranks, as rank 0 sees them.
+struct Ranks {
+  cluster::Cluster& cluster;
+  int rounds = 1;                         ///< ledgers that there will be, one for each model
+  std::set<int> gone{};                   ///< those that ended before the work did
+  std::set<int> done{};                   ///< those that know that there are no more blocks in the last round
+  std::vector<cluster::Message> early{};  ///< of ranks that are at a later model already
+};
+
+/// When rank 0 ends: tells the ranks that still work or wait to end, too, and waits until all know.
+void dismiss(Ranks& ranks);
+
+/// Gives the blocks of rank 0's ledger to the other ranks and takes their results, in a thread of its own. Meanwhile nothing else
+/// may use the cluster.
+class RankServer {
+ public:
+  /// All must outlive this. `round` counts the ledgers, one for each model. `stop` is set if results cannot be written.
+  RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop);
+
+  /// Gives no more blocks and waits for the other ranks.
+  ~RankServer();
+  RankServer(const RankServer&) = delete;
+  RankServer& operator=(const RankServer&) = delete;
+
+  /// Waits until all other ranks know that there are no more blocks. Throws what writing their results threw.
+  void finish();
+
+ private:
+  void serve();
+  void take(cluster::Message message);
+  void answer(int rank, const std::vector<std::byte>& request);
+
+  Ranks& ranks_;
+  Ledger& ledger_;
+  int round_;
+  StopToken& stop_;
+  std::map<int, Assignment> working_;  // by rank
+  int told_ = 0;                       // ranks that know that there are no more blocks
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+/// The blocks that rank 0 gives to this rank in one round.
+class RemoteAssignments final : public Assignments {
+ public:
+  RemoteAssignments(cluster::Cluster& cluster, int round) : cluster_(cluster), round_(round) {}
+
+  /// Tells rank 0 if this rank ends before the blocks do; another one then gets its block.
+  ~RemoteAssignments() override;
+  RemoteAssignments(const RemoteAssignments&) = delete;
+  RemoteAssignments& operator=(const RemoteAssignments&) = delete;
+
+  std::optional<Assignment> next(std::int64_t count) override;
+  void deliver(const Assignment& done, Results results) override;
+
+  /// Whether rank 0 has ended before the work did.
+  bool dismissed() const { return dismissed_; }
+
+ private:
+  cluster::Cluster& cluster_;
+  int round_;
+  bool ended_ = false, dismissed_ = false;
+};
+
+/// Results as bytes, all numbers exactly, and back. Throws Error{internal} for other bytes.
+std::vector<std::byte> packed(const Results& results);
+Results unpacked(std::span<const std::byte> bytes);
+
+}  // namespace probust::cli

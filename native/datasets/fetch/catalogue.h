@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// Published data sets: what their files are, and where a copy of them is kept. datasets/fetch/fetch.h gets them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/dataset.h"
+
+namespace probust {
+
+/// A file as its authors publish it.
+struct PublishedFile {
+  std::string name;
+  std::string md5;  ///< 32 hexadecimal digits
+  std::uint64_t bytes = 0;
+  std::string copy_md5{};        ///< of the same data in a common collection; empty: none
+  std::uint64_t copy_bytes = 0;  ///< its size
+};
+
+/// A file of the cache: published files, one after the other.
+struct CachedFile {
+  std::string name;
+  std::vector<PublishedFile> parts;
+
+  std::uint64_t bytes() const;  ///< of all parts as published
+};
+
+/// A published data set.
+struct Published {
+  std::string name;                      ///< "fashion-mnist": on the command line, and of its folder in the cache
+  std::string summary;                   ///< one line for people
+  std::vector<std::string> urls;         ///< folders that have the files, each ending in '/'; the first that answers is used
+  std::optional<PublishedFile> archive;  ///< a .tar.gz of which all parts are members; none: each part is a file of its own
+  std::vector<CachedFile> files;
+  std::string train, test;  ///< the files with the points; an empty test if the set is not divided
+  DatasetOptions options;   ///< with which read_dataset reads them
+  std::vector<std::string> classes;
+};
+
+/// mnist, fashion-mnist, cifar10, cifar100 and ionosphere.
+const std::vector<Published>& published_datasets();
+
+/// The one with this name. Throws Error{usage} listing the names.
+const Published& published_dataset(std::string_view name);
+
+/// $PROBUST_CACHE, else $XDG_CACHE_HOME/probust, else ~/.cache/probust. Throws Error{usage} if the environment has none of them.
+std::string default_cache();
+
+/// Where a data set is on this machine.
+struct Located {
+  std::string train, test;  ///< paths for read_dataset; an empty test if the set is not divided
+  DatasetOptions options;
+  std::vector<std::string> classes;
+  bool whole = false;  ///< all files have their published sizes: `false` if they were taken unverified
+};
+
+/// The files in the cache (empty: the default one); nothing if one is missing. Looks at names and sizes alone: fetch() compares
+/// checksums. Throws Error{usage} if no data set has this name.
+std::optional<Located> locate(std::string_view name, const std::string& cache = "");
+
+}  // namespace probust

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "datasets/fetch/partial_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "datasets/unwritable.h"
+#include "probust/base/error.h"
+
+namespace probust {
+namespace {
+
+// Resolves links, so that writing through a link keeps the link.
+std::string followed(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+bool is_device_or_pipe(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
+PartialFile::PartialFile(const std::string& path)
+    : path_(path), target_(followed(path)), written_(is_device_or_pipe(target_) ? target_ : target_ + ".partial") {
+  if (std::filesystem::is_directory(target_)) throw unwritable(path_, EISDIR);
+  file_ = std::fopen(written_.c_str(), "wb");
+  if (file_ == nullptr) throw unwritable(path_, errno);
+}
+
+PartialFile::~PartialFile() {
+  if (file_ == nullptr) return;
+  std::fclose(file_);
+  if (written_ != target_) std::remove(written_.c_str());
+}
+
+void PartialFile::write(const void* from, std::size_t bytes) {
+  if (bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes) return;
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+}
+
+void PartialFile::flush() {
+  if (std::fflush(file_) == 0) return;
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+}
+
+void PartialFile::commit() {
+  // On the disk before it has its name: otherwise a crash of the machine could leave the name with an empty file. What cannot be
+  // synchronized, such as a pipe, says so, and needs no more.
+  const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
+  if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
+    throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+  }
+  if (written_ != target_ && std::rename(written_.c_str(), target_.c_str()) != 0) {
+    throw Error{ErrorCode::resources, path_, std::string("cannot be given its name: ") + std::strerror(errno), ""};
+  }
+  std::fclose(file_);
+  file_ = nullptr;
+}
+
+void write_whole(const std::string& path, std::string_view bytes) {
+  PartialFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
+}  // namespace probust

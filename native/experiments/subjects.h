@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// The data that --data names, and how much is done with them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/study.h"
+
+namespace probust::cli::reproduce {
+
+/// Generated data of this name, which are written to `folder`; published data, from the cache of `probust data fetch`; or files,
+/// with the test points in --test. Throws Error{usage} saying which names there are, and Error{unreadable}.
+Subject find_subject(const Arguments& arguments, const std::string& folder, bool quick);
+
+/// Whether the small convolutional network takes such points: images of at least 16 x 16 pixels.
+bool suits_cnn(const Shape& point);
+
+Sizes sizes_of(const Subject& subject, bool quick);
+
+std::vector<double> sigmas_of(const Subject& subject);
+
+/// The network of the paper for such points: its convolutional network for gray images, ResNet-18 for colour images (with `quick`
+/// the convolutional one), and a perceptron for points that are no images.
+Recipe network_recipe(const Subject& subject, bool quick);
+
+}  // namespace probust::cli::reproduce

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// `probust/data`: data sets from files (.npy, .csv, IDX, images), rows from and to the command line's files, and noise from a
+// function. Points and labels are those that the command line reads from the same file.
+import { floatsOf, forEachNumber, labelsOf, refuse, type StoredArray } from '../arrays.js';
+import { optionsOf, type Names } from '../arguments.js';
+import { parseCsv, parseLabelLines } from './csv.js';
+import { classLabels, type StoredLabels } from './text-labels.js';
+import { unreadable, usage } from '../errors.js';
+import { gunzip, isGzip, isIdx, parseIdx } from './idx.js';
+import { decodeImage, pointsOfImages, type ImageOptions, type Pixels } from './images.js';
+import { isNpy, parseNpy, parseNpyLabels } from './npy.js';
+import { readModel } from '../platform.js';
+import { parseRows } from './rows.js';
+import { elementCount } from '../shape.js';
+import type { ModelSource, NamedArray, Numbers, Row } from '../types.js';
+
+/** Where data come from: bytes, a path or URL, a response, or a file that the user chose. */
+export type DataSource = ModelSource;
+
+/** Points, with what is known about them. */
+export interface PointData {
+  /** [N, ...pointShape] row-major. */
+  x: Float32Array;
+  /** [N], if there are labels. */
+  labels?: Int32Array;
+  /** Names of text labels, by number: in sorted order, or the option `classes`. */
+  classNames?: string[];
+  /** Such as [3, 32, 32]. */
+  pointShape: number[];
+  /** The position of the first point in the file: the option `index` of `estimate`. */
+  index: number;
+  /** What was decided on reading and may have been meant otherwise, one line each: headers, columns left out, turned images. */
+  notes?: string[];
+}
+
+export interface ReadOptions {
+  /** What errors call the data; by default the name of the file or its address. */
+  name?: string | undefined;
+  /** Labels from this .npy, IDX or text file: numbers, or texts. */
+  labels?: DataSource | undefined;
+  /** Names in the order of the model's classes: text labels are matched with them. By default they are numbered in sorted order. */
+  classes?: readonly string[] | undefined;
+  /** Stored values are multiplied by it; 1/255 by default for bytes, 1 otherwise. */
+  scale?: number | undefined;
+  /** At most this many points. */
+  limit?: number | undefined;
+  /** Points to skip; 0 by default. */
+  offset?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface CsvOptions extends ReadOptions {
+  /** A number from 0, a name in the first row, 'last' (the default) or 'none'. */
+  labelColumn?: number | string | undefined;
+}
+
+const names: Names<CsvOptions> = {
+  ...{ name: true, labels: true, scale: true, limit: true, offset: true, signal: true, labelColumn: true, classes: true },
+};
+
+/** What errors call a source. */
+function nameOf(source: DataSource, given: string | undefined, otherwise: string): string {
+  if (given !== undefined) return given;
+  if (typeof source === 'string' || source instanceof URL) return String(source).split('/').at(-1) || otherwise;
+  return (source as { name?: string })?.name || otherwise;
+}
+
+const formats = 'give a .npy, IDX (.gz too) or .csv file';
+
+/** Files of other kinds that are given by mistake, by their first bytes. */
+const foreign: readonly [string, string][] = [
+  ['\x89PNG', 'a PNG image'],
+  ['\xff\xd8\xff', 'a JPEG image'],
+  ['GIF8', 'a GIF image'],
+  ['%PDF-', 'a PDF document'],
+  ['\x89HDF', 'an HDF5 file'],
+  ['SQLite format 3', 'a SQLite file'],
+  ['PK\x03\x04', 'a .npz or .zip archive'],
+  ['\xfd7zXZ', 'an xz archive'],
+  ['BZh', 'a bzip2 archive'],
+  ['7z\xbc\xaf', 'a 7z archive'],
+  ['PAR1', 'a Parquet file'],
+  ['\x80\x04\x95', 'a Python pickle'],
+];
+
+const begins = (bytes: Uint8Array, magic: string): boolean => [...magic].every((c, i) => bytes[i] === c.charCodeAt(0));
+
+function refuseForeign(bytes: Uint8Array, name: string): void {
+  for (const [magic, what] of foreign) if (begins(bytes, magic)) refuse(name, `is ${what}, not data`, formats);
+}
+
+/** The bytes of a source. They may be packed by gzip. */
+async function bytesOf(source: DataSource, name: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  const bytes = await readModel(source, signal, name);
+  if (bytes.length === 0) refuse(name, 'is empty', formats);
+  return isGzip(bytes) ? gunzip(bytes, name) : bytes;
+}
+
+function checkNumbers({ scale, offset = 0, limit = Infinity }: ReadOptions): void {
+  if (scale !== undefined && (!Number.isFinite(scale) || scale === 0)) {
+    throw usage('scale: is zero or not finite', 'give a number such as 0.00392');
+  }
+  if (!Number.isInteger(offset) || offset < 0) throw usage('offset: is not a whole number of at least 0', 'give 0 or more');
+  if (limit !== Infinity && (!Number.isInteger(limit) || limit < 1)) {
+    throw usage('limit: is not a whole number of at least 1', 'give 1 or more');
+  }
+}
+
+/** Labels of another file. */
+async function labelsFrom(source: DataSource, signal: AbortSignal | undefined): Promise<{ stored: StoredLabels; name: string }> {
+  const name = nameOf(source, undefined, 'labels');
+  const bytes = await bytesOf(source, name, signal);
+  if (isNpy(bytes)) return { stored: parseNpyLabels(bytes, name), name };
+  if (isIdx(bytes)) return { stored: { numbers: labelsOf(parseIdx(bytes, name), name) }, name };
+  return { stored: parseLabelLines(bytes, name), name };
+}
+
+/** All points of a file, before some are chosen. */
+interface Contents {
+  x: Float32Array;
+  count: number;
+  pointShape: number[];
+  labels?: number[] | undefined;
+  classNames?: string[] | undefined;
+  notes?: string[];
+}
+
+/** One label too many, and the first is a word that no other repeats: the name of the column. */
+function withoutHeader(stored: StoredLabels, count: number): StoredLabels {
+  const { texts = [] } = stored;
+  const extra = texts.length > 2 && texts.length === count + 1 && !texts.includes(texts[0]!, 1);
+  return extra ? { texts: texts.slice(1) } : stored;
+}
+
+async function chosen(contents: Contents, name: string, options: ReadOptions): Promise<PointData> {
+  const { offset = 0, limit = Infinity } = options;
+  let { labels, classNames } = contents;
+  const { count, pointShape, notes = [] } = contents;
+  if (options.labels != null) {
+    const other = await labelsFrom(options.labels, options.signal);
+    ({ labels, classNames } = classLabels(withoutHeader(other.stored, count), options.classes, other.name));
+    if (labels.length !== count) {
+      refuse(other.name, `has ${labels.length} labels for ${count} points`, 'give one label per point');
+    }
+  }
+  if (offset >= count) {
+    refuse(name, `has ${count} rows, and offset ${offset} is beyond them`, `give an offset from 0 to ${count - 1}`);
+  }
+  const end = Math.min(count, offset + limit);
+  const size = elementCount(pointShape);
+  const data: PointData = { x: contents.x.slice(offset * size, end * size), pointShape, index: offset };
+  if (labels) data.labels = Int32Array.from(labels.slice(offset, end));
+  if (classNames) data.classNames = classNames;
+  if (notes.length > 0) data.notes = notes;
+  return data;
+}
+
+/** The points of an array: its first axis counts them. */
+function pointsOf(array: StoredArray, scale: number | undefined, name: string): Contents {
+  const { shape, type } = array;
+  if (shape.length === 0) refuse(name, 'holds a single number', 'give an array whose first axis counts the points');
+  if (shape[0] === 0) refuse(name, 'has no rows', 'give at least one point');
+  if (shape.includes(0)) {
+    refuse(name, `has points without values: its shape is [${shape.join(', ')}]`, 'give at least one value per point');
+  }
+  const byte = type.kind === 'unsigned' && type.bytes === 1;
+  return { x: floatsOf(array, scale ?? (byte ? 1 / 255 : 1)), count: shape[0]!, pointShape: shape.slice(1) };
+}
+
+/** IDX images have no channel axis: adds one. */
+function withChannel(array: StoredArray, name: string): StoredArray {
+  const { shape } = array;
+  if (shape.length === 1) {
+    refuse(name, 'holds one number per row, as a file of labels does', 'give the file of images');
+  }
+  return shape.length === 3 ? { ...array, shape: [shape[0]!, 1, shape[1]!, shape[2]!] } : array;
+}
+
+type Parse = (bytes: Uint8Array, name: string, options: CsvOptions) => Contents;
+
+async function read(where: string, source: DataSource, given: CsvOptions, parse: Parse): Promise<PointData> {
+  const options = optionsOf(where, given, names);
+  checkNumbers(options);
+  const name = nameOf(source, options.name, 'data');
+  const bytes = await bytesOf(source, name, options.signal);
+  return chosen(parse(bytes, name, options), name, options);
+}
+
+const npyPoints: Parse = (bytes, name, { scale }) => pointsOf(parseNpy(bytes, name), scale, name);
+const idxPoints: Parse = (bytes, name, { scale }) => pointsOf(withChannel(parseIdx(bytes, name), name), scale, name);
+const csvPoints: Parse = (bytes, name, { scale = 1, labelColumn = 'last', classes }) => {
+  const { values, features, ...table } = parseCsv(bytes, labelColumn, name, classes);
+  return { x: Float32Array.from(values, (value) => value * scale), pointShape: [features], ...table };
+};
+
+/** A .npy file: an array [N, ...]. */
+export const readNpy = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
+  read('readNpy', source, options, npyPoints);
+
+/** An IDX file, as MNIST's images are, also gzipped. */
+export const readIdx = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
+  read('readIdx', source, options, idxPoints);
+
+/** A .csv file: a point per row, with a column of labels. */
+export const readCsv = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
+  read('readCsv', source, options, csvPoints);
+
+/** A file of one of these kinds, told from its content. */
+export const readData = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
+  read('readData', source, options, (bytes, name, given) => {
+    refuseForeign(bytes, name);
+    const parse = isNpy(bytes) ? npyPoints : isIdx(bytes) ? idxPoints : csvPoints;
+    return parse(bytes, name, given);
+  });
+
+/** An array of numbers as noise takes it: `arrays: { name: await readArray('cov.npy') }`. */
+export async function readArray(source: DataSource, signal?: AbortSignal): Promise<NamedArray> {
+  const name = nameOf(source, undefined, 'array');
+  const array = parseNpy(await bytesOf(source, name, signal), name);
+  const data = new Float64Array(array.bytes.length / array.type.bytes);
+  forEachNumber(array, (value, k) => {
+    data[k] = value;
+  });
+  return { data, shape: array.shape };
+}
+
+const imageNames: Names<ImageOptions> = { channels: true, resize: true, crop: true };
+
+/**
+ * Points [N, channels, height, width] in [0, 1] from images: ImageData, or files, which browsers decode. Gray levels, resizing and
+ * cropping are those of the command line.
+ */
+export async function readImages(images: readonly (Pixels | Blob)[], options: ImageOptions = {}): Promise<PointData> {
+  const given = optionsOf('readImages', options, imageNames);
+  if (!Array.isArray(images) || images.length === 0) throw usage('images: are missing', 'give a list of images');
+  const called = images.map((image, i) => (image as { name?: string })?.name ?? `image ${i}`);
+  const decoded = await Promise.all(
+    images.map((image, i) =>
+      image instanceof Blob ? decodeImage(image, called[i]!) : { pixels: image as Pixels, turned: false },
+    ),
+  );
+  const turned = called.filter((_, i) => decoded[i]!.turned);
+  const note =
+    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, first of ${turned[0]}; ` +
+    'turn the pixels if the model was trained on upright images';
+  const pixels = decoded.map((image) => image.pixels);
+  return { ...pointsOfImages(pixels, called, given), index: 0, ...(turned.length > 0 && { notes: [note] }) };
+}
+
+/**
+ * Recorded deviations from a function: `draw(i)` gives the i-th of `count`, one number for each element of a point. With
+ * `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, copies are x plus one of them, each as likely as the
+ * others.
+ */
+export function deviations(count: number, elements: number, draw: (i: number) => Numbers): NamedArray {
+  for (const [name, value] of Object.entries({ count, elements })) {
+    if (!Number.isInteger(value) || value < 1) throw usage(`${name}: is ${value}`, 'give a whole number from 1 on');
+  }
+  if (typeof draw !== 'function') throw usage('draw: is no function', 'give a function of the number of the draw');
+  const data = new Float32Array(count * elements);
+  for (let i = 0; i < count; ++i) {
+    const one = draw(i);
+    if (one?.length !== elements) {
+      throw usage(`draw: gave ${one?.length ?? 'no'} numbers for draw ${i}`, `give ${elements}, one for each element of a point`);
+    }
+    data.set(one, i * elements);
+    const odd = data.subarray(i * elements, (i + 1) * elements).findIndex((value) => !Number.isFinite(value));
+    if (odd >= 0) throw usage(`draw: gave ${String(one[odd])} at ${odd} of draw ${i}`, 'give finite numbers');
+  }
+  return { data, shape: [count, elements] };
+}
+
+/** The rows of a file that the command line wrote: .jsonl or .csv. */
+export async function readRows(source: DataSource, signal?: AbortSignal): Promise<Row[]> {
+  const name = nameOf(source, undefined, 'rows');
+  const bytes = await readModel(source, signal, name);
+  if (bytes.length === 0) throw unreadable(`${name}: is empty`, 'give rows as .jsonl or .csv');
+  if (begins(bytes, 'SQLite format 3')) {
+    refuse(name, 'is a run, and its rows are read as text', 'write them with probust export RUN -o rows.jsonl');
+  }
+  return parseRows(bytes, name);
+}
+
+export { rowsVersion, writeRows } from './rows.js';
+export { ProbustError } from '../errors.js';
+export type { ImageOptions, Pixels } from './images.js';
+export type { Row } from '../types.js';

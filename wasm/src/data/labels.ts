@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Names of classes, and labels of points.
+import { list } from '../arguments.js';
+import { usage } from '../errors.js';
+import type { Labels, ModelInfo, PointOptions } from '../types.js';
+
+/** A copy of class names: texts, each of them once. */
+export function classNamesOf(where: string, given: unknown): string[] {
+  if (!Array.isArray(given)) throw usage(`${where}: is no list`, "give names, such as ['cat', 'dog']");
+  const odd = given.findIndex((name) => typeof name !== 'string' || name === '');
+  if (odd >= 0) throw usage(`${where}: is no text at ${odd}`, "give names, such as ['cat', 'dog']");
+  const twice = given.findIndex((name, i) => given.indexOf(name) !== i);
+  if (twice >= 0) throw usage(`${where}: '${String(given[twice])}' occurs twice`, 'give each class a name of its own');
+  return given as string[];
+}
+
+/** Class names for a model of so many classes. */
+export function classNamesFor(where: string, given: unknown, classes: number): string[] {
+  const names = classNamesOf(where, given);
+  if (names.length === classes) return [...names];
+  throw usage(`${where}: are ${names.length}`, `the model has ${classes} classes`);
+}
+
+/** Labels as numbers, with names looked up among the class names. */
+function labelNumbers(labels: Labels, names: readonly string[]): number[] {
+  if (!Array.isArray(labels)) return list('labels', labels as Exclude<Labels, readonly unknown[]>)!;
+  return labels.map((label: unknown, i) => {
+    if (typeof label === 'number') return label;
+    const at = typeof label === 'string' ? names.indexOf(label) : -1;
+    if (at >= 0) return at;
+    const known =
+      names.length > 0 ? `use numbers, or ${names.slice(0, 5).join(', ')}` : 'give the model classNames, or use numbers';
+    throw usage(`labels: ${typeof label === 'string' ? `'${label}'` : String(label)} at ${i} is no class`, known);
+  });
+}
+
+/** How the module takes targets and labels: lists of numbers, or a text that says which class. */
+export interface ClassArguments {
+  target: number[] | undefined;
+  targetText: string | undefined;
+  labels: number[] | undefined;
+  classNames: readonly string[] | undefined;
+}
+
+export function classesOf(info: ModelInfo, { target, labels }: Pick<PointOptions, 'target' | 'labels'>): ClassArguments {
+  const plain = typeof target === 'string' || typeof target === 'number';
+  return {
+    target: plain ? undefined : list('target', target),
+    targetText: plain ? String(target) : undefined,
+    labels: labels == null ? undefined : labelNumbers(labels, info.classNames ?? []),
+    classNames: info.classNames,
+  };
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Labels as class numbers: numbers are kept, and texts are matched with the names of the classes or else numbered in sorted order,
+// so that files with the same classes agree. Results and errors are those of the command line (native/datasets/labels.cpp).
+import { refuse } from '../arrays.js';
+import { csvInteger, shown } from './csv-rows.js';
+
+/** As a file has them: numbers, or texts. */
+export interface StoredLabels {
+  numbers?: number[];
+  texts?: string[];
+}
+
+export interface ClassLabels {
+  labels: number[];
+  classNames: string[] | undefined;
+}
+
+/** Different texts in the order of their UTF-8 bytes, as everywhere in probust. */
+function sorted(texts: Iterable<string>): string[] {
+  const points = (text: string) => Array.from(text, (c) => c.codePointAt(0)!);
+  return [...new Set(texts)].sort((a, b) => {
+    const [p, q] = [points(a), points(b)];
+    const at = p.findIndex((c, i) => c !== q[i]);
+    return at < 0 ? p.length - q.length : p[at]! - (q[at] ?? -1);
+  });
+}
+
+const folded = (text: string): string => text.trim().toLowerCase();
+
+/** The number of edits that turn one text into another (Levenshtein). */
+function edits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 0; i < a.length; ++i) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; ++j) {
+      next.push(Math.min(row[j]! + (a[i] === b[j] ? 0 : 1), row[j + 1]! + 1, next[j]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** The classes with a name: by their exact text, or else without regard to case; numbers by their value. */
+function finder(classes: readonly string[]): (text: string) => number[] {
+  const numeric = classes.every((each) => csvInteger(each.trim()) !== undefined);
+  const keyOf = (text: string) => {
+    const number = numeric ? csvInteger(text.trim()) : undefined;
+    return number === undefined ? folded(text) : String(number);
+  };
+  const listed = (keys: string[]) => {
+    const found = new Map<string, number[]>();
+    keys.forEach((key, i) => found.set(key, [...(found.get(key) ?? []), i]));
+    return found;
+  };
+  const exact = listed(classes.map((each) => each.trim()));
+  const similar = listed(classes.map(keyOf));
+  return (text) => exact.get(text.trim()) ?? similar.get(keyOf(text)) ?? [];
+}
+
+/** The class of each of some texts, if these have names. */
+function matched(texts: readonly string[], classes: readonly string[], name: string): number[] {
+  const find = finder(classes);
+  const classOf = (text: string): number => {
+    const [found, another] = find(text);
+    const label = `has the label ${shown(text)},`;
+    if (found === undefined) {
+      const nearer = (a: string, b: string) => edits(folded(text), folded(a)) - edits(folded(text), folded(b));
+      const nearest = shown([...classes].sort(nearer)[0]!);
+      return refuse(name, `${label} which is not a class name of classes`, `the nearest is ${nearest}`);
+    }
+    if (another === undefined) return found;
+    const both = `and classes ${found} and ${another} of classes are both called that`;
+    return refuse(name, `${label} ${both}`, 'give each class a name of its own with classes');
+  };
+  const numbers = new Map([...new Set(texts)].map((text) => [text, classOf(text)]));
+  return texts.map((text) => numbers.get(text)!);
+}
+
+/** Whether labels are -1 and 1, as support vector machines have them. They are no class numbers. */
+const areSigns = (labels: readonly number[]): boolean =>
+  labels.every((label) => Math.abs(label) === 1) && new Set(labels).size === 2;
+
+/** The classes of texts of which each is the beginning of one name, as b and g are of bad and good. */
+function byBeginning(texts: readonly string[], classes: readonly string[]): number[] | undefined {
+  const names = classes.map(folded);
+  const found = new Map<string, number>();
+  for (const text of new Set(texts)) {
+    const begun = names.flatMap((each, i) => (each.startsWith(folded(text)) ? [i] : []));
+    if (text === '' || begun.length !== 1 || names[begun[0]!] === folded(text)) return undefined;
+    found.set(text, begun[0]!);
+  }
+  const different = new Set(found.values()).size === found.size && found.size > 1;
+  return different ? texts.map((text) => found.get(text)!) : undefined;
+}
+
+/** `classes` are names in the order of the model's classes, if they are known. */
+export function classLabels({ numbers, texts }: StoredLabels, classes: readonly string[] | undefined, name: string): ClassLabels {
+  const classNames = classes && [...classes];
+  const whole = numbers ?? texts!.map(csvInteger);
+  if (whole.every((label) => label !== undefined)) {
+    const named = classes?.length && classes.every((each) => csvInteger(each.trim()) !== undefined);
+    if (named) return { labels: matched(whole.map(String), classes, name), classNames };
+    return { labels: areSigns(whole) ? whole.map((label) => (label > 0 ? 1 : 0)) : whole, classNames };
+  }
+  const names = classNames ?? sorted(texts!);
+  const begun = classNames && byBeginning(texts!, classNames);
+  return { labels: begun ?? matched(texts!, names, name), classNames: names };
+}
