@@ -60,6 +60,7 @@ const project = [
   page('Architecture', '/architecture'),
   page('Contributing', '/contributing'),
   page('Changes', '/changelog'),
+  page('From 0.1 to 0.2', '/upgrade'),
 ];
 
 const group = (text: string, items: typeof start) => ({ text, items, collapsed: false });
