@@ -115,7 +115,7 @@ const { metafile } = await build({
     ort: source('ort'),
     function: source('function'),
     analysis: source('analysis'),
-    data: source('data/data'),
+    data: source('data'),
     element: source('element'),
     page: source('page'),
     threads: source('threads'),

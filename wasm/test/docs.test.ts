@@ -204,7 +204,7 @@ it.each(pageBlocks('start/browser.md', 'js'))('runs the script of the quick star
 it('shows the rows of a run as the guide to dashboards does', async () => {
   const folder = project('dashboard');
   const model = await (await (await load()).createProbust()).loadModel(digits);
-  const { writeRows } = (await load('data.mjs')) as unknown as typeof import('../src/data/data.js');
+  const { writeRows } = (await load('data.mjs')) as unknown as typeof import('../src/data.js');
   const rows = await model.estimate(new Float32Array(4 * 256), { noise: 'gaussian:0.1', labels: [0, 0, 1, 1] });
   writeFileSync(join(folder, 'run.jsonl'), writeRows(rows));
   writeFileSync(

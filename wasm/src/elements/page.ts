@@ -2,7 +2,7 @@
 // What the components of a page share: one library with its workers, and each model and file once. It starts when the first
 // component needs it, and ends with the last.
 import type { Probust } from '../api.js';
-import { readData, readRows, type PointData } from '../data/data.js';
+import { readData, readRows, type PointData } from '../data.js';
 import { usage } from '../errors.js';
 import type { Model } from '../model.js';
 import { takeProbust, type Lease } from '../page.js';

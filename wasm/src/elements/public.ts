@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The components as pages see them.
-import type { PointData } from '../data/data.js';
+import type { PointData } from '../data.js';
 import type { Model } from '../model.js';
 import type { EstimateOptions, Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // `probust/data`: data sets from files (.npy, .csv, IDX, images), rows from and to the command line's files, and noise from a
 // function. Points and labels are those that the command line reads from the same file.
-import { floatsOf, forEachNumber, labelsOf, refuse, type StoredArray } from '../arrays.js';
-import { optionsOf, type Names } from '../arguments.js';
-import { parseCsv, parseLabelLines } from './csv.js';
-import { classLabels, type StoredLabels } from './text-labels.js';
-import { unreadable, usage } from '../errors.js';
-import { gunzip, isGzip, isIdx, parseIdx } from './idx.js';
-import { decodeImage, pointsOfImages, type ImageOptions, type Pixels } from './images.js';
-import { isNpy, parseNpy, parseNpyLabels } from './npy.js';
-import { readModel } from '../platform.js';
-import { parseRows } from './rows.js';
-import { elementCount } from '../shape.js';
-import type { ModelSource, NamedArray, Numbers, Row } from '../types.js';
+import { floatsOf, forEachNumber, labelsOf, refuse, type StoredArray } from './arrays.js';
+import { optionsOf, type Names } from './arguments.js';
+import { parseCsv, parseLabelLines } from './data/csv.js';
+import { classLabels, type StoredLabels } from './data/text-labels.js';
+import { unreadable, usage } from './errors.js';
+import { gunzip, isGzip, isIdx, parseIdx } from './data/idx.js';
+import { decodeImage, pointsOfImages, type ImageOptions, type Pixels } from './data/images.js';
+import { isNpy, parseNpy, parseNpyLabels } from './data/npy.js';
+import { readModel } from './platform.js';
+import { parseRows } from './data/rows.js';
+import { elementCount } from './shape.js';
+import type { ModelSource, NamedArray, Numbers, Row } from './types.js';
 
 /** Where data come from: bytes, a path or URL, a response, or a file that the user chose. */
 export type DataSource = ModelSource;
@@ -281,7 +281,7 @@ export async function readRows(source: DataSource, signal?: AbortSignal): Promis
   return parseRows(bytes, name);
 }
 
-export { rowsVersion, writeRows } from './rows.js';
-export { ProbustError } from '../errors.js';
-export type { ImageOptions, Pixels } from './images.js';
-export type { Row } from '../types.js';
+export { rowsVersion, writeRows } from './data/rows.js';
+export { ProbustError } from './errors.js';
+export type { ImageOptions, Pixels } from './data/images.js';
+export type { Row } from './types.js';
