@@ -4,11 +4,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+mkdir -p build
+log=build/quickstart.log
+fail() { tail -n 40 "$log"; exit 1; }
+# Ninja's lines, which begin with @, as one line on a terminal, else as a line for each tenth.
+progress() {
+  awk -v line="$([ -t 1 ] && echo 1)" -F '[@/ ]' '
+    /^@/ { if (line) printf "\r%d of %d files ", $2, $3
+           else if (int(10 * $2 / $3) > tenths) { tenths = int(10 * $2 / $3); print $2 " of " $3 " files" }
+           fflush() }
+    END { if (line) print "" }'
+}
+
 tests/tools/install.sh build
-echo "building; this takes a few minutes the first time"
-cmake --preset release -DPROBUST_TESTS=OFF >build-quickstart.log 2>&1 || { cat build-quickstart.log; exit 1; }
-cmake --build --preset release --target probust_program >>build-quickstart.log 2>&1 || { tail -n 40 build-quickstart.log; exit 1; }
-rm -f build-quickstart.log
+echo "building the command line, once"
+cmake --preset release -DPROBUST_TESTS=OFF >"$log" 2>&1 || fail
+NINJA_STATUS='@%f/%t ' cmake --build --preset release --target probust_program 2>&1 | tee -a "$log" | progress || fail
+rm -f "$log"
 
 probust=build/release/bin/probust
 echo

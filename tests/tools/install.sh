@@ -26,5 +26,10 @@ as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 command -v apt-get >/dev/null || { echo "install.sh: these are missing: ${missing[*]}; install them with your package manager" >&2; exit 1; }
 echo "installing ${missing[*]}"
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Waits for other processes that install: apt does so for dpkg's lock, but not for that of the lists.
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@"; }
+until told=$(apt update 2>&1); do
+  [[ $told == *lock* ]] || { echo "$told" >&2; break; }
+  sleep 5
+done
+apt install -y --no-install-recommends "${missing[@]}" >/dev/null
