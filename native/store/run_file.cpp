@@ -63,14 +63,23 @@ std::string answers_table() {
   std::string text =
       "CREATE TABLE IF NOT EXISTS answers (model TEXT NOT NULL, \"index\" INTEGER NOT NULL, "
       "question INTEGER NOT NULL REFERENCES questions";
-  for (const auto& [name, type] : answer_columns()) text += ", " + name + " " + type;
+  for (const auto& [name, type] : answer_columns()) text.append(", ").append(name).append(" ").append(type);
   return text + ", PRIMARY KEY (model, \"index\", question)) WITHOUT ROWID;";
 }
 
+// Version 0.1 read these by their position. Columns that were added since follow them.
+constexpr std::string_view kFirstColumns[] = {"index",  "label",  "predicted", "target",  "noise",   "sigma",    "estimator",
+                                              "p",      "p_fail", "std_error", "ci_low",  "ci_high", "forwards", "backwards",
+                                              "status", "method", "note",      "classes", "model"};
+
 std::string estimates_view() {
-  std::string columns;
-  for_each_column([&](Column column, const auto&) { columns += (columns.empty() ? "" : ", ") + quoted(column.name); });
-  return "CREATE VIEW IF NOT EXISTS estimates AS SELECT " + columns +
+  std::vector<std::string_view> columns(std::begin(kFirstColumns), std::end(kFirstColumns));
+  for_each_column([&](Column column, const auto&) {
+    if (std::find(columns.begin(), columns.end(), column.name) == columns.end()) columns.emplace_back(column.name);
+  });
+  std::string names;
+  for (const std::string_view column : columns) names += (names.empty() ? "" : ", ") + quoted(column.data());
+  return "CREATE VIEW IF NOT EXISTS estimates AS SELECT " + names +
          " FROM answers JOIN questions ON question = id ORDER BY model, \"index\", question;";
 }
 

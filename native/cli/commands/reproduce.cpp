@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/command_line.h"
@@ -17,9 +18,8 @@ int start_experiments(std::vector<std::string> words) {
   const std::filesystem::path program = find_module(kProgram);
   if (!program.empty()) {
     words[0] = kProgram;
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
+    std::vector<char*> pointers(words.size() + 1, nullptr);
+    std::transform(words.begin(), words.end(), pointers.begin(), [](std::string& word) { return word.data(); });
     execv(program.c_str(), pointers.data());
   }
   throw Error{ErrorCode::resources, kProgram, program.empty() ? "is not next to this program" : "cannot be started",
