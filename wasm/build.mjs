@@ -78,13 +78,6 @@ function licences(inputs) {
   return [...new Set(names)].sort().map((name) => `${name}\n\n${text(name)}\n`);
 }
 
-/** Both modules use the same glue, so it may differ only in the file's name. */
-function requireOneGlue() {
-  const glue = (name) => readFileSync(join(modules, `${name}.mjs`), 'utf8').replaceAll(`${name}.wasm`, 'probust.wasm');
-  if (glue('probust') !== glue('probust-scalar'))
-    throw new Error('the modules need different glue: compile and link them with the same options');
-}
-
 /** Writes the module in parts. */
 async function splitModule() {
   const folder = mkdtempSync(join(tmpdir(), 'probust-workloads-'));
@@ -103,7 +96,6 @@ async function splitModule() {
   await split({ splitter, module: join(modules, 'probust.wasm'), out, partNames, placeholders, workloads });
 }
 
-requireOneGlue();
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const { metafile } = await build({
@@ -154,7 +146,6 @@ await build({
 });
 for (const folder of [out, join(out, 'threads')]) markForBundlers(folder);
 await splitModule();
-cpSync(join(modules, 'probust-scalar.wasm'), join(out, 'probust-scalar.wasm'));
 // Before version 3.1.58, Emscripten writes a separate script for threads; later, the glue is that script, too.
 for (const name of readdirSync(modules).filter((file) => /^probust-threads\.(mjs|worker\.m?js|wasm)$/.test(file))) {
   cpSync(join(modules, name), join(out, 'threads', name));

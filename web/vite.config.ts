@@ -16,9 +16,7 @@ const early: Plugin = {
       });
       const lab = Object.values(bundle).find((each) => each.type === 'chunk' && each.name === 'plane-lab');
       const scripts = lab?.type === 'chunk' ? [lab.fileName, ...lab.imports] : [];
-      const modules = Object.keys(bundle).filter((file) =>
-        /\/probust-(?!scalar-|images-|more-|curves-|rest-)[^/]*\.wasm$/.test(file),
-      );
+      const modules = Object.keys(bundle).filter((file) => /\/probust-(?!images-|more-|curves-|rest-)[^/]*\.wasm$/.test(file));
       return [
         ...modules.map((file) => link(file, { rel: 'preload', as: 'fetch' })),
         ...scripts.map((file) => link(file, { rel: 'modulepreload' })),
@@ -35,7 +33,7 @@ const offline: Plugin = {
   name: 'offline',
   // Not earlier: some scripts turn out to be empty.
   writeBundle({ dir }) {
-    const files = readdirSync(`${dir}/assets`).filter((file) => !/^ort|scalar|sql-wasm/.test(file));
+    const files = readdirSync(`${dir}/assets`).filter((file) => !/^ort|sql-wasm/.test(file));
     const pages = ['index.html', 'lessons.html', 'teachers.html', 'icon.svg', 'first.svg', 'probust-explorer.js'];
     const listed = (names: string[], folder: string) => names.map((name) => `${folder}${name}`);
     writeFileSync(`${dir}/offline.json`, JSON.stringify({ pages: listed(pages, './'), files: listed(files, './assets/') }));

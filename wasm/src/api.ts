@@ -24,8 +24,6 @@ const mvnNames: Names<MvnOptions> = { abs: true, relFail: true, seed: true };
 /** The library: one WebAssembly instance, or one in each of several workers. */
 export class Probust {
   readonly version: string;
-  /** Whether the running module uses SIMD. */
-  readonly simd: boolean;
   /** Number of workers; 0 if everything runs in this thread. */
   readonly workers: number;
   /** All estimators. */
@@ -35,12 +33,11 @@ export class Probust {
   readonly #pool: Pool;
 
   /** @internal */
-  constructor(pool: Pool, about: { version: string; estimators: readonly EstimatorInfo[]; simd: boolean; workers: number }) {
+  constructor(pool: Pool, about: { version: string; estimators: readonly EstimatorInfo[]; workers: number }) {
     this.#pool = pool;
     this.data = new Data(pool);
     this.version = about.version;
     this.estimators = about.estimators;
-    this.simd = about.simd;
     this.workers = about.workers;
   }
 

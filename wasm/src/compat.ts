@@ -3,7 +3,6 @@
 import createModule from './glue.mjs';
 import type { Probust } from './api.js';
 import { create } from './create.js';
-import { environment } from './errors.js';
 import { nextTo } from './parts.js';
 import { compile } from './platform.js';
 import { spawn } from './spawn.js';
@@ -20,15 +19,13 @@ async function unpacked(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
-/** Like createProbust of `probust`, without a download. The module needs SIMD, unless `wasmUrl` names another one. */
+/** Like createProbust of `probust`, without a download. */
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {
       factory: async () => createModule,
-      compile(simd, { wasmUrl, signal }) {
-        if (wasmUrl !== undefined) return compile(wasmUrl, { signal });
-        if (simd) return (compiled ??= unpacked());
-        throw environment('SIMD: is not available here', "use 'probust', which works without it");
+      compile({ wasmUrl, signal }) {
+        return wasmUrl === undefined ? (compiled ??= unpacked()) : compile(wasmUrl, { signal });
       },
       later: (part, { wasmUrl }) => nextTo(wasmUrl!, part),
       spawn,

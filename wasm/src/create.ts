@@ -18,8 +18,8 @@ const stepMilliseconds = 12;
 interface Assets {
   /** Emscripten's glue, for engines in this thread. Workers have their own. */
   factory(): Promise<ModuleFactory>;
-  /** The compiled module, or its first part, with SIMD or without. */
-  compile(simd: boolean, options: ProbustOptions): Promise<WebAssembly.Module>;
+  /** The compiled module, or its first part, if it is in parts. */
+  compile(options: ProbustOptions): Promise<WebAssembly.Module>;
   /** Where a later part is. */
   later(part: PartName, options: ProbustOptions): string | URL;
   spawn(url: string | URL | undefined): Promise<Port>;
@@ -42,7 +42,7 @@ function workersOf({ worker, threads }: ProbustOptions): number {
 }
 
 /** The library on top of started engines. */
-export async function assemble(endpoints: readonly Endpoint[], facts: { simd: boolean; workers: number }): Promise<Probust> {
+export async function assemble(endpoints: readonly Endpoint[], facts: { workers: number }): Promise<Probust> {
   const pool = new Pool(endpoints);
   try {
     const about = await pool.ask<'describe'>(() => ({ kind: 'describe' }));
@@ -54,8 +54,12 @@ export async function assemble(endpoints: readonly Endpoint[], facts: { simd: bo
 }
 
 export function requireWebAssembly(): void {
-  if (typeof WebAssembly !== 'undefined') return;
-  throw environment('WebAssembly: is not available here');
+  if (typeof WebAssembly === 'undefined') throw environment('WebAssembly: is not available here');
+  if (!hasSimd()) {
+    const hint =
+      'use Chrome or Edge 95, Firefox 100, Safari 16.4 or node 18, or later ones, on a processor of the last ten years';
+    throw environment('WebAssembly: has no SIMD here', hint);
+  }
 }
 
 /** Waits for all endpoints. If one fails, closes the others and rethrows. */
@@ -87,8 +91,8 @@ const glue = (assets: Assets): Promise<ModuleFactory> =>
     .catch(typed('the script of the WebAssembly module', 'serve the files shared-*.mjs of the package with probust.mjs'));
 
 /** The module: its first part, and the others that take no download, as in node. */
-async function partsOf(assets: Assets, simd: boolean, options: ProbustOptions): Promise<Parts> {
-  const compiled = async () => assets.compile(simd, options);
+async function partsOf(assets: Assets, options: ProbustOptions): Promise<Parts> {
+  const compiled = async () => assets.compile(options);
   const first = await compiled().catch(typed('the WebAssembly module', 'set wasmUrl to where probust.wasm is served'));
   if (isWhole(first)) return whole(first);
   const hint = 'serve the files probust*.wasm of the package together';
@@ -113,8 +117,7 @@ export async function create(assets: Assets, given: ProbustOptions): Promise<Pro
   const workers = workersOf(options);
   requireWebAssembly();
   if (signal?.aborted) throw aborted();
-  const simd = hasSimd();
-  const loading = partsOf(assets, simd, options);
+  const loading = partsOf(assets, options);
   const ports = spawned(assets, workers, options, loading);
   const factory = workers === 0 ? glue(assets) : undefined;
   factory?.catch(() => undefined); // if both fail, the module's error is reported
@@ -122,5 +125,5 @@ export async function create(assets: Assets, given: ProbustOptions): Promise<Pro
   const starting: Promise<Endpoint>[] = factory
     ? [factory.then((made) => Engine.create(made, parts, { stepMilliseconds, threads: 1 }))]
     : ports.map(async (port) => WorkerEndpoint.start(await port, parts, { signal }));
-  return assemble(await together(starting), { simd, workers });
+  return assemble(await together(starting), { workers });
 }

@@ -18,16 +18,15 @@ function later(part: PartName): URL {
 }
 
 /**
- * Loads the WebAssembly module, with SIMD if it is supported.
+ * Loads the WebAssembly module.
  * Rejects with a ProbustError: `environment` if the module or a worker cannot be started, `aborted`, `usage`.
  */
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {
       factory: async () => (await import('./glue.mjs')).default,
-      compile(simd, { wasmUrl, signal }) {
-        const own = simd ? new URL('./probust.wasm', import.meta.url) : new URL('./probust-scalar.wasm', import.meta.url);
-        return compile(wasmUrl ?? own, { signal });
+      compile({ wasmUrl, signal }) {
+        return compile(wasmUrl ?? new URL('./probust.wasm', import.meta.url), { signal });
       },
       later(part, { wasmUrl }) {
         return wasmUrl === undefined ? later(part) : nextTo(wasmUrl, part);

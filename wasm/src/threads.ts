@@ -7,7 +7,7 @@ import { WorkerEndpoint } from './client.js';
 import { assemble, countOf, requireWebAssembly } from './create.js';
 import { environment, usage } from './errors.js';
 import { whole } from './parts.js';
-import { browserPort, compile, hasSimd, isNode, type Port } from './platform.js';
+import { browserPort, compile, isNode, type Port } from './platform.js';
 import type { ThreadsOptions } from './types.js';
 
 export * from './public.js';
@@ -26,7 +26,6 @@ function requireShared(): void {
     const headers = `Cross-Origin-Opener-Policy: same-origin and ${coep}`;
     throw missing('the page cannot share memory', `serve it with ${headers}, or use 'probust', whose workers need neither`);
   }
-  if (!hasSimd()) throw missing('SIMD is not available here', "use 'probust', which works without it");
 }
 
 /** This script's URL. A function, because bundlers match new URL(..., import.meta.url) and would bundle the whole folder. */
@@ -66,8 +65,5 @@ export async function createProbust(options: ThreadsOptions = {}): Promise<Probu
   const threads = countOf(options.threads ?? navigator.hardwareConcurrency ?? 1);
   const places = placesOf(options);
   const parts = whole(await compile(places.module, { signal, hint }));
-  return assemble([await WorkerEndpoint.start(started(places.worker), parts, { threads, hint, signal })], {
-    simd: true,
-    workers: 1,
-  });
+  return assemble([await WorkerEndpoint.start(started(places.worker), parts, { threads, hint, signal })], { workers: 1 });
 }

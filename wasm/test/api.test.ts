@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The API in node, in this thread and through workers: results and errors.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Model, Probust } from '../../build/wasm/npm/types/index.js';
-import { digits, errorOf, everywhere, expectRefusal, load, point, staged } from './support.js';
+import { digits, errorOf, everywhere, expectRefusal, load, point } from './support.js';
 
 const { createProbust, ProbustError } = await load();
 const estimators = ['taylor', 'taylor_mvs', 'mmse:10', 'mmse_mvs:4', 'softmax', 'probit:40', 'mc:500'];
@@ -21,7 +20,6 @@ describe.each(everywhere)('%s', (_, options) => {
 
   it('describes itself', () => {
     expect(probust.version).toMatch(/^\d+\.\d+\.\d+$/);
-    expect(probust.simd).toBe(true);
     expect(probust.estimators.map(({ name }) => name)).toContain('mmse');
     expect(model.info).toMatchObject({ classes: 10, pointShape: [1, 16, 16], inputs: [{ type: 'float32' }] });
     expect(model.info.operators.every(({ runs, differentiable }) => runs && differentiable)).toBe(true);
@@ -270,19 +268,15 @@ it('gives the same answers with any number of workers', async () => {
   expect(answers[2]).toEqual(answers[0]);
 });
 
-it('runs without SIMD, and with the module inside the script', async () => {
+it('runs with the module inside the script', async () => {
   const expected = await (
     await (await createProbust()).loadModel(digits)
   ).estimate(point(0), { noise: 'gaussian:0.2', estimators: ['mc:500', 'taylor'] });
-  const scalar = await createProbust({ wasmUrl: join(staged, 'probust-scalar.wasm') });
   const compat = await (await load('compat.mjs')).createProbust();
-  for (const probust of [scalar, compat]) {
-    const rows = await (
-      await probust.loadModel(digits)
-    ).estimate(point(0), { noise: 'gaussian:0.2', estimators: ['mc:500', 'taylor'] });
-    expect(rows[0]).toEqual(expected[0]);
-    expect(rows[1]!.p).toBeCloseTo(expected[1]!.p!, 7);
-  }
+  const rows = await (
+    await compat.loadModel(digits)
+  ).estimate(point(0), { noise: 'gaussian:0.2', estimators: ['mc:500', 'taylor'] });
+  expect(rows).toEqual(expected);
 });
 
 it('reports what it cannot start with', async () => {
