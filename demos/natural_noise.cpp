@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "datasets/fetch/iris.h"
-#include "probust/analysis/boundary.h"
+#include "probust/analysis/geometry/boundary.h"
 #include "probust/analysis/statistics.h"
 #include "probust/estimators/estimator.h"
 #include "probust/run/row.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Boundary search without gradients, and clouds: the same results wherever steps end, without repeated work.
-#include "probust/analysis/boundary.h"
+#include "probust/analysis/geometry/boundary.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-#include "probust/analysis/cloud.h"
+#include "probust/analysis/geometry/cloud.h"
 #include "probust/estimators/statistics/counts.h"
 #include "probust/ops/append.h"
 #include "probust/run/row.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Curvature of smoothed margins, and of boundaries that are quadratic, against known values.
-#include "probust/analysis/curvature.h"
+#include "probust/analysis/geometry/curvature.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "probust/analysis/smoothed_curvature.h"
+#include "probust/analysis/geometry/smoothed_curvature.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/executor.h"
 #include "probust/normal/univariate.h"

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "probust/analysis/jacobian.h"
+#include "probust/analysis/geometry/jacobian.h"
 #include "support/first_layers.h"
 
 namespace probust {

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "probust/analysis/curve.h"
-#include "probust/analysis/jacobian.h"
-#include "probust/analysis/slice.h"
+#include "probust/analysis/geometry/jacobian.h"
+#include "probust/analysis/geometry/slice.h"
 #include "probust/run/run.h"
 #include "support/networks.h"
 #include "support/refusal.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "probust/analysis/curvature.h"
+#include "probust/analysis/geometry/curvature.h"
 #include "probust/analysis/scale_process.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/statistics/pair_statistics.h"

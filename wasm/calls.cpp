@@ -6,12 +6,12 @@
 #include <numeric>
 #include <utility>
 
-#include "probust/analysis/boundary.h"
 #include "probust/analysis/calibration.h"
-#include "probust/analysis/cloud.h"
 #include "probust/analysis/curve.h"
-#include "probust/analysis/jacobian.h"
-#include "probust/analysis/slice.h"
+#include "probust/analysis/geometry/boundary.h"
+#include "probust/analysis/geometry/cloud.h"
+#include "probust/analysis/geometry/jacobian.h"
+#include "probust/analysis/geometry/slice.h"
 #include "probust/estimators/linearization.h"
 #include "probust/estimators/tolerance.h"
 #include "probust/run/run.h"

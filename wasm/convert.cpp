@@ -297,7 +297,7 @@ val number_or_null(const std::optional<double>& value) { return value && std::is
 
 val text_or_null(const std::string& text) { return text.empty() ? val::null() : val(text); }
 
-// A value of a row. Whole numbers are a double's: a page has no use for 64-bit integers.
+// A value of a row or a document. Whole numbers are a double's: a page has no use for 64-bit integers.
 struct ToJavaScript {
   val operator()(std::monostate) const { return val::null(); }
   val operator()(std::int64_t value) const { return val(static_cast<double>(value)); }
@@ -308,7 +308,19 @@ struct ToJavaScript {
     for (const double value : values) list.call<void>("push", number_or_null(value));
     return list;
   }
+  val operator()(const Document::List& documents) const {
+    val list = val::array();
+    for (const Document& each : documents) list.call<void>("push", write(each));
+    return list;
+  }
+  val operator()(const Document::Object& parts) const {
+    val object = val::object();
+    for (const auto& [name, value] : parts) object.set(in_javascript(name), write(value));
+    return object;
+  }
 };
+
+val write(const Document& document) { return document.visit(ToJavaScript{}); }
 
 val write(const Row& row) {
   val object = val::object();

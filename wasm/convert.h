@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probust/base/document.h"
 #include "probust/normal/multivariate.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
@@ -71,6 +72,7 @@ val write_bytes(std::string_view bytes);               ///< Uint8Array
 val write_matrix(const Eigen::MatrixXd& matrix);       ///< Float64Array, row-major
 val write(const Error& error);
 val write(const Row& row);
+val write(const Document& document);  ///< with names in JavaScript's style
 val write(const normal::Probability& answer);
 val write(const Model& model, const Shape& point, const std::string& engine);
 /// An option of the core as JavaScript names it, for texts about it.

@@ -12,7 +12,7 @@
 #include "cli/run/load.h"
 #include "datasets/npz.h"
 #include "experiments/experiments.h"
-#include "probust/analysis/boundary.h"
+#include "probust/analysis/geometry/boundary.h"
 #include "probust/base/text.h"
 #include "probust/onnx/export.h"
 #include "probust/onnx/preprocess.h"

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "probust/analysis/boundary.h"
-#include "probust/analysis/curvature.h"
-#include "probust/analysis/slice.h"
+#include "probust/analysis/geometry/boundary.h"
+#include "probust/analysis/geometry/curvature.h"
+#include "probust/analysis/geometry/slice.h"
 #include "probust/model.h"
 #include "probust/run/row.h"
 #include "support/onnx_builder.h"

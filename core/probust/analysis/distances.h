@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "probust/analysis/boundary.h"
+#include "probust/analysis/geometry/boundary.h"
 #include "probust/analysis/certificate.h"
 #include "probust/analysis/statistics.h"
 

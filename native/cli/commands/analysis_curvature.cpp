@@ -19,8 +19,8 @@
 #include "cli/run/load.h"
 #include "cli/run/problem.h"
 #include "datasets/noise_files.h"
-#include "probust/analysis/curvature.h"
-#include "probust/analysis/smoothed_curvature.h"
+#include "probust/analysis/geometry/curvature.h"
+#include "probust/analysis/geometry/smoothed_curvature.h"
 #include "probust/analysis/summary.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
@@ -196,7 +196,7 @@ ordered_json json_smoothed(const SmoothedCurvature& smoothed) {
           {"smallest", json_sampled(smoothed.smallest)}};
 }
 
-ordered_json json_of(const NoiseCurvature& result, const CurvatureProblem& loaded) {
+ordered_json curvature_json(const NoiseCurvature& result, const CurvatureProblem& loaded) {
   ordered_json json{{"noise", result.noise.text()},
                     {"sigma", json_number(result.noise.sigma())},
                     {"no_shift", json_reason(result.no_margins)},
@@ -252,7 +252,7 @@ int run_curvature(const CurvatureArguments& arguments) {
   for (const NoiseCurvature& result : results) {
     chart.series.push_back(series_of(result, loaded));
     if (arguments.json) {
-      json["groups"].push_back(json_of(result, loaded));
+      json["groups"].push_back(curvature_json(result, loaded));
     } else {
       fmt::print("{}", &result == results.data() ? "" : "\n");
       print_curvature(result, loaded, arguments.analysis.count);

@@ -14,6 +14,7 @@
 #include "cli/output/json_text.h"
 #include "cli/output/text_table.h"
 #include "probust/analysis/agree.h"
+#include "probust/analysis/describe.h"
 #include "probust/analysis/sweeps.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
@@ -71,37 +72,6 @@ void print_curves(const std::vector<RowSweep>& sweeps, double threshold) {
       means.text(), shortest_text(threshold), scales.text());
 }
 
-ordered_json json_of(const ToleratedScale& scale) {
-  const char* kind = scale.kind == Kind::below ? "below" : scale.kind == Kind::above ? "above" : "within";
-  return {{"kind", kind}, {"sigma", scale.sigma}};
-}
-
-ordered_json json_of(const Tolerances& tolerances) {
-  ordered_json json{{"threshold", tolerances.threshold},   {"below", tolerances.below},
-                    {"within", tolerances.within},         {"above", tolerances.above},
-                    {"unanswered", tolerances.unanswered}, {"quantiles", ordered_json::object()},
-                    {"points", ordered_json::array()}};
-  for (std::size_t k = 0; k < tolerances.quantiles.size(); ++k)
-    json["quantiles"][shortest_text(Tolerances::kShares[k])] = json_of(tolerances.quantiles[k]);
-  for (const PointTolerance& point : tolerances.points) {
-    ordered_json entry = json_point(*point.row);
-    entry.update(json_of(point.scale));
-    json["points"].push_back(entry);
-  }
-  return json;
-}
-
-ordered_json json_of(const RowSweep& sweep, double threshold) {
-  ordered_json json;
-  if (!sweep.model.empty()) json["model"] = sweep.model;
-  json["noise"] = sweep.shape;
-  json["estimator"] = sweep.estimator;
-  json["scales"] = ordered_json::array();
-  for (const SweepScale& scale : sweep.scales) json["scales"].push_back({{"sigma", scale.sigma}, {"p", json_mean(scale.p)}});
-  json["tolerated"] = json_of(tolerances_of(sweep, threshold));
-  return json;
-}
-
 report::Chart curve_chart(const std::vector<RowSweep>& sweeps) {
   report::Chart chart{.title = "Mean p against sigma"};
   chart.x = {.label = "sigma", .logarithmic = true, .every_value = true};
@@ -132,24 +102,6 @@ void print_agreement(const std::vector<Comparison>& comparisons) {
   fmt::print("{}relative: mean of |a-b| / max(a, b), from 0 to 1\n", table.text());
 }
 
-ordered_json json_of(const Comparison& comparison) {
-  ordered_json json;
-  if (!comparison.model.empty()) json["model"] = comparison.model;
-  json["noise"] = comparison.noise;
-  json["sigma"] = json_number(comparison.sigma);
-  json["a"] = comparison.a;
-  json["b"] = comparison.b;
-  json["count"] = comparison.p.count;
-  json["pearson"] = json_number(comparison.p.pearson);
-  json["spearman"] = json_number(comparison.p.spearman);
-  json["mean_absolute_error"] = json_number(comparison.p.mae);
-  json["mean_difference"] = json_number(comparison.p.bias);
-  json["largest_difference"] = json_number(comparison.p.largest);
-  json["relative_error"] = json_number(comparison.relative_p);
-  json["relative_error_of_p_fail"] = json_number(comparison.relative_fail);
-  return json;
-}
-
 // All noises of a pair of estimators are one series.
 report::Chart agree_chart(const std::vector<Comparison>& comparisons) {
   report::Chart chart{.title = "p of the same points by two estimators", .mark = report::Mark::scatter, .diagonal = true};
@@ -173,7 +125,7 @@ int run_curve(const Arguments& arguments) {
   const std::vector<RowSweep> sweeps = sweeps_to_show(run, arguments);
   if (arguments.json) {
     ordered_json json{{"warnings", json_warnings(run)}, {"curves", ordered_json::array()}};
-    for (const RowSweep& sweep : sweeps) json["curves"].push_back(json_of(sweep, arguments.analysis.threshold));
+    for (const RowSweep& sweep : sweeps) json["curves"].push_back(json_of(describe(sweep, arguments.analysis.threshold)));
     fmt::print("{}\n", json_text(json, 2));
   } else {
     print_curves(sweeps, arguments.analysis.threshold);
@@ -190,7 +142,7 @@ int run_agree(const Arguments& arguments) {
                 "estimate with, for example, --estimator auto,mc:1000"};
   if (arguments.json) {
     ordered_json json{{"warnings", json_warnings(run)}, {"pairs", ordered_json::array()}};
-    for (const Comparison& comparison : comparisons) json["pairs"].push_back(json_of(comparison));
+    for (const Comparison& comparison : comparisons) json["pairs"].push_back(json_of(describe(comparison)));
     fmt::print("{}\n", json_text(json, 2));
   } else {
     print_agreement(comparisons);

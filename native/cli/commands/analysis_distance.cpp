@@ -18,6 +18,7 @@
 #include "cli/output/progress_line.h"
 #include "cli/output/text_table.h"
 #include "cli/run/load.h"
+#include "probust/analysis/describe.h"
 #include "probust/analysis/distances.h"
 #include "probust/analysis/summary.h"
 #include "probust/base/error.h"
@@ -115,28 +116,6 @@ void print_distances(const GroupCertificates& certificates, const std::vector<Po
   fmt::print("{}", table.text());
 }
 
-ordered_json json_of(const PointDistances& point) {
-  ordered_json json = json_point(*point.row);
-  json["p"] = json_number(point.row->estimate.p);
-  json["p_low"] = point.certificate == nullptr ? ordered_json(nullptr) : json_number(point.certificate->p_low);
-  json["certified_radius"] = point.certificate == nullptr ? ordered_json(nullptr) : json_number(point.certificate->radius);
-  if (point.boundary == nullptr) return json;
-  json["boundary"] = json_number(point.boundary->distance);
-  json["rival"] = point.boundary->rival < 0 ? ordered_json(nullptr) : ordered_json(point.boundary->rival);
-  return json;
-}
-
-ordered_json json_of(const GroupCertificates& certificates, const std::vector<PointDistances>& points) {
-  ordered_json json = json_key(certificates.key);
-  json["confidence"] = certificates.confidence;
-  json["no_certificates"] = certificates.reason.empty() ? ordered_json(nullptr) : ordered_json(certificates.reason);
-  json["certified"] = certificates.certified;
-  json["spearman_of_boundary_and_p"] = json_number(boundary_and_p(points).spearman);
-  json["points"] = ordered_json::array();
-  for (const PointDistances& point : points) json["points"].push_back(json_of(point));
-  return json;
-}
-
 // ---- charts
 
 report::Series boundary_series(const GroupKey& key, const std::vector<PointDistances>& points) {
@@ -198,7 +177,7 @@ int run_distance(const Arguments& arguments) {
     const std::vector<PointDistances> points = distances_of(group, certificates, boundaries ? &boundaries->points : nullptr);
     chart.series.push_back(boundaries ? boundary_series(group.key, points) : certified_series(certificates));
     if (arguments.json) {
-      json["groups"].push_back(json_of(certificates, points));
+      json["groups"].push_back(json_of(describe(certificates, points)));
     } else {
       fmt::print("{}", &group == groups.data() ? "" : "\n");
       print_distances(certificates, points, arguments.analysis.count, run.class_names);

@@ -102,27 +102,30 @@ nlohmann::ordered_json json_warnings(const RunResults& run) {
   return list;
 }
 
-nlohmann::ordered_json json_key(const GroupKey& key) {
-  nlohmann::ordered_json json;
-  if (!key.model.empty()) json["model"] = key.model;
-  json["noise"] = key.noise;
-  json["sigma"] = json_number(key.sigma);
-  json["estimator"] = key.estimator;
-  return json;
-}
+namespace {
 
-nlohmann::ordered_json json_mean(const MeanInterval& mean) {
-  return {{"mean", json_number(mean.mean)},
-          {"ci_low", json_number(mean.low)},
-          {"ci_high", json_number(mean.high)},
-          {"count", mean.count}};
-}
+struct ToJson {
+  using Json = nlohmann::ordered_json;
+  Json operator()(std::monostate) const { return nullptr; }
+  Json operator()(const Document::List& list) const {
+    Json json = Json::array();
+    for (const Document& each : list) json.push_back(json_of(each));
+    return json;
+  }
+  Json operator()(const Document::Object& object) const {
+    Json json = Json::object();
+    for (const auto& [name, value] : object) json[name] = json_of(value);
+    return json;
+  }
+  template <typename T>
+  Json operator()(const T& value) const {
+    return value;
+  }
+};
 
-nlohmann::ordered_json json_point(const Row& row) {
-  nlohmann::ordered_json json{{"index", row.index}, {"label", nullptr}, {"predicted", row.predicted}, {"target", row.target}};
-  if (row.label) json["label"] = *row.label;
-  return json;
-}
+}  // namespace
+
+nlohmann::ordered_json json_of(const Document& document) { return document.visit(ToJson{}); }
 
 void write_plot(const Arguments& arguments, const report::Chart& chart) {
   if (arguments.analysis.plot.empty()) return;

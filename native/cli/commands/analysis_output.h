@@ -12,6 +12,7 @@
 #include "cli/run/results.h"
 #include "probust/analysis/groups.h"
 #include "probust/analysis/statistics.h"
+#include "probust/base/document.h"
 #include "report/plot.h"
 
 namespace probust::cli {
@@ -37,14 +38,8 @@ nlohmann::ordered_json json_number(const std::optional<double>& value);
 /// The warnings of a run, as an array of texts.
 nlohmann::ordered_json json_warnings(const RunResults& run);
 
-/// {"model", "noise", "sigma", "estimator"}; the model only if it has a name.
-nlohmann::ordered_json json_key(const GroupKey& key);
-
-/// {"mean", "ci_low", "ci_high", "count"}
-nlohmann::ordered_json json_mean(const MeanInterval& mean);
-
-/// {"index", "label", "predicted", "target"} with classes by number.
-nlohmann::ordered_json json_point(const Row& row);
+/// A result of an analysis (analysis/describe.h).
+nlohmann::ordered_json json_of(const Document& document);
 
 /// Writes the chart to the file that --plot names, if any. Throws Error{resources}.
 void write_plot(const Arguments& arguments, const report::Chart& chart);

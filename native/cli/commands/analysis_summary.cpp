@@ -16,6 +16,7 @@
 #include "cli/output/progress_line.h"
 #include "cli/output/text_table.h"
 #include "probust/analysis/bias.h"
+#include "probust/analysis/describe.h"
 #include "probust/analysis/ranking.h"
 #include "probust/analysis/summary.h"
 #include "probust/base/text.h"
@@ -87,32 +88,6 @@ void print_summary(const Summary& summary, const RunResults& run) {
   fmt::print("{}", table.text());
 }
 
-ordered_json json_of(const CleanAccuracy& model) {
-  const Proportion& right = model.accuracy;
-  return {{"model", model.model},
-          {"points", model.points},
-          {"labelled", right.of},
-          {"correct", right.count},
-          {"clean_accuracy", json_number(right.share)},
-          {"ci_low", right.of > 0 ? json_number(right.low) : ordered_json(nullptr)},
-          {"ci_high", right.of > 0 ? json_number(right.high) : ordered_json(nullptr)}};
-}
-
-ordered_json json_of(const GroupSummary& group) {
-  ordered_json json = json_key(group.key);
-  json["points"] = group.points;
-  json["noisy_accuracy"] = json_mean(group.noisy);
-  json["p"] = json_mean(group.p);
-  json["quantiles"] = {{"0", json_number(group.least)},    {"0.05", json_number(group.q05)}, {"0.25", json_number(group.q25)},
-                       {"0.5", json_number(group.median)}, {"0.75", json_number(group.q75)}, {"0.95", json_number(group.q95)},
-                       {"1", json_number(group.most)}};
-  json["unanswered"] = ordered_json::object();
-  for (const auto& [status, count] : group.unanswered) json["unanswered"][std::string(word(status))] = count;
-  json["forwards"] = group.forwards;
-  json["backwards"] = group.backwards;
-  return json;
-}
-
 // The place of a text in a list, to which it is added if it is new.
 std::size_t place_in(std::vector<std::string>& texts, const std::string& text) {
   const auto found = std::find(texts.begin(), texts.end(), text);
@@ -178,31 +153,6 @@ void print_bias(const GroupBias& bias, const std::vector<std::string>& names) {
   fmt::print("{}\n", fragile_text(bias.fragile, names));
 }
 
-ordered_json json_of(const GroupBias& bias, const std::vector<std::string>& names) {
-  ordered_json json = json_key(bias.key);
-  json["by"] = bias.by_label ? "label" : "predicted";
-  json["compared"] = bias.compared;
-  json["confidence"] = bias.confidence;
-  json["classes"] = ordered_json::array();
-  for (std::size_t k = 0; k < bias.classes.size(); ++k) {
-    ordered_json entry{{"class", bias.classes[k]}, {"name", class_text(bias.classes[k], names)}};
-    entry.update(json_mean(bias.p[k]));
-    if (!bias.clean.empty()) entry["clean_accuracy"] = json_number(bias.clean[k].share);
-    if (!bias.noisy.empty()) entry["noisy_accuracy"] = json_mean(bias.noisy[k]);
-    json["classes"].push_back(entry);
-  }
-  json["all"] = json_mean(bias.all);
-  json["largest_difference"] = nullptr;
-  if (bias.largest)
-    json["largest_difference"] = {{"most", bias.largest->most},
-                                  {"least", bias.largest->least},
-                                  {"difference", bias.largest->difference},
-                                  {"ci_low", bias.largest->low},
-                                  {"ci_high", bias.largest->high}};
-  json["fragile"] = bias.fragile;
-  return json;
-}
-
 report::Chart bias_chart(const std::vector<GroupBias>& biases, const std::vector<std::string>& names) {
   const bool labels = std::all_of(biases.begin(), biases.end(), [](const GroupBias& bias) { return bias.by_label; });
   report::Chart chart{.title = "Mean p by class", .mark = report::Mark::scatter};
@@ -247,28 +197,6 @@ void print_ranking(const Ranking& ranking, const std::vector<std::string>& names
   print_points(ranking.most, "most robust", names);
 }
 
-ordered_json json_of(const std::vector<const Row*>& points) {
-  auto list = ordered_json::array();
-  for (const Row* row : points) {
-    ordered_json json = json_point(*row);
-    json["p"] = json_number(row->estimate.p);
-    json["p_fail"] = json_number(row->estimate.p_fail);
-    json["ci_low"] = json_number(row->estimate.ci_low);
-    json["ci_high"] = json_number(row->estimate.ci_high);
-    json["status"] = word(row->estimate.status);
-    list.push_back(json);
-  }
-  return list;
-}
-
-ordered_json json_of(const Ranking& ranking) {
-  ordered_json json = json_key(ranking.key);
-  json["points"] = ranking.answered;
-  json["least"] = json_of(ranking.least);
-  json["most"] = json_of(ranking.most);
-  return json;
-}
-
 // p of all points in order. Of many points, some: a line has no more places.
 report::Series in_order(const RowGroup& group) {
   constexpr std::size_t kPlaces = 500;
@@ -297,8 +225,8 @@ int run_summary(const Arguments& arguments) {
   const Summary summary = summarize(run.results);
   if (arguments.json) {
     ordered_json json{{"warnings", json_warnings(run)}, {"models", ordered_json::array()}, {"groups", ordered_json::array()}};
-    for (const CleanAccuracy& model : summary.models) json["models"].push_back(json_of(model));
-    for (const GroupSummary& group : summary.groups) json["groups"].push_back(json_of(group));
+    for (const CleanAccuracy& model : summary.models) json["models"].push_back(json_of(describe(model)));
+    for (const GroupSummary& group : summary.groups) json["groups"].push_back(json_of(describe(group)));
     json["information"] = ordered_json::object();
     for (const auto& [name, value] : run.information) json["information"][name] = value;
     fmt::print("{}\n", json_text(json, 2));
@@ -316,7 +244,7 @@ int run_bias(const Arguments& arguments) {
   ordered_json json{{"warnings", json_warnings(run)}, {"groups", ordered_json::array()}};
   for (const GroupBias& bias : biases) {
     if (arguments.json) {
-      json["groups"].push_back(json_of(bias, run.class_names));
+      json["groups"].push_back(json_of(describe(bias, &run.class_names)));
     } else {
       fmt::print("{}", &bias == biases.data() ? "" : "\n");
       print_bias(bias, run.class_names);
@@ -336,7 +264,7 @@ int run_rank(const Arguments& arguments) {
   for (const RowGroup& group : groups) {
     const Ranking& ranking = rankings.emplace_back(ranking_of(group, arguments.analysis.count));
     if (arguments.json) {
-      json["groups"].push_back(json_of(ranking));
+      json["groups"].push_back(json_of(describe(ranking)));
     } else {
       fmt::print("{}", &group == groups.data() ? "" : "\n");
       print_ranking(ranking, run.class_names);

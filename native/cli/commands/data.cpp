@@ -168,7 +168,7 @@ const char* origin_name(Origin origin) {
   return origin == Origin::kept ? "kept" : origin == Origin::downloaded ? "downloaded" : "copied";
 }
 
-ordered_json json_of(const Published& dataset, const Fetched& fetched, const Located& located) {
+ordered_json fetched_json(const Published& dataset, const Fetched& fetched, const Located& located) {
   ordered_json json{{"name", dataset.name},
                     {"train", located.train},
                     {"test", located.test.empty() ? ordered_json(nullptr) : ordered_json(located.test)},
@@ -218,7 +218,7 @@ int fetch_published(const PointArguments& arguments) {
   const std::optional<Located> located = locate(dataset.name, points.cache);
   if (!located) throw Error{ErrorCode::unreadable, dataset.name, "is no longer in the cache", "fetch it again"};
   if (arguments.json) {
-    fmt::print("{}\n", json_text(json_of(dataset, fetched, *located), 2));
+    fmt::print("{}\n", json_text(fetched_json(dataset, fetched, *located), 2));
   } else {
     print_fetched(dataset, fetched, *located);
   }

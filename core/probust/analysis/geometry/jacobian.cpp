@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/analysis/jacobian.h"
+#include "probust/analysis/geometry/jacobian.h"
 
 namespace probust {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "probust/analysis/boundary.h"
+#include "probust/analysis/geometry/boundary.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "probust/analysis/jacobian.h"
+#include "probust/analysis/geometry/jacobian.h"
 
 namespace probust {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "probust/analysis/curvature.h"
+#include "probust/analysis/geometry/curvature.h"
 
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "probust/analysis/jacobian.h"
+#include "probust/analysis/geometry/jacobian.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 

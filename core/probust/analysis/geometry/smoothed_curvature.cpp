@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "probust/analysis/smoothed_curvature.h"
+#include "probust/analysis/geometry/smoothed_curvature.h"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "probust/analysis/jacobian.h"
+#include "probust/analysis/geometry/jacobian.h"
 
 namespace probust {
 namespace {

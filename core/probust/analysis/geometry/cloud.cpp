@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/analysis/cloud.h"
+#include "probust/analysis/geometry/cloud.h"
 
 #include <algorithm>
 

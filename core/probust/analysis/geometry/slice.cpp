@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "probust/analysis/slice.h"
+#include "probust/analysis/geometry/slice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "probust/analysis/jacobian.h"
+#include "probust/analysis/geometry/jacobian.h"
 
 namespace probust {
 namespace {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// Results of the analyses as documents, which --json prints and JavaScript gets with names in its own style.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "probust/analysis/agree.h"
+#include "probust/analysis/bias.h"
+#include "probust/analysis/distances.h"
+#include "probust/analysis/ranking.h"
+#include "probust/analysis/summary.h"
+#include "probust/analysis/sweeps.h"
+#include "probust/base/document.h"
+
+namespace probust {
+
+Document describe(const GroupKey& key);
+Document describe(const MeanInterval& mean);
+Document describe(const CleanAccuracy& model);
+Document describe(const GroupSummary& group);
+/// Classes have names, if `names` is not null.
+Document describe(const GroupBias& bias, const std::vector<std::string>* names = nullptr);
+Document describe(const Ranking& ranking);
+Document describe(const Comparison& comparison);
+/// With the scales at which p falls below `threshold`.
+Document describe(const RowSweep& sweep, double threshold);
+/// With the distances of the group's points.
+Document describe(const GroupCertificates& certificates, const std::vector<PointDistances>& points);
+
+/// The point of a row: index, label, predicted and target.
+Document describe_point(const Row& row);
+
+}  // namespace probust
