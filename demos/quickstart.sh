@@ -9,7 +9,9 @@ log=build/quickstart.log
 fail() { tail -n 40 "$log"; exit 1; }
 # Ninja's lines, which begin with @, as one line on a terminal, else as a line for each tenth.
 progress() {
-  awk -v line="$([ -t 1 ] && echo 1)" -F '[@/ ]' '
+  local line=
+  [ ! -t 1 ] || line=1
+  awk -v line="$line" -F '[@/ ]' '
     /^@/ { if (line) printf "\r%d of %d files ", $2, $3
            else if (int(10 * $2 / $3) > tenths) { tenths = int(10 * $2 / $3); print $2 " of " $3 " files" }
            fflush() }

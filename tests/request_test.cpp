@@ -76,6 +76,10 @@ TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
   EXPECT_NE(refusal([&] { texts({"regression:20"}, {.share = "learned"}); }).find("none, pooled or draws"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"probit:7"}, {.share = "draws"}); }).find("at least 8"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"auto", "mc:9"}, {.share = "pooled"}); }).find("none of the estimators"), std::string::npos);
+  EXPECT_EQ(texts({"auto:60", "mc:9"}, {.independent = true, .share = "none"}), (Texts{"auto:60:independent", "mc:9"}));
+  EXPECT_EQ(texts({"mc:9"}, {.share = "none"}), (Texts{"mc:9"}));
+  EXPECT_NE(refusal([&] { texts({"auto"}, {.independent = true, .share = "draws"}); }).find("independent"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"auto"}, {.total = 500, .share = "draws"}); }).find("total_budget"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"probit:9"}, {.share = "much"}); }).find("'much' is not known"), std::string::npos);
   EXPECT_EQ(texts({}, {50}), (Texts{"auto:50"}));
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {50}); }).find("needs auto"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -34,7 +35,10 @@ std::vector<double> numbers_with_null(const CallArguments& object, const char* n
   return numbers;
 }
 
-void read(const CallArguments& row, const char* name, std::int64_t& field) { field = row.integer(name, 0, -1); }
+void read(const CallArguments& row, const char* name, std::int64_t& field) {
+  const bool of_class = std::string_view(name) == "predicted" || std::string_view(name) == "target";
+  field = row.integer(name, 0, of_class ? -1 : 0);
+}
 void read(const CallArguments& row, const char* name, std::optional<std::int64_t>& field) {
   if (row.has(name)) field = row.integer(name, 0, -kMostInteger);
 }

@@ -52,7 +52,7 @@ Tensor read_points(const CallArguments& arguments, const Shape& point);
 std::vector<Noise> read_noises(const CallArguments& arguments);
 Noise read_noise(const CallArguments& arguments);
 
-/// With `budget`, `totalBudget` and `independent`.
+/// With `budget`, `totalBudget`, `independent` and `share`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
 EstimatorSpec read_estimator(const CallArguments& arguments);  ///< `estimator`
 

@@ -142,7 +142,7 @@ int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const st
   CommandLine line(app, {words.begin(), words.end()});
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, body);
   add_reproduce_options(command, own);
-  command.footer(footer);
+  command.footer([footer] { return footer; });  // besides the exit statuses
   return run(line, argc + 1, words.data());
 }
 

@@ -23,7 +23,7 @@ std::string estimators_explained() {
   for (const EstimatorDefinition& definition : all_estimators()) {
     if (definition.variant.empty()) text += fmt::format("  {:<13} {}\n", form(definition), definition.summary);
   }
-  return text + "Variants for comparisons, such as mmse:N:loo, are in docs/estimators.md.\n";
+  return text + "Their variants, such as mmse:N:loo and mc:N:stratified, are for comparisons (documentation, Estimators).\n";
 }
 
 }  // namespace
@@ -130,8 +130,8 @@ void add_question_options(CLI::App& command, Arguments& arguments) {
                    "fit a smooth curve to each sweep of three scales or more: 40% less error for the same passes");
   command
       .add_option("--share", arguments.question.share,
-                  "what the points of probit and regression share: none, pooled, learned or draws (default: none); "
-                  "none also for auto, whose errors are then independent")
+                  "what points share: none, pooled, learned or draws (default: none for probit and regression; auto decides, and "
+                  "none makes its errors independent)")
       ->check(CLI::IsMember({"none", "pooled", "learned", "draws"}));
   command.add_flag("--independent", arguments.question.independent, "--share none, for auto alone");
   command.add_flag("--calibrate", arguments.question.calibrate,

@@ -26,10 +26,11 @@ as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 command -v apt-get >/dev/null || { echo "install.sh: these are missing: ${missing[*]}; install them with your package manager" >&2; exit 1; }
 echo "installing ${missing[*]}"
-# Waits for other processes that install: apt does so for dpkg's lock, but not for that of the lists.
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@"; }
+# Waits for other processes that install, for ten minutes at most: apt does so for dpkg's lock, but not for that of the lists.
+apt() { "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@"; }
 until told=$(apt update 2>&1); do
-  [[ $told == *lock* ]] || { echo "$told" >&2; break; }
-  sleep 5
+  [[ $told == *"Could not get lock"* ]] && [ "$SECONDS" -lt 600 ] || { echo "$told" >&2; exit 1; }
+  echo "waiting for another installation"
+  sleep 10
 done
 apt install -y --no-install-recommends "${missing[@]}" >/dev/null

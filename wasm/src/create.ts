@@ -57,7 +57,7 @@ export function requireWebAssembly(): void {
   if (typeof WebAssembly === 'undefined') throw environment('WebAssembly: is not available here');
   if (!hasSimd()) {
     const hint =
-      'use Chrome or Edge 95, Firefox 100, Safari 16.4 or node 18, or later ones, on a processor of the last ten years';
+      'use Chrome or Edge 95, Firefox 100, Safari 16.4 or node 18, or newer, on a processor made in the last ten years';
     throw environment('WebAssembly: has no SIMD here', hint);
   }
 }

@@ -196,7 +196,7 @@ export interface BudgetOptions {
   budget?: number | undefined;
   /** "auto" does not let points share draws of the noise, so that their errors are independent. */
   independent?: boolean | undefined;
-  /** What points of "probit" and "regression" share, if their names do not say it; "none", the default, also of "auto". */
+  /** What points of "probit" and "regression" share ("none" by default); "auto" decides, unless it is "none". */
   share?: 'none' | 'pooled' | 'learned' | 'draws' | undefined;
 }
 

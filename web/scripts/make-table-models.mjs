@@ -30,7 +30,7 @@ function settle(file, content) {
 
 /** Lengths in the source are in millimetres. */
 function irisRows() {
-  const text = readFileSync(new URL('../../native/datasets/iris.cpp', models), 'utf8');
+  const text = readFileSync(new URL('../../native/datasets/fetch/iris.cpp', models), 'utf8');
   const rows = [...text.matchAll(/\{(\d+), (\d+), (\d+), (\d+)\}/g)].map(([, ...values]) =>
     values.map((each) => Number(each) / 10),
   );

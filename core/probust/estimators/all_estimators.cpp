@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only list of estimators. To add one: its file in this directory, its line in CMakeLists.txt, and here its function and
-// entry.
+// The only list of estimators. To add one: its file in this directory, and here its function and entry.
 #include "probust/estimators/estimator.h"
 
 namespace probust {

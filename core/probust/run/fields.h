@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The only list of the columns of rows. Files, runs, messages between ranks and other languages visit it, so that a column that
-// is added here is everywhere; docs/rows.md explains each.
+// The list of the columns of rows. Files, runs, messages between ranks, Python and JavaScript visit it, so that a column that is
+// added here is in all of them. The struct of C (native/c/probust.h), JavaScript's reader of files (wasm/src/data/rows.ts) and
+// the schema (docs/rows.schema.json) name columns themselves; docs/rows.md explains each.
 #pragma once
 
 #include <cstdint>

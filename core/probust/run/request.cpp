@@ -28,18 +28,24 @@ void check_budget(const char* field, const std::optional<double>& value, const s
 using Share = EstimatorDefinition::Share;
 
 // The estimators with what points share in them.
-void share_among(std::vector<EstimatorSpec>& estimators, const std::string& text) {
-  const Share share = parse_share(text);
-  bool done = false;
+void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budget) {
+  const Share share = parse_share(budget.share);
+  const std::string what = "'" + budget.share + "'";
+  if (budget.independent && share != Share::none)
+    refuse_option("share", what + " cannot be combined with " + option("independent"), "leave one out");
+  bool done = share == Share::none;
   for (EstimatorSpec& estimator : estimators) {
+    if (estimator.is_auto() && budget.total && share == Share::draws)
+      refuse_option("share", what + " cannot be combined with " + option("total_budget"), "leave one out");
     const std::optional<EstimatorSpec> sharing = with_share(estimator, share);
     done = done || sharing;
     if (sharing) estimator = *sharing;
     const bool could = estimator.definition->share && estimator.definition->variant.empty() && !estimator.is_auto();
     if (!sharing && could)
-      refuse_option("share", "'" + text + "' is nothing that " + estimator.text() + " can do", "use none, pooled or draws");
+      refuse_option("share", estimator.text() + " has no form for " + what,
+                    "use none, pooled or draws; with draws it learns from all points, too");
   }
-  if (!done) refuse_option("share", "'" + text + "' concerns none of the estimators", "add probit:N or regression:N");
+  if (!done) refuse_option("share", what + " concerns none of the estimators", "add probit:N or regression:N");
 }
 
 }  // namespace
@@ -132,7 +138,7 @@ std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, cons
     const bool apart = budget.independent && estimator.is_auto();
     estimators.push_back(apart ? with_share(estimator, Share::none).value_or(estimator) : estimator);
   }
-  if (!budget.share.empty()) share_among(estimators, budget.share);
+  if (!budget.share.empty()) share_among(estimators, budget);
   if (budget.total && std::count_if(estimators.begin(), estimators.end(), [](const auto& each) { return each.is_auto(); }) > 1)
     refuse_option("total_budget", "needs exactly one auto", "leave out auto:N");
   return estimators;

@@ -113,14 +113,13 @@ void print_written(const PointArguments& arguments, const Dataset& data, std::in
 // ---- generated points
 
 int generate(const PointArguments& arguments) {
-  const PointArguments& points = arguments;
-  const MadeDataKind& kind = made_data_kind(points.what);
+  const MadeDataKind& kind = made_data_kind(arguments.what);
   check_output(arguments.output, kind.side == 0);
   MadeDataOptions options;
-  options.count = points.count.value_or(kDefaultCount);
-  options.classes = points.classes;
-  options.noise = points.noise;
-  options.side = points.side;
+  options.count = arguments.count.value_or(kDefaultCount);
+  options.classes = arguments.classes;
+  options.noise = arguments.noise;
+  options.side = arguments.side;
   options.seed = arguments.question.seed;
   DataMaker maker(kind, options);
   std::atomic<std::int64_t> done{0};
@@ -136,7 +135,7 @@ int generate(const PointArguments& arguments) {
   const Dataset data{made.x, made.labels, {}};
   write_points(arguments.output, data);
   print_written(arguments, data, made.classes,
-                {{"kind", kind.name}, {"noise", points.noise.value_or(kind.noise)}, {"seed", arguments.question.seed}});
+                {{"kind", kind.name}, {"noise", arguments.noise.value_or(kind.noise)}, {"seed", arguments.question.seed}});
   return 0;
 }
 
@@ -199,23 +198,22 @@ void print_fetched(const Published& dataset, const Fetched& fetched, const Locat
 }
 
 int fetch_published(const PointArguments& arguments) {
-  const PointArguments& points = arguments;
   std::vector<std::string> names;
   for (const Published& dataset : published_datasets()) names.push_back(dataset.name);
-  if (points.name.empty()) throw Error{ErrorCode::usage, "data fetch", "does not say what", "give " + join(names, " or ")};
-  const Published& dataset = published_dataset(points.name);
+  if (arguments.name.empty()) throw Error{ErrorCode::usage, "data fetch", "does not say what", "give " + join(names, " or ")};
+  const Published& dataset = published_dataset(arguments.name);
   StopToken stop{false};
   std::atomic<std::int64_t> done{0};
   Fetched fetched;
   const auto work = [&] {
     const ProgressLine line("fetching " + dataset.name, done, bytes_to_fetch(dataset), arguments.quiet);
-    fetched = fetch(dataset, {points.from, points.cache, points.unverified}, done, &stop);
+    fetched = fetch(dataset, {arguments.from, arguments.cache, arguments.unverified}, done, &stop);
     return 0;
   };
   const int status = run_interruptibly(
       stop, work, [] { return std::string("files that are complete stay, and the same command fetches the others"); });
   if (status != 0) return status;
-  const std::optional<Located> located = locate(dataset.name, points.cache);
+  const std::optional<Located> located = locate(dataset.name, arguments.cache);
   if (!located) throw Error{ErrorCode::unreadable, dataset.name, "is no longer in the cache", "fetch it again"};
   if (arguments.json) {
     fmt::print("{}\n", json_text(fetched_json(dataset, fetched, *located), 2));
@@ -226,27 +224,26 @@ int fetch_published(const PointArguments& arguments) {
 }
 
 int run_data(const PointArguments& arguments) {
-  const PointArguments& points = arguments;
-  const std::initializer_list<GivenOption> generating{{"--count", points.count.has_value()},
-                                                      {"--side", points.side.has_value()},
-                                                      {"--classes", points.classes.has_value()},
-                                                      {"--noise", points.noise.has_value()}};
-  if (points.what == "fetch") {
+  const std::initializer_list<GivenOption> generating{{"--count", arguments.count.has_value()},
+                                                      {"--side", arguments.side.has_value()},
+                                                      {"--classes", arguments.classes.has_value()},
+                                                      {"--noise", arguments.noise.has_value()}};
+  if (arguments.what == "fetch") {
     refuse_given(generating, "fetch");
     refuse_given({{"--output", !arguments.output.empty()}}, "fetch, which has --cache FOLDER");
     return fetch_published(arguments);
   }
   std::vector<std::string> names = writable_names();
-  if (std::find(names.begin(), names.end(), points.what) == names.end()) {
+  if (std::find(names.begin(), names.end(), arguments.what) == names.end()) {
     names.emplace_back("fetch");
-    throw Error{ErrorCode::usage, "data", "'" + points.what + "' is not known", "give " + join(names, " or ")};
+    throw Error{ErrorCode::usage, "data", "'" + arguments.what + "' is not known", "give " + join(names, " or ")};
   }
-  refuse_given({{"NAME", !points.name.empty()},
-                {"--from", !points.from.empty()},
-                {"--cache", !points.cache.empty()},
-                {"--unverified", points.unverified}},
-               points.what == "iris" ? "iris, which is part of the program" : "generated data");
-  if (points.what != "iris") return generate(arguments);
+  refuse_given({{"NAME", !arguments.name.empty()},
+                {"--from", !arguments.from.empty()},
+                {"--cache", !arguments.cache.empty()},
+                {"--unverified", arguments.unverified}},
+               arguments.what == "iris" ? "iris, which is part of the program" : "generated data");
+  if (arguments.what != "iris") return generate(arguments);
   refuse_given(generating, "iris");
   return write_iris(arguments);
 }

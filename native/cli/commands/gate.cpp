@@ -85,11 +85,10 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
 }
 
 void refuse_overwritten_runs(const GateArguments& arguments) {
-  const GateArguments& gate = arguments;
-  for (const std::string& input : {arguments.run, gate.baseline}) {
+  for (const std::string& input : {arguments.run, arguments.baseline}) {
     std::error_code unlike;  // set if one of them does not exist
-    if (!input.empty() && !gate.junit.empty() && std::filesystem::equivalent(input, gate.junit, unlike))
-      throw Error{ErrorCode::usage, "--junit", "'" + gate.junit + "' is " + input + ", which is read", "name another file"};
+    if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
+      throw Error{ErrorCode::usage, "--junit", "'" + arguments.junit + "' is " + input + ", which is read", "name another file"};
   }
 }
 

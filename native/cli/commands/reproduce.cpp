@@ -23,13 +23,13 @@ int start_experiments(std::vector<std::string> words) {
     execv(program.c_str(), pointers.data());
   }
   throw Error{ErrorCode::resources, kProgram, program.empty() ? "is not next to this program" : "cannot be started",
-              "build the target probust_reproduce"};
+              "install it with this program, or build the target probust_reproduce"};
 }
 
 // Its options are here for the manual: they are read, and its help is written, by the program that it starts.
 void describe_reproduce(CommandLine& line) {
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, [](const Arguments&) -> int {
-    throw Error{ErrorCode::usage, "command line", "has something before reproduce", "begin with probust reproduce"};
+    throw Error{ErrorCode::usage, "command line", "has options before reproduce", "write probust reproduce first"};
   });
   add_reproduce_options(command, own);
   command.footer("`probust reproduce --help` lists the experiments.");

@@ -30,6 +30,7 @@ class Model:
         seed: int,
         first_index: int,
         check: bool,
+        share: str,
         progress: Optional[Callable[[int, int], None]],
     ) -> dict: ...
 
