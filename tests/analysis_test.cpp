@@ -6,12 +6,12 @@
 #include <limits>
 #include <random>
 
+#include "probust/analysis/curve.h"
 #include "probust/analysis/geometry/boundary.h"
 #include "probust/analysis/geometry/cloud.h"
 #include "probust/analysis/geometry/curvature.h"
-#include "probust/analysis/curve.h"
-#include "probust/analysis/scale_process.h"
 #include "probust/analysis/geometry/slice.h"
+#include "probust/analysis/scale_process.h"
 #include "probust/analysis/statistics.h"
 #include "support/known_problems.h"
 #include "support/networks.h"

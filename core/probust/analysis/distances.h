@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "probust/analysis/geometry/boundary.h"
 #include "probust/analysis/certificate.h"
+#include "probust/analysis/geometry/boundary.h"
 #include "probust/analysis/statistics.h"
 
 namespace probust {
