@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -297,17 +296,40 @@ val number_or_null(const std::optional<double>& value) { return value && std::is
 
 val text_or_null(const std::string& text) { return text.empty() ? val::null() : val(text); }
 
-// A value of a row or a document. Whole numbers are a double's: a page has no use for 64-bit integers.
+// Whole numbers are a double's: a page has no use for 64-bit integers.
+val whole(std::int64_t value) { return val(static_cast<double>(value)); }
+
+val list_of(const std::vector<double>& values) {
+  val list = val::array();
+  for (const double value : values) list.call<void>("push", number_or_null(value));
+  return list;
+}
+
+// Fields of rows. Not by FieldValue: a variant's destructor, which must not throw, calls functions that the loaded parts of the
+// module may lack (split/).
+val field_value(std::int64_t field) { return whole(field); }
+val field_value(std::optional<std::int64_t> field) { return field ? whole(*field) : val::null(); }
+val field_value(double field) { return number_or_null(field); }
+val field_value(std::optional<double> field) { return number_or_null(field); }
+val field_value(const std::string& field) { return text_or_null(field); }
+val field_value(Status field) { return val(std::string(word(field))); }
+val field_value(const MethodField<const Row>& field) { return val(field.text()); }
+val field_value(const std::vector<double>& field) { return field.empty() ? val::null() : list_of(field); }
+
+val write(const Row& row) {
+  val object = val::object();
+  for_each_field(row, [&](Column column, const auto& field) {
+    const val value = field_value(field);
+    if (!column.left_out_if_empty || !value.isNull()) object.set(in_javascript(column.name), value);
+  });
+  return object;
+}
+
 struct ToJavaScript {
   val operator()(std::monostate) const { return val::null(); }
-  val operator()(std::int64_t value) const { return val(static_cast<double>(value)); }
+  val operator()(std::int64_t value) const { return whole(value); }
   val operator()(double value) const { return val(value); }
   val operator()(const std::string& text) const { return val(text); }
-  val operator()(std::span<const double> values) const {
-    val list = val::array();
-    for (const double value : values) list.call<void>("push", number_or_null(value));
-    return list;
-  }
   val operator()(const Document::List& documents) const {
     val list = val::array();
     for (const Document& each : documents) list.call<void>("push", write(each));
@@ -321,16 +343,6 @@ struct ToJavaScript {
 };
 
 val write(const Document& document) { return document.visit(ToJavaScript{}); }
-
-val write(const Row& row) {
-  val object = val::object();
-  for_each_field(row, [&](Column column, const auto& field) {
-    const FieldValue value = as_value(field);
-    if (column.left_out_if_empty && std::holds_alternative<std::monostate>(value)) return;
-    object.set(in_javascript(column.name), std::visit(ToJavaScript{}, value));
-  });
-  return object;
-}
 
 val write(const normal::Probability& answer) {
   val object = val::object();
