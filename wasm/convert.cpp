@@ -299,12 +299,6 @@ val text_or_null(const std::string& text) { return text.empty() ? val::null() : 
 // Whole numbers are a double's: a page has no use for 64-bit integers.
 val whole(std::int64_t value) { return val(static_cast<double>(value)); }
 
-val list_of(const std::vector<double>& values) {
-  val list = val::array();
-  for (const double value : values) list.call<void>("push", number_or_null(value));
-  return list;
-}
-
 // Fields of rows. Not by FieldValue: a variant's destructor, which must not throw, calls functions that the loaded parts of the
 // module may lack (split/).
 val field_value(std::int64_t field) { return whole(field); }
@@ -314,7 +308,9 @@ val field_value(std::optional<double> field) { return number_or_null(field); }
 val field_value(const std::string& field) { return text_or_null(field); }
 val field_value(Status field) { return val(std::string(word(field))); }
 val field_value(const MethodField<const Row>& field) { return val(field.text()); }
-val field_value(const std::vector<double>& field) { return field.empty() ? val::null() : list_of(field); }
+val field_value(const std::vector<double>& field) {
+  return field.empty() ? val::null() : write_list<double>(field, [](const double& p) { return number_or_null(p); });
+}
 
 val write(const Row& row) {
   val object = val::object();
@@ -330,11 +326,7 @@ struct ToJavaScript {
   val operator()(std::int64_t value) const { return whole(value); }
   val operator()(double value) const { return val(value); }
   val operator()(const std::string& text) const { return val(text); }
-  val operator()(const Document::List& documents) const {
-    val list = val::array();
-    for (const Document& each : documents) list.call<void>("push", write(each));
-    return list;
-  }
+  val operator()(const Document::List& documents) const { return write_list<Document>(documents, write); }
   val operator()(const Document::Object& parts) const {
     val object = val::object();
     for (const auto& [name, value] : parts) object.set(in_javascript(name), write(value));

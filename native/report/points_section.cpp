@@ -7,6 +7,7 @@
 #include <map>
 
 #include "probust/analysis/bias.h"
+#include "probust/analysis/describe.h"
 #include "report/sections.h"
 #include "report/words.h"
 
@@ -32,15 +33,11 @@ std::vector<std::int64_t> shown_classes(const GroupBias& bias) {
   return classes;
 }
 
-std::string name_for_axis(std::int64_t number, const std::vector<std::string>& names) {
-  return number < 0 || number >= std::ssize(names) ? std::to_string(number) : names[static_cast<std::size_t>(number)];
-}
-
 Chart chart_of_classes(const std::vector<GroupBias>& noises, const std::vector<std::int64_t>& classes,
                        const std::vector<std::string>& names) {
   Chart chart{.title = "Mean p by class", .mark = Mark::bar};
   chart.y = {.label = "mean p", .low = 0, .high = 1};
-  for (const std::int64_t number : classes) chart.x.categories.push_back(name_for_axis(number, names));
+  for (const std::int64_t number : classes) chart.x.categories.push_back(probust::class_text(number, names));
   for (const GroupBias& noise : noises) {
     Series series{noise.key.noise, {}};
     for (std::size_t k = 0; k < classes.size(); ++k) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,14 @@ bool is_elsewhere(std::string_view column) {
   return std::find(std::begin(kElsewhere), std::end(kElsewhere), column) != std::end(kElsewhere);
 }
 
-std::string quoted(const char* column) { return '"' + std::string(column) + '"'; }
+std::string quoted(std::string_view column) { return '"' + std::string(column) + '"'; }
+
+// "index", "label", ...
+std::string quoted_list(std::span<const std::string_view> columns) {
+  std::string text;
+  for (const std::string_view column : columns) text += (text.empty() ? "" : ", ") + quoted(column);
+  return text;
+}
 
 const char* type_of(std::int64_t) { return "INTEGER"; }
 const char* type_of(std::optional<std::int64_t>) { return "INTEGER"; }
@@ -77,24 +85,23 @@ std::string estimates_view() {
   for_each_column([&](Column column, const auto&) {
     if (std::find(columns.begin(), columns.end(), column.name) == columns.end()) columns.emplace_back(column.name);
   });
-  std::string names;
-  for (const std::string_view column : columns) names += (names.empty() ? "" : ", ") + quoted(column.data());
-  return "CREATE VIEW IF NOT EXISTS estimates AS SELECT " + names +
+  return "CREATE VIEW IF NOT EXISTS estimates AS SELECT " + quoted_list(columns) +
          " FROM answers JOIN questions ON question = id ORDER BY model, \"index\", question;";
 }
 
-bool has_column(Database& database, std::string_view table, std::string_view column) {
-  Statement found(database, "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?");
-  found.bind(0, table);
-  found.bind(1, column);
-  found.step();
-  return found.integer(0) > 0;
+std::set<std::string> columns_in(Database& database, std::string_view table) {
+  Statement names(database, "SELECT name FROM pragma_table_info(?)");
+  names.bind(0, table);
+  std::set<std::string> columns;
+  while (names.step()) columns.insert(names.text(0));
+  return columns;
 }
 
 // Gives a run of an earlier version the columns that it lacks.
 void add_columns(Database& database) {
+  const std::set<std::string> known = columns_in(database, "answers");
   for_each_column([&](Column column, const auto& field) {
-    if (is_elsewhere(column.name) || has_column(database, "answers", column.name)) return;
+    if (is_elsewhere(column.name) || known.contains(column.name)) return;
     database.execute("DROP VIEW IF EXISTS estimates; ALTER TABLE answers ADD COLUMN " + quoted(column.name) + " " +
                      type_of(field) + ";");
   });
@@ -134,9 +141,10 @@ void read(const Statement& from, int column, std::vector<double>& field) {
 
 // The columns of rows that the view `estimates` has: in runs of earlier versions, not all.
 std::vector<std::string_view> stored_columns(Database& database) {
+  const std::set<std::string> stored = columns_in(database, "estimates");
   std::vector<std::string_view> columns;
   for_each_column([&](Column column, const auto&) {
-    if (has_column(database, "estimates", column.name)) columns.emplace_back(column.name);
+    if (stored.contains(column.name)) columns.emplace_back(column.name);
   });
   return columns;
 }
@@ -193,10 +201,6 @@ class Questions {
   std::map<std::pair<std::string, std::string>, std::int64_t> ids_;
 };
 
-void bind_label(Statement& statement, int parameter, std::optional<std::int64_t> label) {
-  label ? statement.bind(parameter, *label) : statement.bind_null(parameter);
-}
-
 void bind_value(Statement& to, int parameter, const FieldValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return to.bind(parameter, *whole);
   if (const auto* number = std::get_if<double>(&value)) return to.bind(parameter, std::optional(*number));
@@ -229,7 +233,7 @@ void insert_points(Database& database, std::span<const PointRecord> points) {
   for (const PointRecord& point : points) {
     insert.bind(0, std::string_view(point.model));
     insert.bind(1, point.index);
-    bind_label(insert, 2, point.label);
+    bind_value(insert, 2, as_value(point.label));
     insert.bind(3, point.predicted);
     insert.bind(4, std::span<const float>(point.logits));
     insert.step();
@@ -281,9 +285,7 @@ class ReadTransaction {
 // The first rows after those of a point, at most so many.
 std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
   const std::vector<std::string_view> columns = stored_columns(database);
-  std::string names;
-  for (const std::string_view column : columns) names += (names.empty() ? "" : ", ") + quoted(column.data());
-  Statement next(database, "SELECT " + names + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
+  Statement next(database, "SELECT " + quoted_list(columns) + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
   next.bind(0, std::string_view(model));
   next.bind(1, index);
   next.bind(2, static_cast<std::int64_t>(most));

@@ -20,18 +20,22 @@ export const estimatorsIn = {
   ],
 } as const;
 
-/** Operations, requests and estimators that are not in the first part alone. What is in `curves` needs `more`, too. */
-const placeOf: Record<string, PartName> = {
-  ...{ nearestBoundary: 'more', mvn: 'more', data: 'more', sweep: 'curves', slice: 'rest', train: 'rest' },
-  ...{ check: 'rest', firstCheck: 'rest' },
-  ...Object.fromEntries(Object.entries(estimatorsIn).flatMap(([part, names]) => names.map((name) => [name, part]))),
+/** The parts that something in a part needs. */
+const withPart: Record<keyof typeof estimatorsIn, readonly PartName[]> = {
+  more: ['more'],
+  curves: ['more', 'curves'],
+  rest: ['rest'],
 };
+const { more, curves, rest } = withPart;
 
-const partsOf = (word: string): PartName[] => {
+/** What operations, requests and estimators need besides the first part. */
+const partsOf: Record<string, readonly PartName[]> = {
+  ...{ nearestBoundary: more, mvn: more, data: more, sweep: curves, slice: rest, train: rest, check: rest, firstCheck: rest },
   // Destructors of documents (core/probust/base/document.h) must not throw, so what they call has to be there.
-  if (word === 'analyse') return ['images', 'more', 'curves', 'rest'];
-  const part = placeOf[word];
-  return part === 'curves' ? ['more', part] : part ? [part] : [];
+  analyse: ['images', ...curves, ...rest],
+  ...Object.fromEntries(
+    Object.entries(estimatorsIn).flatMap(([part, names]) => names.map((name) => [name, withPart[part as keyof typeof withPart]])),
+  ),
 };
 
 /** The parts that a request is known to need, in addition to the first. */
@@ -42,5 +46,5 @@ export function partsFor(request: Request): PartName[] {
     const asked: unknown[] = Array.isArray(estimators) ? estimators : [estimator];
     words.push(request.operation, ...asked.map((text) => String(text).replace(/:[^a-z][^:]*/g, '')));
   }
-  return words.flatMap(partsOf);
+  return words.flatMap((word) => partsOf[word] ?? []);
 }

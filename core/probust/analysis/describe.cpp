@@ -113,8 +113,7 @@ Document describe(const GroupBias& bias, const std::vector<std::string>* names) 
   for (std::size_t k = 0; k < bias.classes.size(); ++k) {
     const std::int64_t c = bias.classes[k];
     Document entry = Document::Object{{"class", c}};
-    if (names != nullptr)
-      entry.add("name", c >= 0 && c < std::ssize(*names) ? (*names)[static_cast<std::size_t>(c)] : std::to_string(c));
+    if (names != nullptr) entry.add("name", class_text(c, *names));
     entry.add(describe(bias.p[k]));
     if (!bias.clean.empty()) entry.add("clean_accuracy", bias.clean[k].share);
     if (!bias.noisy.empty()) entry.add("noisy_accuracy", describe(bias.noisy[k]));
@@ -180,6 +179,10 @@ Document describe(const GroupCertificates& certificates, const std::vector<Point
   object.add("spearman_of_boundary_and_p", boundary_and_p(points).spearman);
   object.add("points", Document::list(points, describe_distances));
   return object;
+}
+
+std::string class_text(std::int64_t of_class, const std::vector<std::string>& names) {
+  return of_class >= 0 && of_class < std::ssize(names) ? names[static_cast<std::size_t>(of_class)] : std::to_string(of_class);
 }
 
 Document describe_point(const Row& row) {

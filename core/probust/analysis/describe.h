@@ -29,6 +29,9 @@ Document describe(const RowSweep& sweep, double threshold);
 /// With the distances of the group's points.
 Document describe(const GroupCertificates& certificates, const std::vector<PointDistances>& points);
 
+/// The name of a class, or its number.
+std::string class_text(std::int64_t of_class, const std::vector<std::string>& names);
+
 /// The point of a row: index, label, predicted and target.
 Document describe_point(const Row& row);
 

@@ -84,12 +84,9 @@ bool columns_are_standardised(const Tensor& x) {
 bool close(double a, double b) { return std::fabs(a - b) <= 1e-3 * std::max({1e-12, std::fabs(a), std::fabs(b)}); }
 
 // The affine map of a channel: v -> a v + b.
-std::pair<double, double> map_of(const Transform& t, std::size_t channel) {
-  const auto at = [&](const std::vector<double>& values, double otherwise) {
-    return values.empty() ? otherwise : values.size() == 1 ? values[0] : values[channel];
-  };
-  const double std = at(t.std, 1);
-  return {t.scale / std, -at(t.mean, 0) / std};
+std::pair<double, double> map_of(const Transform& t, std::int64_t channel) {
+  const double std = value_of_channel(t.std, channel, 1);
+  return {t.scale / std, -value_of_channel(t.mean, channel, 0) / std};
 }
 
 bool same_values(const Transform& a, const Transform& b) {

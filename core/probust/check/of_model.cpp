@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "probust/run/request.h"
 
@@ -71,12 +72,16 @@ CheckReport first_check(const CheckedModel& model, const EstimateRequest& reques
   std::int64_t passes = 0;  // for a point
   for (const EstimatorSpec& estimator : request.estimators) passes += estimator.passes(model.executor.classes());
   const std::int64_t planned = points * (1 + passes * std::ssize(request.noises)) + request.total;
+  return first_check(std::move(input), model.executor, points, planned);
+}
+
+CheckReport first_check(CheckInput input, Executor& executor, std::int64_t points, std::int64_t planned) {
   input.most_passes = first_check_passes(points, planned);
   if (input.labels.empty() || input.most_passes < 1) input.logits = nullptr;
-  std::atomic<std::int64_t>& done = model.executor.progress.passes;
-  const std::int64_t before = done;
+  std::atomic<std::int64_t>& passes = executor.progress.passes;
+  const std::int64_t before = passes;
   CheckReport report = check(input);
-  done = before;
+  passes = before;
   return report;
 }
 

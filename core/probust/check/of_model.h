@@ -32,6 +32,10 @@ CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::v
 /// model is not run. Throws as check_model does.
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);
 
+/// The same of points that were chosen already, of `points` of the data, for an estimate that plans so many passes. The passes of
+/// the check are not counted as the executor's progress.
+CheckReport first_check(CheckInput input, Executor& executor, std::int64_t points, std::int64_t planned);
+
 /// Adds the warning that the model gives all `points` points one class, if they are enough: for points without labels, which are
 /// not compared before.
 void add_one_class(CheckReport& report, std::int64_t points, std::int64_t of_class);

@@ -26,10 +26,6 @@ std::vector<std::int64_t> positions_in_input(const Arrangement& arrangement, std
   return position;
 }
 
-double value_at(const std::vector<double>& values, std::int64_t channel, double otherwise) {
-  return values.empty() ? otherwise : values.size() == 1 ? values[0] : values[static_cast<std::size_t>(channel)];
-}
-
 // Calls use(point, element, position in the input, mean, std) for all elements.
 template <class Use>
 void for_each_element(std::int64_t points, const Shape& point, const Transform& transform, Use use) {
@@ -39,7 +35,7 @@ void for_each_element(std::int64_t points, const Shape& point, const Transform& 
   for (std::int64_t from = 0; from < d; ++from) {
     const std::int64_t e = transform.reverse.reversed(from);
     const std::int64_t channel = point.empty() ? 0 : e / strides[transform.channel_axis] % point[transform.channel_axis];
-    const double mean = value_at(transform.mean, channel, 0), std = value_at(transform.std, channel, 1);
+    const double mean = value_of_channel(transform.mean, channel, 0), std = value_of_channel(transform.std, channel, 1);
     for (std::int64_t i = 0; i < points; ++i) use(i * d + from, i * d + position[e], mean, std);
   }
 }
@@ -51,6 +47,10 @@ Tensor of_shape(std::int64_t points, const Shape& shape) {
 }
 
 }  // namespace
+
+double value_of_channel(const std::vector<double>& values, std::int64_t channel, double otherwise) {
+  return values.empty() ? otherwise : values.size() == 1 ? values[0] : values[static_cast<std::size_t>(channel)];
+}
 
 Tensor transformed(const Tensor& stored, const Transform& transform, const Shape& input_shape) {
   const std::int64_t n = stored.shape[0];

@@ -28,6 +28,9 @@ struct Transform {
   Colours reverse = {};  ///< those of a point that are in reverse order
 };
 
+/// The value of a channel: of none, `otherwise`; of one, that for all channels.
+double value_of_channel(const std::vector<double>& values, std::int64_t channel, double otherwise);
+
 /// The model inputs [n, ...input_shape] of stored points [n, ...].
 Tensor transformed(const Tensor& stored, const Transform& transform, const Shape& input_shape);
 

@@ -19,6 +19,7 @@
 #include "cli/run/load.h"
 #include "cli/run/problem.h"
 #include "datasets/noise_files.h"
+#include "probust/analysis/describe.h"
 #include "probust/analysis/geometry/curvature.h"
 #include "probust/analysis/geometry/smoothed_curvature.h"
 #include "probust/analysis/summary.h"

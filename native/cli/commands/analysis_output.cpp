@@ -84,10 +84,6 @@ std::string group_text(const GroupKey& key) {
   return (key.model.empty() ? "" : key.model + ": ") + key.noise + ", " + key.estimator;
 }
 
-std::string class_text(std::int64_t of_class, const std::vector<std::string>& names) {
-  return of_class >= 0 && of_class < std::ssize(names) ? names[of_class] : std::to_string(of_class);
-}
-
 nlohmann::ordered_json json_number(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }

@@ -28,9 +28,6 @@ RunResults selected_results(const Arguments& arguments);
 /// "gaussian:0.1, mc:100", after the model if it has a name.
 std::string group_text(const GroupKey& key);
 
-/// The name of a class, or its number.
-std::string class_text(std::int64_t of_class, const std::vector<std::string>& names);
-
 /// The number, or null if it is not finite.
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json json_number(const std::optional<double>& value);

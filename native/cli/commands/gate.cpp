@@ -26,6 +26,7 @@
 #include "cli/output/text_table.h"
 #include "cli/run/results.h"
 #include "probust/analysis/comparison.h"
+#include "probust/analysis/describe.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 

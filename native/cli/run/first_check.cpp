@@ -10,6 +10,7 @@
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "probust/base/text.h"
+#include "probust/check/of_model.h"
 
 namespace probust::cli {
 namespace {
@@ -94,13 +95,7 @@ FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::
   if (problem.arguments.no_check) return {};
   CheckInput input = check_input(problem, noises, kFirstCheckPoints);
   if (input.x.shape.empty()) return {};  // no point can be read
-  if (input.labels.empty()) input.logits = nullptr;
-  input.most_passes = first_check_passes(point_count(problem), planned);
-  if (input.most_passes < 1) input.logits = nullptr;
-  std::atomic<std::int64_t>& passes = problem.executor->progress.passes;
-  const std::int64_t before = passes;
-  const CheckReport report = check(input);
-  passes = before;
+  const CheckReport report = probust::first_check(std::move(input), *problem.executor, point_count(problem), planned);
   FirstCheck result{report.warnings(as_flag), {}, report.hint(as_flag)};
   for (const Finding& finding : report.findings) {
     const bool shown = finding.severity == Severity::note && (finding.kind == "layout" || finding.kind == "sigma");
