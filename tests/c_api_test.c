@@ -383,6 +383,25 @@ static void test_devices(const char* path, const probust_points* points) {
   REFUSED(probust_load_model(path, &loading, &there), PROBUST_USAGE, "precision: is tf32, and the processor has float32");
 }
 
+static void test_tolerance(const char* path, const probust_points* points) {
+  probust_load_options loading = {.size = sizeof loading};
+  probust_estimate_options options = plain();
+  probust_model* within = NULL;
+  probust_rows* rows = NULL;
+  probust_row row = {.size = sizeof row};
+  loading.tolerance = 4;
+  EXPECT(probust_load_model(path, &loading, &within) == PROBUST_OK);
+  EXPECT(probust_classes(within) == 21 && strstr(probust_decision(within), "changes by less than 4") != NULL);
+  EXPECT(probust_estimate(within, points->x, points->count, &options, &rows) == PROBUST_OK);
+  EXPECT(probust_get_row(rows, 0, &row) == PROBUST_OK && row.target == 20 && row.p > 0 && row.p < 1);
+  probust_free_rows(rows);
+  options.labels = points->labels;
+  REFUSED(probust_estimate(within, points->x, points->count, &options, &rows), PROBUST_USAGE, "labels: is for classifiers");
+  probust_free_model(within);
+  loading.tolerance = -1;
+  REFUSED(probust_load_model(path, &loading, &within), PROBUST_USAGE, "tolerance: '-1' is not a positive number");
+}
+
 int main(int argc, char** argv) {
   probust_load_options loading = {.size = sizeof loading};
   probust_data_options reading = {.size = sizeof reading};
@@ -415,6 +434,7 @@ int main(int argc, char** argv) {
   test_check(model, &points);
   test_warnings(model, &points);
   test_devices(argv[1], &points);
+  test_tolerance(argv[1], &points);
   test_mistakes(model, &points, argv[1], argv[2]);
   probust_free_data(data);
   probust_free_model(model);

@@ -84,6 +84,41 @@ TEST(LoadedModel, TakesPreprocessingSeedAndTargets) {
   EXPECT_LT(p({.targets = {1}}), 0.3);
 }
 
+// f = x0 + 2 x1, whose change under noise of deviation s is normal with deviation s sqrt(5).
+TEST(LoadedModel, RegressionModelsHaveATolerance) {
+  test::OnnxBuilder onnx;
+  onnx.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"y"}).output("y", {-1, 1});
+  const std::string bytes = onnx.bytes();
+  LoadOptions within;
+  within.tolerance = 0.4;
+  LoadedModel model = load_model(std::as_bytes(std::span(bytes)), within);
+  EXPECT_EQ(model.classes(), 3);
+  EXPECT_EQ(model.point_shape(), Shape{2});
+  EXPECT_EQ(model.imported().class_names, (std::vector<std::string>{"below", "above", "within"}));
+  EXPECT_EQ(model.imported().decision, "every output of 'y' changes by less than 0.4");
+  const Tensor x({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(model.logits(x).data, (std::vector<float>{5, 11}));
+  const std::vector<Row> rows = model.estimate(x, {"gaussian:0.2"}, {"taylor"});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].target, 2);
+  EXPECT_EQ(rows[0].noise, "gaussian:0.2");
+  EXPECT_NEAR(rows[0].estimate.p_fail, 2 * normal::cdf(-0.4 / (0.2 * std::sqrt(5.0))), 1e-6);
+  EstimateOptions options;
+  options.labels = {0, 1};
+  EXPECT_THROW((void)model.estimate(x, {"gaussian:0.2"}, {"taylor"}, options), Error);
+  EXPECT_THROW((void)model.check(x), Error);
+  EXPECT_THROW((void)model.margins(x), Error);
+}
+
+TEST(LoadedModel, ClassifiersHaveNoTolerance) {
+  test::OnnxBuilder onnx;
+  onnx.input("x", {1, 2}).node("Softmax", {"x"}, {"y"}).output("y");
+  const std::string bytes = onnx.bytes();
+  LoadOptions within;
+  within.tolerance = 0.4;
+  EXPECT_THROW((void)load_model(std::as_bytes(std::span(bytes)), within), Error);
+}
+
 TEST(LoadedModel, StepsSayHowFarTheyAre) {
   LoadedModel model = loaded();
   EstimateRun run = model.start_estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"}, {"mc:100000"});

@@ -9,9 +9,9 @@
 #include "calls.h"
 #include "convert.h"
 #include "probust/estimators/statistics/pooling.h"
-#include "probust/estimators/tolerance.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/append.h"
+#include "probust/ops/op.h"
 
 namespace probust::wasm {
 namespace {
@@ -57,51 +57,28 @@ val data(const val& given) {
   return outcome("data", [&] { return val(start_data(CallArguments(given))); });
 }
 
-// The shape option, or else the model's own input shape without the batch.
-Shape point_shape(const CallArguments& options, const Model& model) {
-  if (options.has("shape")) return options.extents("shape");
-  return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
-}
-
-Preprocessing preprocessing(const CallArguments& options) {
-  return {options.numbers("mean"), options.numbers("std"), parse_layout(options.text("layout", "auto"), "layout")};
-}
-
-ExecutorOptions executor_options(const CallArguments& options) {
+LoadOptions load_options(const CallArguments& options) {
   constexpr std::int64_t kMemory = std::int64_t{1} << 30;
-  return {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
-}
-
-// Whether a regression model's outputs stay within a tolerance, as a classifier.
-std::shared_ptr<ModelHandle> make_regression(const Model& model, const Shape& point, const Graph& graph,
-                                             const std::shared_ptr<Executor>& regression, const CallArguments& options) {
-  if (model.classifies)
-    throw Error{ErrorCode::usage, "tolerance", "is for regression models, and this is a classifier", "leave it out"};
-  const Graph classifier = within_tolerance(graph, options.number("tolerance", 0));
-  const std::shared_ptr<Executor> within = make_executor("cpu", classifier, executor_options(options)).value();
-  val info = write(model, point, "probust");
-  info.set("classes", static_cast<double>(within->classes()));
-  if (regression->classes() == 1) info.set("classNames", val::array(std::vector<std::string>{"below", "above", "within"}));
-  return std::make_shared<ModelHandle>(info, [within, regression] { return Runner{within, nullptr, regression}; });
+  LoadOptions asked;
+  asked.preprocessing = {options.numbers("mean"), options.numbers("std"), parse_layout(options.text("layout", "auto"), "layout")};
+  asked.point_shape = options.extents("shape");
+  asked.input_shape = options.extents("inputShape");
+  asked.output_name = options.text("output", "");
+  if (options.has("threshold")) asked.threshold = options.number("threshold", 0);
+  asked.outputs = options.integers("outputs");
+  if (options.has("tolerance")) asked.tolerance = options.number("tolerance", 0);
+  asked.execution = {static_cast<int>(options.integer("threads", 1, 1)), options.integer("memory", kMemory, 1)};
+  return asked;
 }
 
 val load_model(const val& bytes, const val& given) {
   return outcome("model", [&] {
-    const CallArguments options(given);
+    const LoadOptions asked = load_options(CallArguments(given));
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
-    ImportOptions import;
-    import.output_name = options.text("output", "");
-    if (options.has("threshold")) import.threshold = options.number("threshold", 0);
-    import.outputs = options.integers("outputs");
-    import.input_shape = options.extents("inputShape");
-    import.decide = !options.has("tolerance");
-    Model model = import_onnx(std::as_bytes(std::span(buffer)), import).value();
-    const Shape point = point_shape(options, model);
-    const Graph classifier = with_preprocessing(model, point, preprocessing(options)).value();
-    const std::shared_ptr<Executor> executor = make_executor("cpu", classifier, executor_options(options)).value();
-    if (options.has("tolerance")) return val(make_regression(model, point, classifier, executor, options));
-    const Runner runner{executor, nullptr, nullptr, model.input_shape, preprocessing(options), model.decision};
-    return val(std::make_shared<ModelHandle>(write(model, point, "probust"), [runner] { return runner; }));
+    const Model model = import_model(std::as_bytes(std::span(buffer)), asked);
+    const Runner runner{std::make_shared<LoadedModel>(compile_model(model, asked))};
+    const val info = write(runner.model->imported(), runner.model->point_shape(), "probust", flops(model.graph));
+    return val(std::make_shared<ModelHandle>(info, [runner] { return runner; }));
   });
 }
 
@@ -131,27 +108,21 @@ val load_external(const val& bytes, const val& given) {
                       options.text("decision", ""),
                       {},
                       {}};
-    const Shape point = point_shape(options, model);
-    const Graph preparation = with_preprocessing(model, point, preprocessing(options)).value();
-    ExecutorOptions running = executor_options(options);
+    LoadOptions asked = load_options(options);
+    const Shape point = asked.point_shape.empty() ? point_shape_of(model) : asked.point_shape;
+    const Graph preparation = with_preprocessing(model, point, asked.preprocessing).value();
+    ExecutorOptions& running = asked.execution;
     running.batch = options.integer("batch", 1, 1);
     running.threads = 1;  // ExternalEngine is called by one thread
-    val info = write(model, point, engine);
-    info.set("flops", std::numeric_limits<double>::quiet_NaN());
+    val info = write(model, point, engine, std::numeric_limits<double>::quiet_NaN());
     if (buffer.empty()) info.set("parameters", std::numeric_limits<double>::quiet_NaN());
     const bool gradients = options.flag("gradients");
-    const Preprocessing before = preprocessing(options);
-    const std::string decision = model.decision;
     return val(std::make_shared<ModelHandle>(info, [=] {
       auto external = std::make_shared<ExternalEngine>();
       auto forward = external_program(*external, preparation, classes);
-      auto gradient = gradients ? external_gradient_program(*external, preparation, classes, running.batch) : nullptr;
-      return Runner{make_forward_executor(engine, std::move(forward), point, classes, running, std::move(gradient)),
-                    external,
-                    nullptr,
-                    input,
-                    before,
-                    decision};
+      auto gradient = gradients ? external_gradient_program(*external, preparation, classes, asked.execution.batch) : nullptr;
+      auto executor = make_forward_executor(engine, std::move(forward), point, classes, asked.execution, std::move(gradient));
+      return Runner{std::make_shared<LoadedModel>(model, std::move(executor), asked.preprocessing), external};
     }));
   });
 }

@@ -28,10 +28,15 @@ std::shared_ptr<Call> call(const Runner& runner, std::shared_ptr<ModelJob> job, 
   return std::make_shared<Call>(job, value, runner);
 }
 
-// What `body` returns.
-std::shared_ptr<Call> computation(const Runner& runner, std::int64_t planned, std::function<val(Executor&)> body) {
-  auto job = std::make_shared<Computation<val>>(*runner.executor, planned, std::move(body), runner.external.get());
+// What `body` returns, of an executor of the runner.
+std::shared_ptr<Call> computation(const Runner& runner, Executor& executor, std::int64_t planned,
+                                  std::function<val(Executor&)> body) {
+  auto job = std::make_shared<Computation<val>>(executor, planned, std::move(body), runner.external.get());
   return call(runner, std::move(job), [](const Computation<val>& done) { return done.result(); });
+}
+
+std::shared_ptr<Call> computation(const Runner& runner, std::int64_t planned, std::function<val(Executor&)> body) {
+  return computation(runner, runner.executor(), planned, std::move(body));
 }
 
 val write_rows(std::span<const Row> rows) {
@@ -40,27 +45,24 @@ val write_rows(std::span<const Row> rows) {
   return list;
 }
 
-// Options about a classifier's answer mean nothing for a regression model.
 void refuse_beside_tolerance(const Runner& runner, const CallArguments& arguments) {
-  if (!runner.regression) return;
-  for (const char* name : {"target", "targetText", "groups", "top", "labels"}) {
-    if (!arguments.has(name)) continue;
-    const bool text = std::string_view(name) == "targetText";
-    throw Error{ErrorCode::usage, text ? "target" : name, "is for classifiers, and tolerance for regression models",
-                "leave it out"};
-  }
+  if (runner.regression() == nullptr) return;
+  probust::refuse_beside_tolerance({{"target", arguments.has("target") || arguments.has("targetText")},
+                                    {"groups", arguments.has("groups")},
+                                    {"top", arguments.has("top")},
+                                    {"labels", arguments.has("labels")}});
 }
 
 EstimateRequest read_request(const Runner& runner, const CallArguments& arguments) {
   refuse_beside_tolerance(runner, arguments);
   EstimateRequest request;
-  request.x = read_points(arguments, runner.model().point_shape());
-  request.regression = runner.regression.get();
+  request.x = read_points(arguments, runner.model->point_shape());
+  request.regression = runner.regression();
   request.targets = arguments.integers("target");
   request.target = arguments.text("targetText", "predicted");
   request.labels = arguments.integers("labels");
   request.names = read_class_names(arguments);
-  request.event = read_event(arguments, runner.executor->classes());
+  request.event = read_event(arguments, runner.executor().classes());
   request.offset = arguments.integer("index", 0, 0);
   request.seed = read_seed(arguments);
   request.noises = read_noises(arguments);
@@ -76,7 +78,7 @@ std::shared_ptr<Call> start_estimate(const Runner& runner, const CallArguments& 
   const bool calibrated = arguments.flag("calibrate");
   require_combinable({request.total, request.curve != nullptr, calibrated}, request.estimators);
   const std::size_t questions = request.noises.size() * request.estimators.size();
-  return call(runner, std::make_shared<EstimateRun>(*runner.executor, std::move(request), runner.external.get()),
+  return call(runner, std::make_shared<EstimateRun>(runner.executor(), std::move(request), runner.external.get()),
               [calibrated, questions](const EstimateRun& run) {
                 if (!calibrated) return write_rows(run.rows());
                 std::vector<Row> rows = run.rows();
@@ -99,7 +101,7 @@ struct PointArguments {
   std::vector<std::string> names;
   std::int64_t index;
   std::uint64_t seed;
-  std::shared_ptr<Executor> regression;  // if the executor is within its tolerance
+  Executor* regression;  // if the executor is within its tolerance
 
   Setting at(Executor& executor) const {
     const Tensor point = regression ? with_outputs(x, regression->logits(x).value()) : x;
@@ -110,23 +112,24 @@ struct PointArguments {
 };
 
 PointArguments read_point(const Runner& runner, const CallArguments& arguments) {
-  PointArguments point{read_points(arguments, runner.model().point_shape()),
+  PointArguments point{read_points(arguments, runner.model->point_shape()),
                        arguments.integers("target"),
                        arguments.text("targetText", "predicted"),
                        arguments.integers("labels"),
                        read_class_names(arguments),
                        arguments.integer("index", 0, 0),
                        read_seed(arguments),
-                       runner.regression};
-  if (runner.regression) point.wanted = std::to_string(2 * runner.regression->classes());
+                       runner.regression()};
+  if (point.regression != nullptr) point.wanted = std::to_string(2 * point.regression->classes());
   if (point.x.shape[0] != 1)
     throw Error{ErrorCode::usage, "x", "holds " + std::to_string(point.x.shape[0]) + " points", "give one"};
   return point;
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
-  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model().point_shape()));  // not to be copied
-  return computation(runner.regression ? Runner{runner.regression} : runner, x->shape[0],
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not to be copied
+  Executor& executor = runner.regression() != nullptr ? *runner.regression() : runner.executor();
+  return computation(runner, executor, x->shape[0],
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
@@ -139,11 +142,11 @@ CheckReport unless_paused(CheckReport report) {
 // The report as JSON, and in words.
 std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arguments) {
   constexpr std::int64_t kPoints = 500, kUsualAlternatives = 12;
-  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model().point_shape()));  // not to be copied
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not to be copied
   const std::vector<std::int64_t> labels = arguments.integers("labels");
   const std::vector<double> sigmas = arguments.numbers("sigma");
   return computation(runner, std::min(x->shape[0], kPoints) * kUsualAlternatives, [=](Executor& of) {
-    const CheckReport report = unless_paused(check_model(runner.checked(of), *x, labels, sigmas));
+    const CheckReport report = unless_paused(check_model(runner.model->checked(of), *x, labels, sigmas));
     val object = val::object();
     object.set("json", check_json(report, in_javascript));
     object.set("words", check_text(report, in_javascript));
@@ -157,11 +160,9 @@ std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArgument
   const auto request = std::make_shared<const EstimateRequest>(read_request(runner, arguments));
   const std::int64_t one_class = arguments.integer("oneClass", -1, -1);
   return computation(runner, 0, [=](Executor& of) {
-    CheckReport report;
-    if (!runner.regression) {  // whose answers are expected to be alike: within the tolerance
-      report = unless_paused(first_check(runner.checked(of), *request));
-      if (one_class >= 0) add_one_class(report, request->x.shape[0], one_class);
-    }
+    CheckReport report = unless_paused(first_check(runner.model->checked(of), *request));
+    const bool classifies = runner.regression() == nullptr;  // else most answers should be alike, within the tolerance
+    if (classifies && one_class >= 0) add_one_class(report, request->x.shape[0], one_class);
     val object = val::object();
     object.set("hint", report.hint(in_javascript));
     object.set("warnings", val::array(report.warnings(in_javascript)));
@@ -193,7 +194,7 @@ std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments&
   const PointArguments point = read_point(runner, arguments);
   const Noise noise = read_noise(arguments);
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
-  const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor->classes());
+  const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor().classes());
   return computation(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
 
@@ -239,13 +240,13 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "give for example [0.1, 0.2]"};
   refuse_beside_tolerance(runner, arguments);
   Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
-  if (runner.regression)
-    noise.shape = on_inputs(noise.shape, element_count(runner.regression->point_shape()), runner.regression->classes());
+  if (point.regression != nullptr)
+    noise.shape = on_inputs(noise.shape, element_count(point.regression->point_shape()), point.regression->classes());
   const EstimatorSpec estimator = read_estimator(arguments);
-  require_answerable(*runner.executor, estimator);
-  const Event event = read_event(arguments, runner.executor->classes());
+  require_answerable(runner.executor(), estimator);
+  const Event event = read_event(arguments, runner.executor().classes());
   const bool smooth = arguments.flag("smooth");
-  const std::int64_t passes = estimator.passes(runner.executor->classes());
+  const std::int64_t passes = estimator.passes(runner.executor().classes());
   const auto body = [=](Executor& of) {
     const auto [points, logits] = point.at(of);
     if (smooth)
@@ -294,7 +295,7 @@ std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arg
   const Noise noise = read_noise(arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
   const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
-  return call(runner, std::make_shared<CloudMaker>(*runner.executor, points, noise, count, runner.external.get()),
+  return call(runner, std::make_shared<CloudMaker>(runner.executor(), points, noise, count, runner.external.get()),
               [](const CloudMaker& maker) { return write_cloud(maker.cloud()); });
 }
 
@@ -310,14 +311,14 @@ val write_nearest(const NearestBoundary& nearest) {
 
 std::shared_ptr<Call> start_nearest_by_gradients(const Runner& runner, const PointArguments& point) {
   constexpr std::int64_t kSteps = 6, kHalvings = 42;  // enough for most networks
-  const std::int64_t planned = kSteps * (1 + runner.executor->classes()) + kHalvings;
+  const std::int64_t planned = kSteps * (1 + runner.executor().classes()) + kHalvings;
   return computation(runner, planned,
                      [=](Executor& of) { return write_nearest(nearest_boundary(of, point.at(of).points).value()[0]); });
 }
 
 std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointArguments& point) {
   const Points points{point.x, {point.index}, {}, point.seed};
-  return call(runner, std::make_shared<BoundarySearch>(*runner.executor, points, BlackBoxSearch{}, runner.external.get()),
+  return call(runner, std::make_shared<BoundarySearch>(runner.executor(), points, BlackBoxSearch{}, runner.external.get()),
               [](const BoundarySearch& search) { return write_nearest(search.nearest()); });
 }
 
@@ -325,7 +326,7 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
   const PointArguments point = read_point(runner, arguments);
   if (!point.target.empty() || point.wanted != "predicted")
     throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
-  const bool gradients = runner.executor->differentiable() && !runner.executor->piecewise_constant();
+  const bool gradients = runner.executor().differentiable() && !runner.executor().piecewise_constant();
   return gradients ? start_nearest_by_gradients(runner, point) : start_nearest_by_search(runner, point);
 }
 
@@ -370,7 +371,7 @@ val Call::step(double milliseconds) {
 val Call::answer(const val& values) {
   return outcome("logits", [&] {
     if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
-    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor->classes());
+    runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor().classes());
     return val(true);
   });
 }
@@ -378,7 +379,7 @@ val Call::answer(const val& values) {
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments) {
   for (const Operation& entry : kOperations) {
     if (operation != entry.name) continue;
-    if (runner.regression && !entry.of_regression)
+    if (runner.regression() != nullptr && !entry.of_regression)
       throw Error{ErrorCode::usage, operation, "is for classifiers, and this is a regression model within a tolerance",
                   "use estimate or sweep"};
     return entry.start(runner, arguments);

@@ -10,29 +10,20 @@
 
 #include "convert.h"
 #include "probust/base/job.h"
-#include "probust/check/of_model.h"
-#include "probust/exec/executor.h"
 #include "probust/exec/external_engine.h"
-#include "probust/onnx/preprocess.h"
+#include "probust/model.h"
 #include "probust/train/trainer.h"
 
 namespace probust::wasm {
 
-/// What answers calls: an executor, and the external engine if the executor does not run the model itself; for a regression model
-/// within a tolerance, also the model itself.
+/// What answers calls: a model, and the external engine if its executor does not run it itself.
 struct Runner {
-  std::shared_ptr<Executor> executor = nullptr;
+  std::shared_ptr<LoadedModel> model = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
-  std::shared_ptr<Executor> regression = nullptr;
-  Shape input_shape = {};            ///< of the model at batch 1
-  Preprocessing preprocessing = {};  ///< before it
-  std::string decision = {};         ///< what decides the class, in one line
 
-  /// What checks see, if `of` runs it.
-  CheckedModel checked(Executor& of) const { return {of, input_shape, preprocessing, decision}; }
-
-  /// What the caller's points go through.
-  Executor& model() const { return regression ? *regression : *executor; }
+  Executor& executor() const { return model->executor(); }
+  /// Of a regression model within a tolerance: the model itself; or null.
+  Executor* regression() const { return model->regression(); }
 };
 
 /// A job in progress.

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "probust/base/text.h"
-#include "probust/ops/op.h"
 #include "probust/run/fields.h"
 
 namespace probust::wasm {
@@ -347,7 +346,7 @@ val write(const normal::Probability& answer) {
   return object;
 }
 
-val write(const Model& model, const Shape& point, const std::string& engine) {
+val write(const Model& model, const Shape& point, const std::string& engine, double flops) {
   const auto shape = [](const Shape& extents) { return val::array(std::vector<double>(extents.begin(), extents.end())); };
   const ModelSummary& summary = model.summary;
   val object = val::object();
@@ -356,7 +355,7 @@ val write(const Model& model, const Shape& point, const std::string& engine) {
   object.set("graph", summary.graph_name);
   object.set("opset", static_cast<double>(summary.opset));
   object.set("parameters", static_cast<double>(summary.parameters));
-  object.set("flops", flops(model.graph));
+  object.set("flops", flops);
   object.set("classes", static_cast<double>(model.classes));
   object.set("pointShape", shape(point));
   object.set("inputShape", shape(model.input_shape));

@@ -74,7 +74,7 @@ val write(const Error& error);
 val write(const Row& row);
 val write(const Document& document);  ///< with names in JavaScript's style
 val write(const normal::Probability& answer);
-val write(const Model& model, const Shape& point, const std::string& engine);
+val write(const Model& model, const Shape& point, const std::string& engine, double flops);
 /// An option of the core as JavaScript names it, for texts about it.
 std::string in_javascript(std::string_view field);
 

@@ -5,15 +5,51 @@
 #include <set>
 #include <utility>
 
+#include "probust/base/text.h"
+#include "probust/estimators/tolerance.h"
+#include "probust/run/request.h"
+
 namespace probust {
 namespace {
 
-Shape shape_of_points(const Model& model, const Shape& given) {
-  if (!given.empty()) return given;
-  return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
+ImportOptions import_options(const LoadOptions& options) {
+  ImportOptions import;
+  import.output_name = options.output_name;
+  import.decide = options.decide && !options.tolerance;
+  import.threshold = options.threshold;
+  import.outputs = options.outputs;
+  import.data_classes = options.data_classes;
+  import.input_shape = options.input_shape;
+  import.data_shape = options.point_shape;
+  import.layout = options.preprocessing.layout;
+  import.external = options.external_files;
+  return import;
+}
+
+// What people are told of a regression model as the classifier "within tolerance".
+void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
+  model.class_names.clear();
+  if (classes == 3) model.class_names = {"below", "above", "within"};
+  model.classes = classes;
+  model.decision = "every output of '" + model.output_name + "' changes by less than " + shortest_text(tolerance);
+}
+
+void require_classifier(const Executor* regression, const char* call) {
+  if (regression != nullptr)
+    throw Error{ErrorCode::usage, call, "is for classifiers, and this is a regression model within a tolerance", "use estimate"};
 }
 
 }  // namespace
+
+LoadedModel::LoadedModel(Model model, std::unique_ptr<Executor> executor, Preprocessing preprocessing,
+                         std::shared_ptr<DeviceWarnings> warnings, std::unique_ptr<Executor> regression)
+    : model_(std::move(model)),
+      executor_(std::move(executor)),
+      preprocessing_(std::move(preprocessing)),
+      warnings_(std::move(warnings)),
+      regression_(std::move(regression)) {
+  model_.graph = {};  // its weights are in the executor
+}
 
 Tensor LoadedModel::batched(const Tensor& x) const {
   if (x.shape != point_shape()) return x;
@@ -22,9 +58,14 @@ Tensor LoadedModel::batched(const Tensor& x) const {
   return one;
 }
 
-Tensor LoadedModel::logits(const Tensor& x) { return executor_->logits(batched(x)).value(); }
+CheckedModel LoadedModel::checked(Executor& of) const {
+  return {of, model_.input_shape, preprocessing_, model_.decision, regression_ == nullptr};
+}
+
+Tensor LoadedModel::logits(const Tensor& x) { return (regression_ ? *regression_ : *executor_).logits(batched(x)).value(); }
 
 Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& targets) {
+  require_classifier(regression_.get(), "margins");
   const Tensor all = logits(x);
   const Points points = points_of(batched(x), targets.empty() ? predicted_classes(all) : targets, 0, 0);
   probust::check(*executor_, points);
@@ -37,18 +78,20 @@ Tensor LoadedModel::margins(const Tensor& x, const std::vector<std::int64_t>& ta
 }
 
 CheckReport LoadedModel::check(const Tensor& x, const std::vector<std::int64_t>& labels, const std::vector<double>& sigmas) {
-  return check_model({*executor_, model_.input_shape, preprocessing_, model_.decision}, batched(x), labels, sigmas);
+  require_classifier(regression_.get(), "check");
+  return check_model(checked(*executor_), batched(x), labels, sigmas);
 }
 
 CheckReport LoadedModel::first_check(const EstimateRequest& request, std::int64_t points) {
-  return probust::first_check({*executor_, model_.input_shape, preprocessing_, model_.decision}, request, points);
+  return probust::first_check(checked(*executor_), request, points);
 }
 
-std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) {
+std::vector<std::string> LoadedModel::attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) const {
   std::set<std::int64_t> points;
   for (const Row& row : rows) points.insert(row.index);
   const auto same = [&](const Row& row) { return row.predicted == rows.front().predicted; };
-  if (!labelled && !rows.empty() && std::all_of(rows.begin(), rows.end(), same))
+  const bool classes_differ = !labelled && regression_ == nullptr;  // "within" is what most answers should be
+  if (classes_differ && !rows.empty() && std::all_of(rows.begin(), rows.end(), same))
     add_one_class(report, std::ssize(points), rows.front().predicted);
   const std::string hint = report.hint();
   for (Row& row : rows) {
@@ -67,6 +110,11 @@ EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::
   request.seed = options.seed;
   for (const std::string& noise : noises) request.noises.push_back(parse_noise(noise, options.noise_source));
   for (const std::string& estimator : estimators) request.estimators.push_back(parse_estimator(estimator));
+  return start_estimate(std::move(request));
+}
+
+EstimateRun LoadedModel::start_estimate(EstimateRequest request) {
+  request.regression = regression_.get();
   return {*executor_, std::move(request)};
 }
 
@@ -77,24 +125,33 @@ std::vector<Row> LoadedModel::estimate(const Tensor& x, const std::vector<std::s
   return run.rows();
 }
 
-LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options) {
-  ImportOptions import;
-  import.output_name = options.output_name;
-  import.decide = true;
-  import.threshold = options.threshold;
-  import.outputs = options.outputs;
-  import.data_classes = options.data_classes;
-  import.input_shape = options.input_shape;
-  import.data_shape = options.point_shape;
-  import.layout = options.preprocessing.layout;
-  import.external = options.external_files;
-  Model model = import_onnx(bytes, import).value();
-  const Graph graph = with_preprocessing(model, shape_of_points(model, options.point_shape), options.preprocessing).value();
+Shape point_shape_of(const Model& model) {
+  return {model.input_shape.begin() + (model.input_shape.size() > 1 ? 1 : 0), model.input_shape.end()};
+}
+
+Model import_model(std::span<const std::byte> bytes, const LoadOptions& options) {
+  Model model = import_onnx(bytes, import_options(options)).value();
+  if (options.tolerance && model.classifies)
+    throw Error{ErrorCode::usage, option("tolerance"), "is for regression models, and this is a classifier", "leave it out"};
+  return model;
+}
+
+LoadedModel compile_model(Model model, const LoadOptions& options) {
+  const Shape point = options.point_shape.empty() ? point_shape_of(model) : options.point_shape;
+  const Graph graph = with_preprocessing(model, point, options.preprocessing).value();
   auto warnings = std::make_shared<DeviceWarnings>();
   ExecutorOptions execution = options.execution;
   if (!execution.warn) execution.warn = [warnings](const std::string& text) { warnings->add(text); };
-  auto executor = make_executor(options.device, graph, execution).value();
-  return {std::move(model), std::move(executor), options.preprocessing, std::move(warnings)};
+  const auto compiled = [&](const Graph& of) { return make_executor(options.device, of, execution).value(); };
+  std::unique_ptr<Executor> executor = compiled(graph);
+  if (!options.tolerance) return {std::move(model), std::move(executor), options.preprocessing, std::move(warnings)};
+  std::unique_ptr<Executor> within = compiled(within_tolerance(graph, *options.tolerance));
+  describe_tolerance(model, *options.tolerance, within->classes());
+  return {std::move(model), std::move(within), options.preprocessing, std::move(warnings), std::move(executor)};
+}
+
+LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options) {
+  return compile_model(import_model(bytes, options), options);
 }
 
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,

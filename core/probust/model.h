@@ -30,12 +30,15 @@ struct LoadOptions {
   Shape point_shape = {};             ///< of one point of the data, e.g. [3, 32, 32]; empty: the model's input without its batch
   Shape input_shape = {};             ///< of the model's input for one example, if neither the model nor point_shape settles it
   std::string output_name = {};       ///< the output or inner tensor that decides; empty: the only one that can
+  bool decide = true;                 ///< whether classes are decided between (ImportOptions); not within a tolerance
   std::optional<double> threshold{};  ///< of one number: class 1 if it is above; empty: 0 for scores, 0.5 for probabilities
   std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes; empty: all
   std::int64_t data_classes = 0;           ///< one more than the largest label, which helps to choose the output; 0: unknown
-  std::string device = "cpu";              ///< one of devices() (exec/devices.h), or "auto"
-  ExecutorOptions execution = {};          ///< threads and memory
-  ExternalFiles external_files = {};       ///< where the model keeps weights in other files
+  /// Of a regression model: an answer survives if every output changes by less than this (estimators/tolerance.h).
+  std::optional<double> tolerance{};
+  std::string device = "cpu";         ///< one of devices() (exec/devices.h), or "auto"
+  ExecutorOptions execution = {};     ///< threads and memory
+  ExternalFiles external_files = {};  ///< where the model keeps weights in other files
 };
 
 struct EstimateOptions {
@@ -63,24 +66,27 @@ class DeviceWarnings {
   std::vector<std::string> texts_;
 };
 
-/// A classifier that answers questions. A handle to weights and threads: it can be moved, and its calls must not overlap.
+/// A model that answers questions. A handle to weights and threads: it can be moved, and its calls must not overlap.
 /// All calls throw Error. x is [N, ...], or one point, in the units of the data.
 class LoadedModel {
  public:
+  /// `model` is kept without its graph. `regression`: if `executor` is within_tolerance of it.
   LoadedModel(Model model, std::unique_ptr<Executor> executor, Preprocessing preprocessing = {},
-              std::shared_ptr<DeviceWarnings> warnings = std::make_shared<DeviceWarnings>())
-      : model_(std::move(model)),
-        executor_(std::move(executor)),
-        preprocessing_(std::move(preprocessing)),
-        warnings_(std::move(warnings)) {}
+              std::shared_ptr<DeviceWarnings> warnings = std::make_shared<DeviceWarnings>(),
+              std::unique_ptr<Executor> regression = nullptr);
 
+  /// Within a tolerance of K outputs: 2 K + 1 (estimators/tolerance.h), the last of which is "all are within it".
   std::int64_t classes() const { return executor_->classes(); }
   /// The shape of one point of the data.
-  const Shape& point_shape() const { return executor_->point_shape(); }
-  /// What import found: inputs, outputs, operators, what decides, notes. Empty for functions.
+  const Shape& point_shape() const { return regression_ ? regression_->point_shape() : executor_->point_shape(); }
+  /// What import found: inputs, outputs, operators, what decides, notes. Empty for functions, and without the graph.
   const Model& imported() const { return model_; }
+  /// The regression model itself, within whose tolerance the answers are; or null.
+  Executor* regression() const { return regression_.get(); }
 
-  /// [N, C].
+  /// How many numbers logits() has for a point: C, or K of a regression model.
+  std::int64_t outputs() const { return regression_ ? regression_->classes() : classes(); }
+  /// [N, C]; of a regression model its outputs [N, K].
   Tensor logits(const Tensor& x);
 
   /// [N, C - 1] margins f_t - f_i over the rivals i of the target t, in order. Targets are [N]; empty: the predicted classes.
@@ -100,10 +106,18 @@ class LoadedModel {
   /// selection; 0: they are all.
   CheckReport first_check(const EstimateRequest& request, std::int64_t points = 0);
 
+  /// Adds to the note of every row what the check before an estimate found, and returns the warnings. Points without labels are
+  /// not compared before: if 20 of them or more get one class, that is a warning, too.
+  std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) const;
+
   /// `estimate` as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take run.rows(). The
   /// model must outlive it.
   EstimateRun start_estimate(const Tensor& x, const std::vector<std::string>& noises,
                              const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
+  EstimateRun start_estimate(EstimateRequest request);
+
+  /// What checks see of it, if `of` runs it: its executor, or one around that.
+  CheckedModel checked(Executor& of) const;
 
   /// What the device had to say since the last call, such as that it rounds, or that the processor is used in its place. Empty if
   /// ExecutorOptions::warn was given.
@@ -115,23 +129,27 @@ class LoadedModel {
 
   /// For calls that are not here.
   Executor& executor() { return *executor_; }
+  const Executor& executor() const { return *executor_; }
 
  private:
   Tensor batched(const Tensor& x) const;
-
   Model model_;
   std::unique_ptr<Executor> executor_;
   Preprocessing preprocessing_;
   std::shared_ptr<DeviceWarnings> warnings_;
+  std::unique_ptr<Executor> regression_;
 };
-
-/// Adds to the note of every row what the check before an estimate found, and returns the warnings. Points without labels are not
-/// compared before: if 20 of them or more get one class, that is a warning, too.
-std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows);
 
 /// Imports an ONNX model and compiles it. Throws Error: unreadable (not a model, or damaged), unsupported (names the operator and
 /// node), usage (options that do not fit the model), resources (one example does not fit the memory).
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
+
+/// The shape of one point of the data, unless they say another: the model's input without its batch.
+Shape point_shape_of(const Model& model);
+
+/// The two steps of load_model.
+Model import_model(std::span<const std::byte> bytes, const LoadOptions& options);
+LoadedModel compile_model(Model model, const LoadOptions& options);
 
 /// A classifier that is a function, of points of this shape. A call of the function gets as many points as fit the memory, but at
 /// most `execution.batch`; by default at most 8192 points of 64 MB together. No result depends on this. Throws Error{usage} for a

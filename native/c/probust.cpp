@@ -127,6 +127,7 @@ probust::LoadOptions load_options(const probust_load_options* given) {
   if (from.threads > 0) options.execution.threads = from.threads;
   options.execution.memory = from.memory;
   options.execution.precision = probust::parse_precision(text(from.precision, "float32"));
+  if (from.tolerance != 0) options.tolerance = from.tolerance;
   probust::use_device_modules();
   return options;
 }
@@ -316,11 +317,11 @@ probust_status probust_estimate(probust_model* model, const float* x, int64_t co
     probust::CheckReport found;
     if (wanted.no_check == 0) found = model->loaded.first_check(asked);
     const bool labelled = !asked.labels.empty();
-    probust::EstimateRun job(model->loaded.executor(), std::move(asked));
+    probust::EstimateRun job = model->loaded.start_estimate(std::move(asked));
     run(job, wanted);
     auto result = std::make_unique<probust_rows>();
     result->rows = job.rows();
-    if (wanted.no_check == 0) result->warnings = probust::attach_check(std::move(found), labelled, result->rows);
+    if (wanted.no_check == 0) result->warnings = model->loaded.attach_check(std::move(found), labelled, result->rows);
     for (std::string& text : model->loaded.take_warnings()) result->warnings.push_back(std::move(text));
     for (const probust::Row& row : result->rows) result->methods.push_back(row.method());
     *rows = result.release();

@@ -75,6 +75,7 @@ typedef struct probust_load_options {
   const int64_t* outputs;  /* [output_count] the values of the output that are the classes, in this order; NULL: all */
   size_t output_count;
   const char* precision; /* of products and convolutions on a GPU: "float32" (the default), "tf32" or "bf16" */
+  double tolerance; /* of a regression model: an answer survives if every output changes by less than this; 0: a classifier */
 } probust_load_options;
 
 /* The name of the i-th device of this machine, such as "cpu" or "cuda:0"; NULL if there are fewer. If problem is not NULL,
@@ -109,6 +110,7 @@ PROBUST_API probust_status probust_model_from_function(const probust_functions* 
 
 PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, as in all functions that free */
 
+/* Within a tolerance of a regression model's K outputs: 2 K + 1, of which the last is "all change by less than it". */
 PROBUST_API int64_t probust_classes(const probust_model* model);
 
 /* What decides the class, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model. */
@@ -120,7 +122,7 @@ PROBUST_API const char* probust_class_name(const probust_model* model, int64_t c
 /* The number of dimensions of a point. Writes its shape to shape[0 .. capacity - 1], as far as there is room. */
 PROBUST_API size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t capacity);
 
-/* x is [count, ...], row-major; logits is [count, classes]. */
+/* x is [count, ...], row-major; logits is [count, classes], or [count, K] outputs of a regression model within a tolerance. */
 PROBUST_API probust_status probust_logits(probust_model* model, const float* x, int64_t count, float* logits);
 
 /* ---- Estimates ---- */

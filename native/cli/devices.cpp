@@ -15,17 +15,18 @@ bool leaves_device_idle(const Arguments& arguments) {
   return std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) { return kind->find().count > 0; });
 }
 
-std::unique_ptr<Executor> make_device(const Graph& graph, const Arguments& arguments, std::int64_t batch) {
+ExecutorOptions execution_options(const Arguments& arguments) {
   ExecutorOptions options;
   options.threads = thread_count(arguments.device);
   if (!arguments.device.memory.empty()) {
     options.memory = parse_memory(arguments.device.memory);
     options.weights_included = true;
   }
-  options.batch = batch;
   options.precision = parse_precision(arguments.device.precision);
-  if (!arguments.quiet) options.warn = [](const std::string& text) { say("probust: {}\n", spelled(text, as_flag)); };
-  return make_executor(arguments.device.device, graph, options).value();
+  options.warn = [quiet = arguments.quiet](const std::string& text) {
+    if (!quiet) say("probust: {}\n", spelled(text, as_flag));
+  };
+  return options;
 }
 
 }  // namespace probust::cli

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/devices.h"
 #include "cli/run/load.h"
 #include "experiments/answers.h"
 #include "experiments/experiments.h"
@@ -20,9 +19,10 @@ namespace {
 std::vector<double> boundary_norms(const Study& study, const std::string& path, const Tensor& x) {
   Arguments arguments = study.arguments();
   arguments.model = path;
-  const Shape point = point_shape(x);
-  const std::unique_ptr<Executor> executor = make_device(load_graph(load_model(arguments, point), point, arguments), arguments);
-  const std::int64_t classes = executor->classes(), d = element_count(point);
+  LoadOptions options = load_options(arguments, point_shape(x));
+  options.decide = false;
+  LoadedModel model = load_model(arguments, options);
+  const std::int64_t classes = model.classes(), d = element_count(model.point_shape());
   std::vector<double> norms;
   const auto take = [&](std::int64_t, std::span<const float> jacobian) {
     for (std::int64_t i = 0; i < classes; ++i) {
@@ -33,7 +33,7 @@ std::vector<double> boundary_norms(const Study& study, const std::string& path, 
       }
     }
   };
-  (void)executor->jacobian(rows(x, 0, 1), take).value();
+  (void)model.executor().jacobian(rows(x, 0, 1), take).value();
   return norms;
 }
 

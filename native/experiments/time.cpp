@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "cli/clock.h"
@@ -42,9 +43,10 @@ class Clocked {
     arguments.model = model;
     arguments.device.device = device;
     arguments.device.threads = 1;
-    const Shape point = point_shape(x);
-    executor_ = make_device(load_graph(load_model(arguments, point), point, arguments), arguments, batch);
-    logits_ = executor_->logits(x).value();
+    LoadOptions options = load_options(arguments, point_shape(x), batch);
+    options.decide = false;
+    model_.emplace(load_model(arguments, options));
+    logits_ = model_->logits(x);
     points_ = points_of(x, predicted_classes(logits_), 0, study.seed());
   }
 
@@ -54,7 +56,7 @@ class Clocked {
     const EstimatorSpec spec = parse_estimator(estimator);
     const Stopwatch watch;
     for (std::int64_t i = 0; i < (one_by_one ? points_.x.shape[0] : 1); ++i) {
-      Evaluation evaluation = one_by_one ? only(i) : Evaluation(*executor_, points_, logits_);
+      Evaluation evaluation = one_by_one ? only(i) : Evaluation(model_->executor(), points_, logits_);
       (void)estimate(evaluation, noise, spec).value();
     }
     return watch.seconds();
@@ -62,12 +64,12 @@ class Clocked {
 
  private:
   Evaluation only(std::int64_t i) {
-    return {*executor_, points_of(rows(points_.x, i, 1), {points_.target[static_cast<std::size_t>(i)]}, i, points_.seed),
+    return {model_->executor(), points_of(rows(points_.x, i, 1), {points_.target[static_cast<std::size_t>(i)]}, i, points_.seed),
             rows(logits_, i, 1)};
   }
 
   double sigma_;
-  std::unique_ptr<Executor> executor_;
+  std::optional<LoadedModel> model_;
   Tensor logits_;
   Points points_;
 };

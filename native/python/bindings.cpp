@@ -115,7 +115,7 @@ class Model {
 
   py::array_t<float> logits(const Floats& x) {
     const PointsOf points(x, point_shape());
-    return in_blocks(points, classes(),
+    return in_blocks(points, loaded_.outputs(),
                      [&](std::int64_t first, std::int64_t count) { return loaded_.logits(points.rows(first, count)); });
   }
 
@@ -143,8 +143,10 @@ class Model {
                     bool check, const std::string& share, const py::object& progress) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count()), all_targets("target", targets, points.count());
-    require_classes(all_labels.all(), classes());
-    refuse_signs(all_labels.all(), classes());
+    if (loaded_.regression() == nullptr) {
+      require_classes(all_labels.all(), classes());
+      refuse_signs(all_labels.all(), classes());
+    }
     EstimateRequest request;
     request.target = target;
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
@@ -158,7 +160,7 @@ class Model {
       block.labels = all_labels.rows(first, count);
       block.targets = all_targets.rows(first, count);
       block.offset = first_index + first;
-      EstimateRun run(loaded_.executor(), std::move(block));
+      EstimateRun run = loaded_.start_estimate(std::move(block));
       run.finish();
       rows.insert(rows.end(), run.rows().begin(), run.rows().end());
     };
@@ -174,7 +176,7 @@ class Model {
     };
     work_alone(work, progress, planned(request, points.count()));
     std::vector<std::string> warnings;
-    if (check) warnings = attach_check(std::move(found), labels.has_value(), rows);
+    if (check) warnings = loaded_.attach_check(std::move(found), labels.has_value(), rows);
     for (std::string& text : loaded_.take_warnings()) warnings.push_back(std::move(text));
     py::dict columns = columns_of(rows, per_class ? classes() : 0);
     columns["warnings"] = warnings;
@@ -277,7 +279,8 @@ class Model {
 LoadOptions load_options(const std::vector<double>& mean, const std::vector<double>& std, const std::string& layout,
                          const Shape& point_shape, const Shape& input_shape, const std::string& output_name,
                          const std::optional<double>& threshold, const std::vector<std::int64_t>& outputs,
-                         const std::string& device, int threads, const std::string& memory, const std::string& precision) {
+                         const std::string& device, int threads, const std::string& memory, const std::string& precision,
+                         const std::optional<double>& tolerance) {
   LoadOptions options;
   options.preprocessing = {mean, std, parse_layout(layout, option("layout"))};
   options.point_shape = point_shape;
@@ -289,6 +292,7 @@ LoadOptions load_options(const std::vector<double>& mean, const std::vector<doub
   options.execution.threads = threads;
   if (!memory.empty()) options.execution.memory = parse_memory(memory);
   options.execution.precision = parse_precision(precision);
+  options.tolerance = tolerance;
   return options;
 }
 
@@ -434,9 +438,9 @@ void bind(py::module_& module) {
   using Text = std::string;
   using Threshold = std::optional<double>;
   module.def("model_of_file",
-             &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text>);
+             &model_of_file<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text, Threshold>);
   module.def("model_of_bytes",
-             &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text>);
+             &model_of_bytes<Numbers, Numbers, Text, Shape, Shape, Text, Threshold, Shape, Text, int, Text, Text, Threshold>);
   module.def("model_of_functions", &model_of_functions);
   bind_data(module);
   module.def("devices", [] {

@@ -31,7 +31,7 @@ CheckInput check_input(const CheckedModel& model, const Tensor& x, const std::ve
     throw Error{ErrorCode::usage, option("labels"),
                 "has " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points",
                 "give one label per point"};
-  refuse_signs(labels, model.executor.classes());
+  if (model.classifies) refuse_signs(labels, model.executor.classes());
   const std::vector<std::int64_t> all = candidates(x.shape[0], labels);
   std::vector<std::int64_t> positions;
   for (const std::int64_t i : spread_positions(std::ssize(all), most)) positions.push_back(all[static_cast<std::size_t>(i)]);
@@ -45,6 +45,7 @@ CheckInput check_input(const CheckedModel& model, const Tensor& x, const std::ve
   }
   input.sigmas = sigmas;
   input.input_shape = model.input_shape;
+  if (!model.classifies) return input;
   input.classes = model.executor.classes();
   input.decision = model.decision;
   input.logits = raw_logits(model.executor, model.input_shape, model.preprocessing);
@@ -67,7 +68,7 @@ CheckReport first_check(const CheckedModel& model, const EstimateRequest& reques
     if (const auto sigma = noise.sigma()) sigmas.push_back(*sigma);
   }
   CheckInput input = check_input(model, request.x, request.labels, sigmas, kFirstCheckPoints);
-  require_classes(request.labels, model.executor.classes());
+  if (model.classifies) require_classes(request.labels, model.executor.classes());
   if (points == 0) points = request.x.shape[0];
   std::int64_t passes = 0;  // for a point
   for (const EstimatorSpec& estimator : request.estimators) passes += estimator.passes(model.executor.classes());

@@ -20,6 +20,7 @@ struct CheckedModel {
   const Shape& input_shape;  ///< at batch 1
   Preprocessing preprocessing = {};
   std::string decision = {};  ///< what decides the class, in one line
+  bool classifies = true;     ///< false within a tolerance of a regression model: then points and noise alone are checked
 };
 
 /// Whether the points x [N, ...], the preprocessing and the labels [N] (may be empty; -1 means none) suit the model, on up to 500

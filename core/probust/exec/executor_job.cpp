@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/exec/executor_job.h"
 
+#include <limits>
+
 #include "probust/exec/stepwise.h"
 
 namespace probust {
@@ -16,6 +18,8 @@ std::int64_t ExecutorJob::done() const { return external_ != nullptr ? external_
 
 Executor& ExecutorJob::executor() { return *stepwise_; }
 const Executor& ExecutorJob::executor() const { return *stepwise_; }
+
+bool ExecutorJob::can_pause() { return external_ != nullptr || time().left() != std::numeric_limits<double>::infinity(); }
 
 bool ExecutorJob::advance() {
   stepwise_->begin_attempt();

@@ -34,6 +34,9 @@ class ExecutorJob : public Job {
   Executor& executor();
   const Executor& executor() const;
 
+  /// Whether the piece may be paused and repeated; not if the step has no limit.
+  bool can_pause();
+
  private:
   /// Does the next piece. Returns whether there are more.
   virtual bool piece() = 0;

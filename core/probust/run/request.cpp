@@ -91,6 +91,13 @@ void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes) {
     refuse_option("labels", "are -1 and 1, and -1 means that a point has none", "give 0 and 1, as labels > 0 in NumPy does");
 }
 
+void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given) {
+  for (const auto& [name, is_given] : given) {
+    if (is_given)
+      refuse_option(name, "is for classifiers, and " + option("tolerance") + " for regression models", "leave it out");
+  }
+}
+
 std::vector<std::vector<std::string>> split_groups(const std::string& text) {
   std::vector<std::vector<std::string>> groups;
   if (text.empty()) return groups;

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probust/estimators/estimator.h"
@@ -27,6 +29,10 @@ void require_classes(std::span<const std::int64_t> labels, std::int64_t classes)
 
 /// Throws Error{usage} if all labels of all points are -1 or 1: for two classes, these are 0 and 1 and not "none" and 1.
 void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes);
+
+/// Throws Error{usage} naming the first of these options that is given: they are about a classifier's answer and mean nothing for
+/// a regression model.
+void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given);
 
 /// "0,1/2,3" as lists of numbers or names. Empty for an empty text.
 std::vector<std::vector<std::string>> split_groups(const std::string& text);

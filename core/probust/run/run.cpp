@@ -42,6 +42,10 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
   require_combinable(together(), request_.estimators);
   if (request_.regression == nullptr) return;
+  refuse_beside_tolerance({{"target", !request_.targets.empty() || request_.target != "predicted"},
+                           {"labels", !request_.labels.empty()},
+                           {"groups", !request_.event.group.empty()},
+                           {"top", request_.event.top != 1}});
   const std::int64_t d = element_count(request_.regression->point_shape()), outputs = request_.regression->classes();
   for (Noise& noise : request_.noises) noise.shape = on_inputs(noise.shape, d, outputs);
   request_.target = std::to_string(2 * outputs);
@@ -60,12 +64,12 @@ bool EstimateRun::piece() {
     find_outputs();
   } else if (!begun_) {
     find_logits();
-  } else if (request_.total > 0 && !shared_) {
+  } else if (request_.total > 0 && !request_.scheduled) {
     share_total();
   } else {
     estimate_next();
   }
-  return first_ < size();
+  return first_ < count_;
 }
 
 // The regression model is asked for a few points per piece, because it is not paused within one.
@@ -84,7 +88,7 @@ void EstimateRun::find_logits() {
   if (!request_.labels.empty() && request_.labels.size() != static_cast<std::size_t>(logits_.shape[0]))
     throw Error{ErrorCode::usage, option("labels"), "are " + std::to_string(request_.labels.size()),
                 "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
-  if (request_.regression == nullptr) require_classes(request_.labels, logits_.shape[1]);
+  if (!request_.other_labels) require_classes(request_.labels, logits_.shape[1]);
   std::vector<std::int64_t> targets =
       request_.targets.empty() ? targets_of(request_.target, request_.labels, logits_, request_.names) : request_.targets;
   if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
@@ -94,9 +98,9 @@ void EstimateRun::find_logits() {
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
                 "give the position of the first point, from 0; the last one's must fit 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
+  if (!request_.index.empty()) points_.index = request_.index;
   check(executor(), points_);
-  if (request_.regression == nullptr)
-    points_.label = asked_labels(request_.labels, points_.target, request_.event, executor().classes());
+  points_.label = asked_labels(request_.labels, points_.target, request_.event, executor().classes());
   begun_ = true;
   begin_block();
 }
@@ -104,16 +108,32 @@ void EstimateRun::find_logits() {
 // Distributes the total among all points before any is answered.
 void EstimateRun::share_total() {
   auto made = estimate_within(executor(), points_, logits_, request_.noises, request_.event, request_.total);
+  Scheduled all{points_.index, {}};
   if (made) {
-    scheduled_ = std::move(made).value();
+    all.estimates = std::move(made).value();
   } else {
-    scheduled_.assign(request_.noises.size(), answers(made.error(), size()));
+    const auto sharing = std::find_if(request_.estimators.begin(), request_.estimators.end(),
+                                      [this](const EstimatorSpec& each) { return together().shares(each); });
+    all.estimates.assign(request_.noises.size(), answers(*sharing, made.error(), count_));
   }
-  shared_ = true;
+  request_.scheduled = std::make_shared<const Scheduled>(std::move(all));
+}
+
+// Of the block's points.
+std::vector<Estimate> EstimateRun::scheduled_of(std::size_t noise) const {
+  const Scheduled& all = *request_.scheduled;
+  const std::vector<std::int64_t>& wanted = evaluation_->points().index;
+  const auto position = std::lower_bound(all.index.begin(), all.index.end(), wanted.front());
+  const auto begin = all.estimates[noise].begin() + (position - all.index.begin());
+  return {begin, begin + std::ssize(wanted)};
+}
+
+std::int64_t EstimateRun::block_from(std::int64_t first) const {
+  return request_.one_block ? count_ - first : std::min(points_in_block(request_.offset + first, block_), count_ - first);
 }
 
 void EstimateRun::begin_block() {
-  const std::int64_t count = std::min(points_in_block(request_.offset + first_, block_), size() - first_);
+  const std::int64_t count = block_from(first_);
   if (count > 0)
     evaluation_ = std::make_unique<Evaluation>(executor(), slice(points_, first_, count), probust::rows(logits_, first_, count),
                                                request_.event);
@@ -129,7 +149,7 @@ void EstimateRun::estimate_next() {
     for (std::size_t s = 0; s < sweep.size(); ++s) estimates_[(noise + s) * estimators + e] = std::move(sweep[s]);
     next_ = e + 1 < estimators ? next_ + 1 : (noise + sweep.size()) * estimators;
   } else {
-    estimates_[next_] = next_question(noise, request_.estimators[e]);
+    if (request_.wanted.empty() || request_.wanted[next_]) estimates_[next_] = next_question(noise, request_.estimators[e]);
     ++next_;
   }
   if (next_ == estimates_.size()) finish_block();
@@ -143,25 +163,25 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
   auto made = request_.curve(executor(), evaluation_->points(), evaluation_->logits(), request_.noises[noise].shape, sigmas, spec,
                              evaluation_->event());
   if (made) return std::move(made).value();
-  return std::vector<std::vector<Estimate>>(sigmas.size(), answers(made.error(), evaluation_->points().size()));
+  return std::vector<std::vector<Estimate>>(sigmas.size(), answers(spec, made.error(), evaluation_->points().size()));
 }
 
-// An attempt works on a copy of the evaluation, so that the next one asks the executor the same questions.
+// An attempt that may be paused works on a copy of the evaluation, so that the next one asks the executor the same questions.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
-  if (together().shares(estimator)) {
-    const auto begin = scheduled_[noise].begin() + first_;
-    return {begin, begin + evaluation_->points().size()};
-  }
-  auto attempt = std::make_unique<Evaluation>(*evaluation_);
-  std::vector<Estimate> made = answers(estimate(*attempt, request_.noises[noise], estimator), attempt->points().size());
+  if (together().shares(estimator)) return scheduled_of(noise);
+  auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : std::move(evaluation_);
+  std::vector<Estimate> made =
+      answers(estimator, estimate(*attempt, request_.noises[noise], estimator), attempt->points().size());
   evaluation_ = std::move(attempt);
   return made;
 }
 
 // If only this one of several estimators cannot answer, its estimates say why.
-std::vector<Estimate> EstimateRun::answers(Result<std::vector<Estimate>> made, std::int64_t points) const {
+std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made,
+                                           std::int64_t points) {
   const bool alone = request_.estimators.size() == 1 && !request_.others;
   if (made || alone || !concerns_one_estimator(made.error())) return std::move(made).value();
+  refusals_.emplace(together().text(estimator), made.error());
   return refused_estimates(made.error(), points);
 }
 
@@ -169,6 +189,7 @@ void EstimateRun::finish_block() {
   const Points& points = evaluation_->points();
   for (std::int64_t i = 0; i < points.size(); ++i) {
     for (std::size_t c = 0; c < estimates_.size(); ++c) {
+      if (estimates_[c].empty()) continue;
       const Noise& noise = noises_[c / request_.estimators.size()];
       const EstimatorSpec& estimator = request_.estimators[c % request_.estimators.size()];
       rows_.push_back(row_of(points, evaluation_->logits(), i, noise, together().text(estimator), std::move(estimates_[c][i])));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,12 @@ using CurveEstimator = Result<std::vector<std::vector<Estimate>>> (*)(Executor&,
 /// The noise models that differ only in scale, from `first` on: a sweep. Returns the position after them.
 std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first);
 
+/// Estimates of `auto` for all points of the data, which share a total of forwards.
+struct Scheduled {
+  std::vector<std::int64_t> index{};               ///< positions of the points, ascending
+  std::vector<std::vector<Estimate>> estimates{};  ///< [noise models][points]
+};
+
 /// What to estimate: every point under every noise model by every estimator.
 struct EstimateRequest {
   Tensor x;                            ///< [N, ...] in the natural space
@@ -39,16 +46,21 @@ struct EstimateRequest {
   std::vector<std::int64_t> labels{};  ///< [N] classes of the model; empty: none
   std::vector<std::string> names{};    ///< of the classes; empty: none
   Event event{};                       ///< what has to survive, if not the target alone
+  bool other_labels = false;           ///< whether labels that are no class of the model count as none instead of being refused
   std::int64_t offset = 0;             ///< position of the first point in the data: part of the noise's key
+  std::vector<std::int64_t> index{};   ///< [N] positions of all points, ascending; empty: from `offset` on
   std::uint64_t seed = 0;
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
   /// If the executor is that of within_tolerance: the regression model, which must outlive the run. Then x has points of its
   /// shape, and noises are for them (tolerance.h).
   Executor* regression = nullptr;
-  bool others = false;             ///< whether other estimators are asked elsewhere: as if there were several here
-  std::int64_t total = 0;          ///< forwards that `auto` shares among all points and noise models; 0: its own for each
-  CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: scale by scale
+  bool others = false;         ///< whether other estimators are asked elsewhere: as if there were several here
+  bool one_block = false;      ///< whether the points are estimated together, as those of one block
+  std::vector<bool> wanted{};  ///< [noise models * estimators] the questions to answer; empty: all. A sweep is not divided
+  std::int64_t total = 0;      ///< forwards that `auto` shares among all points and noise models; 0: its own for each
+  std::shared_ptr<const Scheduled> scheduled{};  ///< what a run of all points made of the total; null: these are all points
+  CurveEstimator curve = nullptr;                ///< how to estimate sweeps; null: scale by scale
 };
 
 /// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the model;
@@ -62,6 +74,15 @@ class EstimateRun final : public ExecutorJob {
   /// For each point, each noise model and each estimator, in that order; blocks that are done.
   const std::vector<Row>& rows() const { return rows_; }
 
+  /// [N, C] of the points without noise, once a block is done.
+  const Tensor& logits() const { return logits_; }
+
+  /// What the total gave, once a block is done; null without one.
+  const std::shared_ptr<const Scheduled>& scheduled() const { return request_.scheduled; }
+
+  /// Why estimators could not answer, by their names in rows.
+  const std::map<std::string, Error>& refusals() const { return refusals_; }
+
   /// Expected total of forward and backward passes.
   std::int64_t planned() const override;
 
@@ -73,24 +94,25 @@ class EstimateRun final : public ExecutorJob {
   void estimate_next();
   std::vector<std::vector<Estimate>> next_sweep(std::size_t noise, std::size_t estimator);
   std::vector<Estimate> next_question(std::size_t noise, const EstimatorSpec& estimator);
-  std::vector<Estimate> answers(Result<std::vector<Estimate>> made, std::int64_t points) const;
+  std::vector<Estimate> answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made, std::int64_t points);
+  std::vector<Estimate> scheduled_of(std::size_t noise) const;
   void begin_block();
   void finish_block();
-  std::int64_t size() const { return count_; }
+  std::int64_t block_from(std::int64_t first) const;
   Together together() const { return {request_.total, request_.curve != nullptr, false}; }
 
   EstimateRequest request_;
   std::vector<Noise> noises_;   // as rows name them
   std::int64_t block_, count_;  // points of a block, and all points
-  bool begun_ = false, shared_ = false;
+  bool begun_ = false;
   Tensor outputs_;  // of the regression model, so far
   Points points_;
   Tensor logits_;
-  std::vector<std::vector<Estimate>> scheduled_;  // [noise][point] of all points, from the total
   std::int64_t first_ = 0;                        // of the block
   std::unique_ptr<Evaluation> evaluation_;        // of the block
   std::size_t next_ = 0;                          // question of the block
-  std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty: not yet
+  std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty: not yet, or not wanted
+  std::map<std::string, Error> refusals_;
   std::vector<Row> rows_;
 };
 

@@ -25,6 +25,7 @@
 #include "probust/analysis/summary.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
+#include "probust/run/request.h"
 
 namespace probust::cli {
 namespace {
@@ -60,11 +61,13 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   PointBlock block = read_points(problem, first_position(problem), point_count(problem));
   report_bad(skipped_points(problem.data->bad()));
   loaded.labels = block.labels;
-  const Tensor logits = problem.executor->logits(block.x).value();
-  loaded.points = points_of(problem, std::move(block), logits);
-  const Shape shape = point_shape(loaded.points.x);
+  const Tensor logits = problem.model.logits(block.x);
+  loaded.points = points_of(std::move(block.x), targets_of(arguments.question.target, block.labels, logits, problem.class_names),
+                            0, arguments.question.seed);
+  loaded.points.index = std::move(block.index);
+  const LoadOptions options = load_options(arguments, point_shape(loaded.points.x));
   loaded.piecewise_linear =
-      problem.executor->differentiable() && is_piecewise_linear(load_graph(load_model(arguments, shape, true), shape, arguments));
+      problem.model.executor().differentiable() && is_piecewise_linear(import_model(arguments, options).graph);
   return loaded;
 }
 
@@ -76,9 +79,9 @@ std::string without_gradients(Executor& executor, const Noise& noise) {
 }
 
 // One point at a time, so that progress shows and an interruption is noticed.
-NoiseCurvature curvature_under(const CurvatureProblem& loaded, const Noise& noise, const CurvatureArguments& arguments,
+NoiseCurvature curvature_under(CurvatureProblem& loaded, const Noise& noise, const CurvatureArguments& arguments,
                                std::atomic<std::int64_t>& done) {
-  Executor& executor = *loaded.problem.executor;
+  Executor& executor = loaded.problem.model.executor();
   NoiseCurvature result{noise, {}, {}, {}, {}, {}, {}};
   if (!noise.shape->mirrored()) result.no_margins = "this noise cannot be mirrored at x";
   result.no_bounds = result.no_smoothed = without_gradients(executor, noise);
@@ -237,7 +240,7 @@ report::Chart curvature_chart() {
 int run_curvature(const CurvatureArguments& arguments) {
   check_plot(arguments);
   const std::vector<Noise> noises = parse_noises(arguments, datasets::noise_files());
-  const CurvatureProblem loaded = load_curvature_problem(arguments, noises);
+  CurvatureProblem loaded = load_curvature_problem(arguments, noises);
   std::vector<NoiseCurvature> results;
   std::atomic<std::int64_t> done{0};
   const auto work = [&] {
@@ -246,7 +249,7 @@ int run_curvature(const CurvatureArguments& arguments) {
     return 0;
   };
   const int status =
-      run_interruptibly(loaded.problem.executor->progress.stop, work, [] { return std::string("nothing was printed"); });
+      run_interruptibly(loaded.problem.model.progress().stop, work, [] { return std::string("nothing was printed"); });
   if (status != 0) return status;
   ordered_json json{{"pairs", arguments.pairs}, {"groups", ordered_json::array()}};
   report::Chart chart = curvature_chart();

@@ -43,20 +43,20 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
 // Empty if it was interrupted, which has been said then.
 std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
-  const Model model = load_model(arguments, point_shape(data.x), true);
-  const auto executor = load_executor(model, point_shape(data.x), arguments);
-  FoundBoundaries boundaries{{}, executor->differentiable() && !executor->piecewise_constant()};
+  LoadedModel model = load_model(arguments, load_options(arguments, point_shape(data.x)));
+  Executor& executor = model.executor();
+  FoundBoundaries boundaries{{}, executor.differentiable() && !executor.piecewise_constant()};
   const std::int64_t n = data.x.shape[0];
   std::atomic<std::int64_t> done{0};
   const ProgressLine line("nearest boundaries", done, n, arguments.quiet);
   const auto work = [&] {
-    const Tensor logits = executor->logits(data.x).value();
+    const Tensor logits = model.logits(data.x);
     const Points points{data.x, data.index, predicted_classes(logits), arguments.question.seed};
     for (std::int64_t i = 0; i < n; ++i, ++done)
-      boundaries.points.emplace(points.index[i], boundary_of(*executor, slice(points, i, 1), boundaries.gradients));
+      boundaries.points.emplace(points.index[i], boundary_of(executor, slice(points, i, 1), boundaries.gradients));
     return 0;
   };
-  const int status = run_interruptibly(executor->progress.stop, work, [] { return std::string("nothing was printed"); });
+  const int status = run_interruptibly(executor.progress.stop, work, [] { return std::string("nothing was printed"); });
   if (status != 0) return std::nullopt;
   return boundaries;
 }

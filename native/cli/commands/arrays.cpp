@@ -22,25 +22,31 @@ int write_interruptibly(Executor& executor, const std::string& output, const Dat
   return run_interruptibly(executor.progress.stop, work, [&] { return output + " is not complete"; });
 }
 
+// Without a decision: the numbers as the model gives them.
+LoadedModel load_outputs(const Arguments& arguments, const Dataset& data) {
+  LoadOptions options = load_options(arguments, point_shape(data.x));
+  options.decide = false;
+  return load_model(arguments, options);
+}
+
 int run_logits(const Arguments& arguments) {
   require_writable(arguments.output);
   const Dataset data = load_data(arguments);
-  const Model model = load_model(arguments, point_shape(data.x));
-  const auto executor = load_executor(model, point_shape(data.x), arguments);
-  return write_interruptibly(*executor, arguments.output, data,
-                             [&] { write_npy(arguments.output, executor->logits(data.x).value()); });
+  LoadedModel model = load_outputs(arguments, data);
+  return write_interruptibly(model.executor(), arguments.output, data,
+                             [&] { write_npy(arguments.output, model.logits(data.x)); });
 }
 
 int run_jacobian(const Arguments& arguments) {
   require_writable(arguments.output);
   const Dataset data = load_data(arguments);
-  const Model model = load_model(arguments, point_shape(data.x));
-  const auto executor = load_executor(model, point_shape(data.x), arguments);
-  const std::int64_t n = data.x.shape[0], classes = executor->classes();
-  NpyWriter writer(arguments.output, {n, classes, element_count(executor->point_shape())});
-  const ProgressLine line("jacobian", executor->progress.passes, n * (classes + 1), arguments.quiet);
-  return write_interruptibly(*executor, arguments.output, data, [&] {
-    (void)executor->jacobian(data.x, [&](std::int64_t, std::span<const float> jacobian) { writer.append(jacobian); }).value();
+  LoadedModel model = load_outputs(arguments, data);
+  Executor& executor = model.executor();
+  const std::int64_t n = data.x.shape[0], classes = executor.classes();
+  NpyWriter writer(arguments.output, {n, classes, element_count(executor.point_shape())});
+  const ProgressLine line("jacobian", executor.progress.passes, n * (classes + 1), arguments.quiet);
+  return write_interruptibly(executor, arguments.output, data, [&] {
+    (void)executor.jacobian(data.x, [&](std::int64_t, std::span<const float> jacobian) { writer.append(jacobian); }).value();
     writer.close();
   });
 }

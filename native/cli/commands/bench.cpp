@@ -14,7 +14,6 @@
 #include "cli/clock.h"
 #include "cli/command_line.h"
 #include "cli/commands/frontier.h"
-#include "cli/devices.h"
 #include "cli/options.h"
 #include "cli/output/json_text.h"
 #include "cli/run/load.h"
@@ -100,8 +99,8 @@ struct Measurements {
 
 // Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the size that an executor chooses
 // itself.
-Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)>& make,
-                     std::initializer_list<std::int64_t> batches, const std::function<Measurement(Executor&)>& measure_one) {
+Measurements measure(const std::function<LoadedModel(std::int64_t)>& make, std::initializer_list<std::int64_t> batches,
+                     const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;
   const Stopwatch watch;
   for (const std::int64_t batch : batches) {
@@ -111,9 +110,9 @@ Measurements measure(const std::function<std::unique_ptr<Executor>(std::int64_t)
         std::any_of(result.all.begin(), result.all.end(), [&](const Measurement& m) { return m.batch == batch; });
     if (measured) continue;
     try {
-      auto executor = make(batch);
-      result.add(measure_one(*executor));
-      result.device = executor->name();
+      LoadedModel model = make(batch);
+      result.add(measure_one(model.executor()));
+      result.device = model.executor().name();
     } catch (const Error& error) {
       if (error.code != ErrorCode::resources || batch == 0) throw;
     }
@@ -126,7 +125,7 @@ class Bench {
  public:
   explicit Bench(const Arguments& arguments)
       : arguments_(arguments),
-        model_(load_model(arguments, {}, true)),
+        model_(import_model(arguments, load_options(arguments))),
         shape_(model_.input_shape),
         threads_(thread_count(arguments.device)) {
     if (shape_.size() > 1) shape_.erase(shape_.begin());
@@ -160,7 +159,7 @@ class Bench {
   int threads() const { return threads_; }
 
  private:
-  std::unique_ptr<Executor> make(std::int64_t batch) const { return load_executor(model_, shape_, arguments_, batch); }
+  LoadedModel make(std::int64_t batch) const { return compile_model(model_, load_options(arguments_, shape_, batch)); }
 
   const Arguments& arguments_;
   Model model_;

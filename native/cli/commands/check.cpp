@@ -30,7 +30,7 @@ void print_report(const Problem& problem, const CheckReport& report, bool json) 
     fmt::print("{}\n", check_json(report, as_flag));
     return;
   }
-  for (const std::string& note : problem.model_notes) fmt::print("model       {}\n", note);
+  for (const std::string& note : problem.model.imported().notes) fmt::print("model       {}\n", note);
   fmt::print("{}", check_text(report, as_flag));
 }
 
@@ -41,7 +41,7 @@ int run_check(const Arguments& arguments) {
   all.data.limit = -1;
   all.data.skip_bad = true;
   Problem problem = load_problem(all, noises);
-  StopToken& stop = problem.executor->progress.stop;
+  StopToken& stop = problem.model.progress().stop;
   const auto work = [&] {
     CheckInput input = check_input(problem, noises, arguments.data.limit < 0 ? kPoints : arguments.data.limit);
     report_bad(skipped_points(problem.data->bad()));
@@ -49,7 +49,7 @@ int run_check(const Arguments& arguments) {
     input.thorough = true;
     CheckReport report;
     {
-      const ProgressLine line("checking", problem.executor->progress.passes, kUsualAlternatives * input.x.shape[0],
+      const ProgressLine line("checking", problem.model.progress().passes, kUsualAlternatives * input.x.shape[0],
                               arguments.quiet);
       report = check(input);
     }

@@ -89,7 +89,7 @@ class ModelRun {
 
  private:
   void estimate_all() {
-    Executor& executor = *problem_.executor;
+    Executor& executor = problem_.model.executor();
     const std::int64_t points = span_.last - span_.first;
     const ProgressLine line("estimating", executor.progress.passes, plan_.passes(points, executor.classes()), arguments_.quiet,
                             {&ledger_.done(), points});
@@ -115,7 +115,7 @@ class ModelRun {
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
-    say("{}what decides: {}\n", of_, problem_.decision);
+    say("{}what decides: {}\n", of_, problem_.model.imported().decision);
   }
 
   // Of points without labels, which are not checked before.
@@ -125,7 +125,7 @@ class ModelRun {
     if (counts.points < kEnoughForOneClass) return;
     warned_ = true;
     if (counts.classes != 1) return;
-    const Finding finding = one_class_finding(counts.points, counts.first_class, problem_.decision);
+    const Finding finding = one_class_finding(counts.points, counts.first_class, problem_.model.imported().decision);
     ledger_.set_hint(warn_of(finding, model_, destination_).hint);
   }
 
@@ -170,17 +170,17 @@ store::Configuration information_of(const Arguments& arguments, const Problem& p
           {"model_path", join(models_of(arguments))},
           {"data_path", arguments.data.path},
           {"data_options", data_options_text(arguments.data)},
-          {"decision", problem.decision},
+          {"decision", problem.model.imported().decision},
           {"class_names", fmt::format("{}", fmt::join(problem.class_names, "\n"))},
           {"labels", spelled(problem.data->label_mapping(), as_flag)},
-          {"device", std::string(problem.executor->name())},
+          {"device", std::string(problem.model.executor().name())},
           {"threads", std::to_string(thread_count(arguments.device))},
           {"last_started", utc_text()}};
 }
 
 std::unique_ptr<Destination> open_destination(const Arguments& arguments, const Plan& plan, const Problem& problem) {
   if (names_run(arguments)) return run_destination(arguments, configuration_of(arguments, plan));
-  const TextForm form{format_of(arguments), problem.class_names, arguments.question.per_class ? problem.executor->classes() : 0,
+  const TextForm form{format_of(arguments), problem.class_names, arguments.question.per_class ? problem.model.classes() : 0,
                       !arguments.more_models.empty()};
   return arguments.output.empty() ? text_destination(arguments, form)
                                   : resumable_text(arguments, form, configuration_of(arguments, plan));
@@ -200,7 +200,7 @@ int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Clust
     RemoteAssignments assignments(cluster, static_cast<int>(m));
     Problem problem = load_problem(quiet, plan.noises);
     BlockEstimator estimator(plan, problem, names[m]);
-    StopToken& stop = problem.executor->progress.stop;
+    StopToken& stop = problem.model.progress().stop;
     const auto go = [&] {
       work(estimator, assignments, stop, [](std::int64_t) {});
       return 0;
@@ -224,7 +224,7 @@ int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDest
     }
     ModelRun run(plan, problem, names[m], static_cast<int>(m), *destination, ranks);
     const int of_run = run_interruptibly(
-        problem.executor->progress.stop, [&] { return run.go(); },
+        problem.model.progress().stop, [&] { return run.go(); },
         [&] { return std::to_string(run.rows_written()) + " rows were written"; });
     report_bad(run.bad());
     if (of_run == kInterrupted) return of_run;

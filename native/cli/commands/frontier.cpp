@@ -199,10 +199,10 @@ void warm_up(Executor& executor, const Points& point, const Noise& noise, Fronti
 void compare_on(const BenchArguments& problem, References& references, std::size_t network, Frontier& frontier) {
   const Dataset data = load_data(problem);
   report_bad(skipped_points(data.bad));
-  const Model model = load_model(problem, point_shape(data.x), true);
   Arguments one_thread = problem;
   one_thread.device.threads = 1;
-  TimedExecutor executor(load_executor(model, point_shape(data.x), one_thread));
+  LoadedModel model = load_model(one_thread, load_options(one_thread, point_shape(data.x)));
+  TimedExecutor executor(model.executor());
   const Tensor logits = executor.logits(data.x).value();
   const std::vector<Noise> noises = parse_noises(problem, datasets::noise_files());
   const Points points = points_of(data.x, predicted_classes(logits), problem.data.offset, 0);

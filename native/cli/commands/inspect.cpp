@@ -111,16 +111,15 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
 int run_inspect(const InspectArguments& arguments) {
   const std::vector<std::byte> bytes = read_file(arguments.model);
   datasets::FilesBeside files(arguments.model);
-  ImportOptions options = import_options(arguments);
-  options.external = std::ref(files);
-  options.decide = true;
-  auto summary = summarize_onnx(bytes, options.external);
+  LoadOptions options = load_options(arguments);
+  options.external_files = std::ref(files);
+  auto summary = summarize_onnx(bytes, options.external_files);
   if (!summary) {
     Error error = summary.error();
     error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
     throw error;
   }
-  const Result<Model> model = import_onnx(bytes, options);
+  const Result<Model> model = guarded("model", [&] { return probust::import_model(bytes, options); });
   const bool waits = waits_for_data(*summary, model, arguments);
   if (arguments.json) {
     print_json(*summary, model, waits);

@@ -9,6 +9,7 @@
 #include "cli/run/plan.h"
 #include "cli/run/problem.h"
 #include "probust/analysis/results.h"
+#include "probust/run/run.h"
 
 namespace probust::cli {
 
@@ -31,24 +32,17 @@ class BlockEstimator {
   const Error* refusal() const { return refused_.empty() ? nullptr : &refused_.begin()->second; }
 
  private:
-  // Of a block, by question; empty if it is not wanted.
-  using Columns = std::vector<std::vector<Estimate>>;
-
+  EstimateRequest request_of(PointBlock block) const;
   void schedule();
-  Columns one_by_one(const Points& points, const Tensor& logits, const std::vector<bool>& wanted);
-  Columns smoothed(const Points& points, const Tensor& logits);
-  std::vector<Estimate> answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> estimates, std::int64_t points);
-  Results results_of(const PointBlock& block, const Points& points, const Tensor& logits, const Columns& columns);
+  void note_refusals(const EstimateRun& run);
+  Results results_of(const EstimateRun& run, const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& labels);
 
   const Plan& plan_;
   Problem& problem_;
-  Executor& executor_;
   std::string model_;
-  Event event_;
-  Columns scheduled_;                           // [noise][point], with a total budget
-  std::vector<std::int64_t> scheduled_points_;  // their indices
-  std::map<std::string, Error> refused_;        // by estimator: why it cannot answer
-  double pace_ = 0;                             // seconds per point in the last block
+  EstimateRequest request_;               // of every block, but for its points
+  std::map<std::string, Error> refused_;  // by estimator: why it cannot answer
+  double pace_ = 0;                       // seconds per point in the last block
 };
 
 /// Corrects the estimates of rows, which are of all points, from their own copies (analysis/calibration.h), and says so.

@@ -45,7 +45,6 @@ void append_point(PointBlock& all, const PointBlock& one) {
   all.labels.insert(all.labels.end(), one.labels.begin(), one.labels.end());
 }
 
-// Read from the data themselves, without outputs of a regression model.
 PointBlock spread_points(Problem& problem, std::int64_t most) {
   PointBlock all;
   for (const std::int64_t position : spread_positions(problem.data->count(), most)) {
@@ -82,11 +81,12 @@ CheckInput check_input(Problem& problem, const std::vector<Noise>& noises, std::
   for (const Noise& noise : noises) {
     if (const auto sigma = noise.sigma()) input.sigmas.push_back(*sigma);
   }
-  input.input_shape = problem.input_shape;
-  if (!problem.regression) {
-    input.classes = problem.executor->classes();
-    input.decision = problem.decision;
-    input.logits = raw_logits(*problem.executor, problem.input_shape, input.preprocessing);
+  LoadedModel& model = problem.model;
+  input.input_shape = model.imported().input_shape;
+  if (model.regression() == nullptr) {
+    input.classes = model.classes();
+    input.decision = model.imported().decision;
+    input.logits = raw_logits(model.executor(), input.input_shape, input.preprocessing);
   }
   return input;
 }
@@ -95,7 +95,7 @@ FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::
   if (problem.arguments.no_check) return {};
   CheckInput input = check_input(problem, noises, kFirstCheckPoints);
   if (input.x.shape.empty()) return {};  // no point can be read
-  const CheckReport report = probust::first_check(std::move(input), *problem.executor, point_count(problem), planned);
+  const CheckReport report = probust::first_check(std::move(input), problem.model.executor(), point_count(problem), planned);
   FirstCheck result{report.warnings(as_flag), {}, report.hint(as_flag)};
   for (const Finding& finding : report.findings) {
     const bool shown = finding.severity == Severity::note && (finding.kind == "layout" || finding.kind == "sigma");
@@ -120,7 +120,7 @@ FirstCheck first_check(Problem& problem, const Plan& plan, const std::string& mo
     say_warnings(result.warnings);
     return result;
   }
-  result = first_check(problem, plan.noises, plan.passes(point_count(problem), problem.executor->classes()) + plan.total);
+  result = first_check(problem, plan.noises, plan.passes(point_count(problem), problem.model.classes()) + plan.total);
   if (!model.empty()) {
     for (std::string& warning : result.warnings) warning = fmt::format("{}: {}", model, warning);
   }

@@ -15,7 +15,6 @@
 #include "datasets/files_beside.h"
 #include "datasets/unwritable.h"
 #include "probust/base/text.h"
-#include "probust/onnx/preprocess.h"
 
 namespace probust::cli {
 namespace {
@@ -75,24 +74,33 @@ std::vector<std::byte> read_file(const std::string& path) {
   return bytes;
 }
 
-ImportOptions import_options(const Arguments& arguments) {
-  ImportOptions options;
+LoadOptions load_options(const Arguments& arguments, const Shape& point_shape, std::int64_t batch) {
+  LoadOptions options;
+  options.preprocessing = {arguments.data.mean, arguments.data.std, parse_layout(arguments.data.layout, option("layout"))};
+  options.point_shape = point_shape;
+  options.input_shape = arguments.input_shape;
   options.output_name = arguments.output_name;
   options.threshold = arguments.decision_threshold;
   options.outputs = arguments.outputs;
-  options.input_shape = arguments.input_shape;
-  options.layout = parse_layout(arguments.data.layout, option("layout"));
+  options.tolerance = arguments.question.tolerance;
+  options.device = arguments.device.device;
+  options.execution = execution_options(arguments);
+  options.execution.batch = batch;
   return options;
 }
 
-Model load_model(const Arguments& arguments, const Shape& point_shape, bool decide, std::int64_t data_classes) {
-  ImportOptions options = import_options(arguments);
-  options.data_shape = point_shape;
-  options.decide = decide;
-  options.data_classes = data_classes;
+Model import_model(const Arguments& arguments, const LoadOptions& options) {
   datasets::FilesBeside files(arguments.model);
-  options.external = std::ref(files);
-  return named(import_onnx(read_file(arguments.model), options), arguments.model);
+  LoadOptions all = options;
+  all.external_files = std::ref(files);
+  return named(guarded("model", [&] { return probust::import_model(read_file(arguments.model), all); }), arguments.model);
+}
+
+LoadedModel load_model(const Arguments& arguments, const LoadOptions& options) {
+  Model model = import_model(arguments, options);
+  Result<LoadedModel> loaded = guarded("model", [&] { return compile_model(std::move(model), options); });
+  if (!loaded && loaded.error().where == "data") return named(std::move(loaded), arguments.data.path);
+  return std::move(loaded).value();
 }
 
 DatasetOptions dataset_options(const DataArguments& data) {
@@ -164,18 +172,5 @@ void report_bad(const std::vector<SkippedPoint>& bad) {
 }
 
 Shape point_shape(const Tensor& x) { return {x.shape.begin() + 1, x.shape.end()}; }
-
-Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments) {
-  Preprocessing preprocessing;
-  preprocessing.mean = arguments.data.mean;
-  preprocessing.std = arguments.data.std;
-  preprocessing.layout = parse_layout(arguments.data.layout, option("layout"));
-  return named(with_preprocessing(model, point_shape, preprocessing), arguments.data.path);
-}
-
-std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
-                                        std::int64_t batch) {
-  return make_device(load_graph(model, point_shape, arguments), arguments, batch);
-}
 
 }  // namespace probust::cli

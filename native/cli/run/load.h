@@ -11,21 +11,21 @@
 #include "datasets/dataset.h"
 #include "datasets/point_source.h"
 #include "probust/analysis/results.h"
-#include "probust/exec/executor.h"
-#include "probust/onnx/import.h"
-#include "probust/run/row.h"
+#include "probust/model.h"
 
 namespace probust::cli {
 
 /// Reads a whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// The import options given on the command line, without external files and the shape of the data.
-ImportOptions import_options(const Arguments& arguments);
+/// How the options say to load the model for points of a given shape, which settles open extents; empty: its own input's. Without
+/// files outside the model's. With `batch`: examples at once, instead of as many as fit.
+LoadOptions load_options(const Arguments& arguments, const Shape& point_shape = {}, std::int64_t batch = 0);
 
-/// The model for points of a given shape, which settles open extents; if empty, they stay open. Errors name the file.
-/// `decide`, `data_classes`: see ImportOptions.
-Model load_model(const Arguments& arguments, const Shape& point_shape, bool decide = false, std::int64_t data_classes = 0);
+/// The model of the arguments, imported, and compiled for the chosen device. Errors name the file, or the data if their points do
+/// not fit.
+Model import_model(const Arguments& arguments, const LoadOptions& options);
+LoadedModel load_model(const Arguments& arguments, const LoadOptions& options);
 
 /// How the data options say to read DATA: for open_dataset and read_dataset.
 DatasetOptions dataset_options(const DataArguments& data);
@@ -49,13 +49,6 @@ void report_bad(const std::vector<SkippedPoint>& bad);
 /// A bad point, as it is recorded.
 SkippedPoint skipped_point(const BadPoint& bad, const std::string& model = "");
 std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad);
-
-/// The model as a function in the data's natural units.
-Graph load_graph(const Model& model, const Shape& point_shape, const Arguments& arguments);
-
-/// The same, compiled for the chosen device.
-std::unique_ptr<Executor> load_executor(const Model& model, const Shape& point_shape, const Arguments& arguments,
-                                        std::int64_t batch = 0);
 
 /// The shape of one point of x [N, ...].
 Shape point_shape(const Tensor& x);

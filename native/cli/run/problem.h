@@ -9,7 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/run/plan.h"
 #include "datasets/point_source.h"
-#include "probust/estimators/estimator.h"
+#include "probust/model.h"
 
 namespace probust::cli {
 
@@ -18,18 +18,12 @@ struct Problem {
   Arguments arguments;
   std::unique_ptr<PointSource> data;
   std::vector<std::int64_t> labels;  ///< of all points, or empty; PointSource::kNoLabel for one that cannot be read
-  std::unique_ptr<Executor> executor;
-  std::unique_ptr<Executor> regression;  ///< with --tolerance: the model itself, whose outputs at the points are part of them
-  std::vector<Noise> noises;             ///< fitted to the executor's points, in the order requested
+  LoadedModel model;
   std::vector<std::string> class_names;  ///< may be empty
-  std::string decision;                  ///< what decides the class, in one line
   std::vector<std::string> notes;        ///< of the data, for people; may name options (spelled)
-  Shape input_shape;                     ///< of the model at batch 1
-  std::vector<std::string> model_notes;  ///< what import decided
 };
 
-/// The model and data of `arguments`; with --tolerance, the classifier whose last class is "within tolerance" of a regression
-/// model (estimators/tolerance.h), and that class as the target. Throws Error, also if the noise does not fit the points.
+/// The model and data of `arguments`. Throws Error, also if the noise does not fit the points.
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises);
 
 /// The first position of the data that is read, and how many there are from there on.
@@ -40,11 +34,8 @@ std::int64_t point_count(const Problem& problem);
 /// same as without shards.
 Span span_of(const Problem& problem, const Plan& plan, const Shard& shard);
 
-/// The points at positions [first, first + count) of the data, as the executor takes them, without bad ones that are skipped.
+/// The points at positions [first, first + count) of the data, without bad ones that are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);
-
-/// The points with their targets, given their logits [N, C]. Throws Error{usage} if a target is not a class.
-Points points_of(const Problem& problem, PointBlock block, const Tensor& logits);
 
 /// The event that must survive: --groups "0,1/Shirt,Coat", --per-class and --top. Throws Error{usage}.
 Event parse_event(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes);

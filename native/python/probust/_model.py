@@ -93,7 +93,7 @@ class Model:
         return f"<probust.Model: {self.classes} classes, points {list(self.point_shape)}>"
 
     def logits(self, x, *, scale: Optional[float] = None) -> np.ndarray:
-        """Logits [N, C] of the points x [N, ...], float32; `scale` as in estimate."""
+        """Logits [N, C] of the points x [N, ...], or outputs [N, K] of a regression model; float32; `scale` as in estimate."""
         return self._handle.logits(self._points(x, scale))
 
     def margins(self, x, targets=None, *, scale: Optional[float] = None) -> np.ndarray:
@@ -222,8 +222,9 @@ def load_model(
     threads: int = 0,
     memory: Optional[Union[int, str]] = None,
     precision: str = "float32",
+    tolerance: Optional[float] = None,
 ) -> Model:
-    """Loads an ONNX classifier from a path, with weights that it keeps in its folder, or from bytes.
+    """Loads an ONNX classifier, or a regression model, from a path, with weights that it keeps in its folder, or from bytes.
 
     mean, std     subtracted from the data, then divided by: one number, or one per channel. Noise is added before that.
     layout        how the model takes images: "auto", "nchw", "nhwc" or "whcn"
@@ -237,6 +238,8 @@ def load_model(
     threads       0: all processors that this process may use
     memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB, and 80% of what is free on a GPU)
     precision     of products and convolutions on a GPU: "float32", "tf32" or "bf16"
+    tolerance     of a regression model with K outputs: p is the probability that every output changes by less than this. Its classes
+                  are 2 K + 1: output k too low (K of them), output k too high (K), and all within. Without it, outputs decide a class
     """
     if threads == 0:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -253,6 +256,7 @@ def load_model(
         _arguments.whole("threads", threads, most=4096),
         "" if memory is None else memory if isinstance(memory, str) else str(_arguments.whole("memory", memory, 1)),
         _arguments.text("precision", precision),
+        None if tolerance is None else _arguments.numbers("tolerance", tolerance)[0],
     )
     if isinstance(model, (bytes, bytearray, memoryview)):
         loaded = _probust.model_of_bytes(bytes(model), *options)

@@ -71,6 +71,24 @@ def test_what_decides_can_be_asked_and_restricted(model, data):
         probust.load_model(DIGITS, threshold=0.5)
 
 
+def test_regression_models_have_a_tolerance(data):
+    x, labels = data
+    within = probust.load_model(DIGITS, tolerance=4)
+    assert within.classes == 21
+    assert within.decision.endswith("changes by less than 4")
+    assert within.logits(x).shape == (20, 10)
+    rows = within.estimate(x, sigma=0.1, estimators=["taylor", "mc:300"])
+    assert_equal(rows, command("--sigma", "0.1", "--estimator", "taylor,mc:300", "--limit", "20", "--tolerance", "4"))
+    for refused in ({"labels": labels}, {"target": 3}, {"groups": "0,1"}, {"top": 2}):
+        with pytest.raises(probust.UsageError, match="is for classifiers, and tolerance for regression models"):
+            within.estimate(x, sigma=0.1, **refused)
+    with pytest.raises(probust.UsageError, match="check: is for classifiers"):
+        probust.check(within, x)
+    for wrong in (0, -1, float("nan")):
+        with pytest.raises(probust.UsageError, match="tolerance"):
+            probust.load_model(DIGITS, tolerance=wrong)
+
+
 def test_rows_are_those_of_the_command_line(model, data):
     x, labels = data
     estimators = "auto,taylor,mmse:5,mc:300"
