@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the headers of the library {fmt} leave to one compiled file: Debian has it as a shared library alone, and the program is to
-// run where that is not installed.
+// What the headers of the library {fmt} leave to one compiled file: Debian has it as a shared library alone, and the program is
+// to run where that is not installed.
 #include <fmt/format-inl.h>
 
 template std::locale fmt::detail::locale_ref::get<std::locale>() const;

@@ -75,9 +75,10 @@ val load_model(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const LoadOptions asked = load_options(CallArguments(given));
     const auto buffer = emscripten::convertJSArrayToNumberVector<std::uint8_t>(bytes);
-    const Model model = import_model(std::as_bytes(std::span(buffer)), asked);
-    const Runner runner{std::make_shared<LoadedModel>(compile_model(model, asked))};
-    const val info = write(runner.model->imported(), runner.model->point_shape(), "probust", flops(model.graph));
+    Model model = import_model(std::as_bytes(std::span(buffer)), asked);
+    const double cost = flops(model.graph);
+    const Runner runner{std::make_shared<LoadedModel>(compile_model(std::move(model), asked))};
+    const val info = write(runner.model->imported(), runner.model->point_shape(), "probust", cost);
     return val(std::make_shared<ModelHandle>(info, [runner] { return runner; }));
   });
 }

@@ -320,7 +320,7 @@ probust_status probust_estimate(probust_model* model, const float* x, int64_t co
     probust::EstimateRun job = model->loaded.start_estimate(std::move(asked));
     run(job, wanted);
     auto result = std::make_unique<probust_rows>();
-    result->rows = job.rows();
+    result->rows = job.take_rows();
     if (wanted.no_check == 0) result->warnings = model->loaded.attach_check(std::move(found), labelled, result->rows);
     for (std::string& text : model->loaded.take_warnings()) result->warnings.push_back(std::move(text));
     for (const probust::Row& row : result->rows) result->methods.push_back(row.method());

@@ -94,7 +94,7 @@ void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes) {
 void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given) {
   for (const auto& [name, is_given] : given) {
     if (is_given)
-      refuse_option(name, "is for classifiers, and " + option("tolerance") + " for regression models", "leave it out");
+      refuse_option(name, "is for classifiers, and " + option("tolerance") + " for regression models", "leave one out");
   }
 }
 

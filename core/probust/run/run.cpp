@@ -60,7 +60,7 @@ std::int64_t EstimateRun::planned() const {
 
 // The logits, and then each estimate of each block, are pieces of their own: they are not repeated once they are known.
 bool EstimateRun::piece() {
-  if (request_.regression != nullptr && !begun_ && outputs_.size() < count_ * request_.regression->classes()) {
+  if (request_.regression != nullptr && !begun_ && !outputs_known()) {
     find_outputs();
   } else if (!begun_) {
     find_logits();
@@ -69,8 +69,10 @@ bool EstimateRun::piece() {
   } else {
     estimate_next();
   }
-  return first_ < count_;
+  return !begun_ || first_ < count_;
 }
+
+bool EstimateRun::outputs_known() const { return !outputs_.shape.empty() && outputs_.shape[0] == count_; }
 
 // The regression model is asked for a few points per piece, because it is not paused within one.
 void EstimateRun::find_outputs() {
@@ -102,7 +104,6 @@ void EstimateRun::find_logits() {
   check(executor(), points_);
   points_.label = asked_labels(request_.labels, points_.target, request_.event, executor().classes());
   begun_ = true;
-  begin_block();
 }
 
 // Distributes the total among all points before any is answered.
@@ -117,6 +118,8 @@ void EstimateRun::share_total() {
     all.estimates.assign(request_.noises.size(), answers(*sharing, made.error(), count_));
   }
   request_.scheduled = std::make_shared<const Scheduled>(std::move(all));
+  const std::vector<bool>& wanted = request_.wanted;
+  if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), true) == wanted.end()) first_ = count_;
 }
 
 // Of the block's points.
@@ -134,15 +137,15 @@ std::int64_t EstimateRun::block_from(std::int64_t first) const {
 
 void EstimateRun::begin_block() {
   const std::int64_t count = block_from(first_);
-  if (count > 0)
-    evaluation_ = std::make_unique<Evaluation>(executor(), slice(points_, first_, count), probust::rows(logits_, first_, count),
-                                               request_.event);
+  evaluation_ = std::make_unique<Evaluation>(executor(), slice(points_, first_, count), probust::rows(logits_, first_, count),
+                                             request_.event);
   next_ = 0;
   estimates_.assign(request_.noises.size() * request_.estimators.size(), {});
 }
 
 // The next question of the block, or several if they are a sweep.
 void EstimateRun::estimate_next() {
+  if (!evaluation_) begin_block();
   const std::size_t estimators = request_.estimators.size(), noise = next_ / estimators, e = next_ % estimators;
   if (request_.curve != nullptr) {
     std::vector<std::vector<Estimate>> sweep = next_sweep(noise, e);
@@ -169,19 +172,20 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
 // An attempt that may be paused works on a copy of the evaluation, so that the next one asks the executor the same questions.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
   if (together().shares(estimator)) return scheduled_of(noise);
-  auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : std::move(evaluation_);
+  auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : nullptr;
+  Evaluation& evaluation = attempt ? *attempt : *evaluation_;
   std::vector<Estimate> made =
-      answers(estimator, estimate(*attempt, request_.noises[noise], estimator), attempt->points().size());
-  evaluation_ = std::move(attempt);
+      answers(estimator, estimate(evaluation, request_.noises[noise], estimator), evaluation.points().size());
+  if (attempt) evaluation_ = std::move(attempt);
   return made;
 }
 
 // If only this one of several estimators cannot answer, its estimates say why.
 std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made,
-                                           std::int64_t points) {
+                                           std::int64_t points) const {
   const bool alone = request_.estimators.size() == 1 && !request_.others;
   if (made || alone || !concerns_one_estimator(made.error())) return std::move(made).value();
-  refusals_.emplace(together().text(estimator), made.error());
+  if (request_.refused) request_.refused(together().text(estimator), made.error());
   return refused_estimates(made.error(), points);
 }
 
@@ -197,7 +201,7 @@ void EstimateRun::finish_block() {
     }
   }
   first_ += points.size();
-  begin_block();
+  evaluation_.reset();
 }
 
 }  // namespace probust

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probust/exec/executor_job.h"
@@ -61,6 +62,8 @@ struct EstimateRequest {
   std::int64_t total = 0;      ///< forwards that `auto` shares among all points and noise models; 0: its own for each
   std::shared_ptr<const Scheduled> scheduled{};  ///< what a run of all points made of the total; null: these are all points
   CurveEstimator curve = nullptr;                ///< how to estimate sweeps; null: scale by scale
+  /// Told once, if only this one of several estimators cannot answer: its name in rows, and why.
+  std::function<void(const std::string&, const Error&)> refused{};
 };
 
 /// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the model;
@@ -73,28 +76,27 @@ class EstimateRun final : public ExecutorJob {
 
   /// For each point, each noise model and each estimator, in that order; blocks that are done.
   const std::vector<Row>& rows() const { return rows_; }
+  std::vector<Row> take_rows() { return std::move(rows_); }
 
   /// [N, C] of the points without noise, once a block is done.
   const Tensor& logits() const { return logits_; }
 
-  /// What the total gave, once a block is done; null without one.
+  /// What the total gave, once it is shared; null without one.
   const std::shared_ptr<const Scheduled>& scheduled() const { return request_.scheduled; }
-
-  /// Why estimators could not answer, by their names in rows.
-  const std::map<std::string, Error>& refusals() const { return refusals_; }
 
   /// Expected total of forward and backward passes.
   std::int64_t planned() const override;
 
  private:
   bool piece() override;
+  bool outputs_known() const;
   void find_outputs();
   void find_logits();
   void share_total();
   void estimate_next();
   std::vector<std::vector<Estimate>> next_sweep(std::size_t noise, std::size_t estimator);
   std::vector<Estimate> next_question(std::size_t noise, const EstimatorSpec& estimator);
-  std::vector<Estimate> answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made, std::int64_t points);
+  std::vector<Estimate> answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made, std::int64_t points) const;
   std::vector<Estimate> scheduled_of(std::size_t noise) const;
   void begin_block();
   void finish_block();
@@ -112,7 +114,6 @@ class EstimateRun final : public ExecutorJob {
   std::unique_ptr<Evaluation> evaluation_;        // of the block
   std::size_t next_ = 0;                          // question of the block
   std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty: not yet, or not wanted
-  std::map<std::string, Error> refusals_;
   std::vector<Row> rows_;
 };
 

@@ -126,10 +126,8 @@ class Bench {
   explicit Bench(const Arguments& arguments)
       : arguments_(arguments),
         model_(import_model(arguments, load_options(arguments))),
-        shape_(model_.input_shape),
-        threads_(thread_count(arguments.device)) {
-    if (shape_.size() > 1) shape_.erase(shape_.begin());
-  }
+        shape_(point_shape_of(model_)),
+        threads_(thread_count(arguments.device)) {}
 
   // The first run of each executor compiles the model; it also gives the time per kind of layer.
   Measurements forward() const {

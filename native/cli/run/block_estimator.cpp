@@ -27,6 +27,7 @@ BlockEstimator::BlockEstimator(const Plan& plan, Problem& problem, std::string m
   request_.noises = plan.noises;
   request_.estimators = plan.estimators;
   request_.others = true;  // an estimator that cannot answer gives rows that say why
+  request_.refused = [this](const std::string& estimator, const Error& error) { note_refusal(estimator, error); };
   request_.one_block = true;
   request_.total = plan.total;
   if (question.smooth) request_.curve = estimate_curve;
@@ -47,7 +48,6 @@ void BlockEstimator::schedule() {
   all.wanted.assign(plan_.questions().size(), false);
   EstimateRun run = problem_.model.start_estimate(std::move(all));
   run.finish();
-  note_refusals(run);
   request_.scheduled = run.scheduled();
 }
 
@@ -69,7 +69,6 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
     request.wanted = wanted;
     EstimateRun run = problem_.model.start_estimate(std::move(request));
     run.finish();
-    note_refusals(run);
     results = results_of(run, index, labels);
   }
   for (const BadPoint& point : problem_.data->bad()) {
@@ -79,28 +78,25 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
   return results;
 }
 
-void BlockEstimator::note_refusals(const EstimateRun& run) {
-  for (const auto& [estimator, error] : run.refusals()) {
-    const bool first = refused_.emplace(estimator, error).second;
-    if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1) continue;  // a single one ends the run with it
-    const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + ": ";
-    say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
-  }
+void BlockEstimator::note_refusal(const std::string& estimator, const Error& error) {
+  const bool first = refused_.emplace(estimator, error).second;
+  if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1) return;  // a single one ends the run with this error
+  const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + ": ";
+  say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
 }
 
-Results BlockEstimator::results_of(const EstimateRun& run, const std::vector<std::int64_t>& index,
-                                   const std::vector<std::int64_t>& labels) {
-  Results results{run.rows(), {}, {}};
-  std::map<std::int64_t, std::optional<std::int64_t>> label_of;
+Results BlockEstimator::results_of(EstimateRun& run, const std::vector<std::int64_t>& index,
+                                   const std::vector<std::int64_t>& labels) const {
+  Results results{run.take_rows(), {}, {}};
+  const auto label_of = [&](std::size_t i) { return labels.empty() ? std::nullopt : std::optional(labels[i]); };
   for (std::size_t i = 0; i < index.size(); ++i) {
-    const std::optional<std::int64_t> label = labels.empty() ? std::nullopt : std::optional(labels[i]);
     const std::span<const float> logits = run.logits().row(static_cast<std::int64_t>(i));
-    results.points.push_back({model_, index[i], label, predicted_class(logits), {logits.begin(), logits.end()}});
-    label_of[index[i]] = label;
+    results.points.push_back({model_, index[i], label_of(i), predicted_class(logits), {logits.begin(), logits.end()}});
   }
-  for (Row& row : results.rows) {
-    row.label = label_of[row.index];
-    row.model = model_;
+  const std::size_t questions = results.rows.size() / index.size();  // of each point
+  for (std::size_t r = 0; r < results.rows.size(); ++r) {
+    results.rows[r].label = label_of(r / questions);
+    results.rows[r].model = model_;
   }
   return results;
 }

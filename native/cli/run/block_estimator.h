@@ -34,8 +34,8 @@ class BlockEstimator {
  private:
   EstimateRequest request_of(PointBlock block) const;
   void schedule();
-  void note_refusals(const EstimateRun& run);
-  Results results_of(const EstimateRun& run, const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& labels);
+  void note_refusal(const std::string& estimator, const Error& error);
+  Results results_of(EstimateRun& run, const std::vector<std::int64_t>& index, const std::vector<std::int64_t>& labels) const;
 
   const Plan& plan_;
   Problem& problem_;

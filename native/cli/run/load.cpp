@@ -93,7 +93,11 @@ Model import_model(const Arguments& arguments, const LoadOptions& options) {
   datasets::FilesBeside files(arguments.model);
   LoadOptions all = options;
   all.external_files = std::ref(files);
-  return named(guarded("model", [&] { return probust::import_model(read_file(arguments.model), all); }), arguments.model);
+  Result<Model> model = guarded("model", [&] { return probust::import_model(read_file(arguments.model), all); });
+  if (model || model.error().where != option("tolerance")) return named(std::move(model), arguments.model);
+  Error error = model.error();  // which may concern one of several models
+  error.problem = "is for regression models, and " + arguments.model + " is a classifier";
+  throw error;
 }
 
 LoadedModel load_model(const Arguments& arguments, const LoadOptions& options) {

@@ -250,13 +250,13 @@ def load_model(
         _arguments.shape("point_shape", point_shape),
         _arguments.shape("input_shape", input_shape),
         _arguments.text("output_name", output_name),
-        None if threshold is None else _arguments.numbers("threshold", threshold)[0],
+        None if threshold is None else _arguments.number("threshold", threshold),
         [] if outputs is None else _arguments.wholes("outputs", list(outputs)).tolist(),
         _arguments.text("device", device),
         _arguments.whole("threads", threads, most=4096),
         "" if memory is None else memory if isinstance(memory, str) else str(_arguments.whole("memory", memory, 1)),
         _arguments.text("precision", precision),
-        None if tolerance is None else _arguments.numbers("tolerance", tolerance)[0],
+        None if tolerance is None else _arguments.number("tolerance", tolerance),
     )
     if isinstance(model, (bytes, bytearray, memoryview)):
         loaded = _probust.model_of_bytes(bytes(model), *options)

@@ -84,7 +84,8 @@ def test_regression_models_have_a_tolerance(data):
             within.estimate(x, sigma=0.1, **refused)
     with pytest.raises(probust.UsageError, match="check: is for classifiers"):
         probust.check(within, x)
-    for wrong in (0, -1, float("nan")):
+    assert len(within.estimate(x[:0], sigma=0.1)) == 0
+    for wrong in (0, -1, float("nan"), [0.5, 3]):
         with pytest.raises(probust.UsageError, match="tolerance"):
             probust.load_model(DIGITS, tolerance=wrong)
 
