@@ -103,6 +103,7 @@ TEST(LoadedModel, RegressionModelsHaveATolerance) {
   EXPECT_EQ(rows[0].target, 2);
   EXPECT_EQ(rows[0].noise, "gaussian:0.2");
   EXPECT_NEAR(rows[0].estimate.p_fail, 2 * normal::cdf(-0.4 / (0.2 * std::sqrt(5.0))), 1e-6);
+  EXPECT_TRUE(model.estimate(Tensor({0, 2}), {"gaussian:0.2"}, {"taylor"}).empty());
   EstimateOptions options;
   options.labels = {0, 1};
   EXPECT_THROW((void)model.estimate(x, {"gaussian:0.2"}, {"taylor"}, options), Error);

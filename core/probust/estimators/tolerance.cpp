@@ -33,7 +33,7 @@ Graph within_tolerance(const Graph& regression, double gamma) {
 
 Tensor with_outputs(const Tensor& x, const Tensor& outputs) {
   const std::int64_t n = x.shape.at(0), k = outputs.shape.at(1);
-  const std::int64_t d = x.size() / std::max<std::int64_t>(1, n);
+  const std::int64_t d = element_count({x.shape.begin() + 1, x.shape.end()});
   Tensor points({n, d + k});
   for (std::int64_t i = 0; i < n; ++i)
     std::copy_n(outputs.data.data() + i * k, k, std::copy_n(x.data.data() + i * d, d, points.data.data() + i * (d + k)));
