@@ -29,6 +29,18 @@ const built = {
   },
 };
 
+/** Modules of the package that stay files of their own. */
+const published = {
+  name: 'published',
+  setup({ onResolve }) {
+    const files = { index: './probust.mjs', data: './data.mjs' };
+    onResolve({ filter: /^\.\.\/src\/(index|data)\.js$/ }, ({ path }) => ({
+      path: files[/(\w+)\.js$/.exec(path)[1]],
+      external: true,
+    }));
+  },
+};
+
 const options = {
   bundle: true,
   minify: true,
@@ -133,6 +145,17 @@ await build({
   format: 'esm',
   outExtension: { '.js': '.mjs' },
 });
+// The command, which uses the published modules.
+const command = await build({
+  ...options,
+  metafile: true,
+  entryPoints: { command: join(here, 'command', 'main.ts') },
+  outdir: out,
+  format: 'esm',
+  platform: 'node',
+  outExtension: { '.js': '.mjs' },
+  plugins: [published],
+});
 await build({
   ...options,
   entryPoints: [source('index')],
@@ -158,5 +181,5 @@ writeFileSync(
 );
 for (const manual of ['README.md', 'COMPONENTS.md']) cpSync(join(here, manual), join(out, manual));
 cpSync(join(here, '..', 'LICENSE'), join(out, 'LICENSE'));
-writeFileSync(join(out, 'LICENSES-OF-COMPONENTS'), licences(metafile.inputs).join('\n\n'));
+writeFileSync(join(out, 'LICENSES-OF-COMPONENTS'), licences({ ...metafile.inputs, ...command.metafile.inputs }).join('\n\n'));
 cpSync(join(here, '..', 'docs', 'rows.schema.json'), join(out, 'rows.schema.json'));

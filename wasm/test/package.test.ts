@@ -101,6 +101,28 @@ it('holds what it promises, and nothing else', () => {
 
 const locks = ['wasm', 'web'].map((folder) => readFileSync(join(root, folder, 'package-lock.json'), 'utf8'));
 
+it('is a command, in an empty folder', () => {
+  const folder = join(work, 'empty');
+  mkdirSync(folder);
+  cpSync(tarball, join(folder, 'probust.tgz'));
+  const words = [
+    'estimate',
+    digits,
+    join(root, 'demos/digits/points.npz'),
+    '--sigma',
+    '0.2',
+    '--limit',
+    '3',
+    '--format',
+    'table',
+  ];
+  const begin = performance.now();
+  const table = run('npx', ['--yes', './probust.tgz', ...words], folder);
+  console.log(`npx: ${((performance.now() - begin) / 1000).toFixed(1)} s`);
+  expect(table).toMatch(/^ index +label +predicted +noise +estimator +p +p_fail/);
+  expect(table.trim().split('\n')).toHaveLength(4);
+});
+
 it('names no machine and no registry', () => {
   for (const lock of locks) expect(lock).not.toMatch(/resolved|https?:\/\/[^"]*registry/);
   for (const file of ['probust.mjs', 'worker.mjs', 'probust.iife.js', 'probust.wasm']) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Models, points and noise from the files that a command names.
+import { File } from 'node:buffer';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { unzipSync } from 'fflate';
+import { readArray, readData, type CsvOptions, type PointData } from '../src/data.js';
+import { unreadable, usage } from './errors.js';
+import type { NamedArray } from '../src/index.js';
+import type { Given } from './options.js';
+
+const labelArrays = ['y', 'labels', 'label', 'targets', 'target'];
+
+export function fileNamed(path: string, hint: string): Uint8Array {
+  if (!existsSync(path)) throw unreadable(`${path}: cannot be opened`, 'is it there?');
+  if (statSync(path).isDirectory()) throw unreadable(`${path}: is a folder`, hint);
+  return readFileSync(path);
+}
+
+/** The arrays x and, if there is one, y of a .npz file, as .npy files. */
+function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y: Uint8Array | undefined } {
+  const wanted = new Set(['x', ...labelArrays].map((name) => `${name}.npy`));
+  let members: Record<string, Uint8Array>;
+  try {
+    members = unzipSync(bytes, { filter: ({ name }) => wanted.has(name) });
+  } catch (error) {
+    throw unreadable(`${path}: is damaged (${(error as Error).message})`, 'write it with numpy.savez', error);
+  }
+  const x = members['x.npy'];
+  if (!x) throw unreadable(`${path}: has no array x`, 'write it with numpy.savez(path, x=points, y=labels)');
+  return { x, y: labelArrays.map((name) => members[`${name}.npy`]).find((array) => array !== undefined) };
+}
+
+/** A file with labels, which errors name. */
+const named = (bytes: Uint8Array, name: string): Blob => new File([bytes as Uint8Array<ArrayBuffer>], name) as unknown as Blob;
+
+const hint = 'give a .npy, .npz, IDX (.gz too) or .csv file; the native program also reads folders of images and CIFAR .bin';
+
+export async function pointsOf(path: string, given: Given): Promise<PointData> {
+  const bytes = fileNamed(path, hint);
+  const column = given.text('label-column');
+  const classes = given.text('classes');
+  const labels = given.text('labels');
+  const options: CsvOptions = {
+    name: path,
+    scale: given.number('scale'),
+    limit: given.number('limit'),
+    offset: given.number('offset'),
+    ...(labels !== undefined && { labels: named(fileNamed(labels, hint), labels) }),
+    ...(column !== undefined && { labelColumn: /^\d+$/.test(column) ? Number(column) : column }),
+    ...(classes !== undefined && { classes: namesIn(classes) }),
+  };
+  if (!(bytes[0] === 0x50 && bytes[1] === 0x4b)) return readData(bytes, options);
+  const { x, y } = arraysOf(bytes, path);
+  return readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `${path}: array y`) }) });
+}
+
+export function namesIn(path: string): string[] {
+  const lines = new TextDecoder().decode(fileNamed(path, 'give a text file')).split(/\r?\n/);
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+}
+
+/** The arrays that noise texts name by their files. */
+export async function arraysIn(noises: readonly string[]): Promise<Record<string, NamedArray>> {
+  const arrays: Record<string, NamedArray> = {};
+  for (const [, path] of noises.flatMap((noise) => [...noise.matchAll(/[=:]([^=:@+]+\.\w+)(?=$|[@+])/g)])) {
+    if (path === undefined || !existsSync(path)) continue;
+    if (!path.endsWith('.npy')) throw usage(`${path}: is no .npy file`, 'give one, or use the native program');
+    arrays[path] = await readArray(path);
+  }
+  return arrays;
+}

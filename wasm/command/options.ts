@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// The options of the commands: those of the native program with the same names, and what they mean for the package.
+import { parseArgs } from 'node:util';
+import { usage } from './errors.js';
+
+type Kind = 'text' | 'texts' | 'number' | 'whole' | 'numbers' | 'extents' | 'flag';
+interface Described {
+  kind: Kind;
+  what: string;
+  short?: string;
+}
+const option = (kind: Kind, what: string, short?: string): Described => ({ kind, what, ...(short !== undefined && { short }) });
+
+const model = {
+  'output-name': option('text', 'the output or inner tensor that decides (default: the only one that can)'),
+  'input-shape': option('extents', 'of one example, e.g. 1,3,224,224, if neither the model nor the data settle it'),
+  threshold: option(
+    'number',
+    'of a model with one number: class 1 if it is above (default: 0 for scores, 0.5 for probabilities)',
+  ),
+  outputs: option('extents', 'the values of the output that are the classes, as 0,1 or 0..9 (default: all)'),
+};
+const data = {
+  labels: option('text', 'labels from this file'),
+  classes: option('text', "class names in the model's order, one per line: text labels are matched with them"),
+  'label-column': option('text', 'of a .csv: an index, a name, last or none (default: last)'),
+  scale: option('number', 'stored value times this (default 1/255 for bytes, 1 otherwise)'),
+  mean: option('numbers', 'subtracted after --scale: one per channel, or one for all'),
+  std: option('numbers', 'divided by after --mean: one per channel, or one for all'),
+  layout: option('text', "the order the model's input wants: auto, nchw, nhwc or whcn"),
+  limit: option('whole', 'at most this many points'),
+  offset: option('whole', 'skip this many points'),
+};
+const noise = {
+  sigma: option('texts', "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 in geometric progression"),
+  noise: option('texts', 'noise models, such as laplace:0.1 or gaussian:cov=FILE.npy; may be repeated'),
+};
+const question = {
+  estimator: option('texts', 'estimators (default: auto)'),
+  clip: option('numbers', 'clip noisy copies to this range: 0,1'),
+  levels: option('whole', 'round noisy copies to this many evenly spaced values of the range'),
+  budget: option('number', 'for auto: forwards per point'),
+  'total-budget': option('number', 'for auto: forwards for all points and noise models together'),
+  target: option('text', 'the class that has to survive: predicted, label, a number or a name'),
+  groups: option('text', 'classes that count as one, by number or name: 0,1/2,3,4'),
+  'per-class': option('flag', 'also the probability of every class to win'),
+  top: option('whole', 'the class has to stay among the K largest logits (mc and auto only)'),
+  tolerance: option('number', 'for regression models: the probability that no output changes by this much or more'),
+  smooth: option('flag', 'fit a smooth curve to each sweep of three scales or more'),
+  share: option('text', 'what points share: none, pooled, learned or draws'),
+  independent: option('flag', '--share none, for auto alone'),
+  calibrate: option('flag', 'correct probit, regression and auto by the bias that the copies of all points show'),
+  seed: option('whole', 'of the noise (default: 0)'),
+  'no-check': option('flag', 'do not check first whether data, preprocessing and labels suit the model'),
+};
+const running = {
+  threads: option('whole', 'worker threads (default: one per core)'),
+  quiet: option('flag', 'no accuracy and no notes on stderr'),
+};
+
+export const commands = {
+  check: {
+    what: 'whether data, preprocessing, layout and labels suit the model, and the options to add',
+    words: ['MODEL', 'DATA'],
+    options: { ...model, ...data, ...noise, ...running, json: option('flag', 'one JSON object') },
+  },
+  estimate: {
+    what: 'p_robust of every point',
+    words: ['MODEL', 'DATA'],
+    options: {
+      ...{ ...model, ...data, ...noise, ...question, ...running },
+      output: option('text', 'write rows to this .csv or .jsonl file', 'o'),
+      format: option('text', 'table, csv or jsonl (default: table on a terminal, jsonl otherwise)'),
+    },
+  },
+  inspect: {
+    what: 'what a model is made of, and what can be done with it',
+    words: ['MODEL'],
+    options: { ...model, json: option('flag', 'one JSON object') },
+  },
+} as const;
+export type Command = keyof typeof commands;
+
+/** What was typed, by option; numbers are parsed. */
+export class Given {
+  constructor(
+    readonly words: readonly string[],
+    private readonly values: Readonly<Record<string, unknown>>,
+  ) {}
+
+  text = (name: string): string | undefined => this.values[name] as string | undefined;
+  texts = (name: string): string[] => (this.values[name] as string[] | undefined) ?? [];
+  number = (name: string): number | undefined => this.values[name] as number | undefined;
+  numbers = (name: string): number[] | undefined => this.values[name] as number[] | undefined;
+  flag = (name: string): boolean => this.values[name] === true;
+}
+
+function number(text: string, flag: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw usage(`--${flag}: '${text}' is not a number`);
+  return value;
+}
+
+function whole(text: string, flag: string): number {
+  if (!/^\d+$/.test(text)) throw usage(`--${flag}: '${text}' is not a whole number of at least 0`);
+  return Number(text);
+}
+
+/** "0..3,7" as 0, 1, 2, 3, 7. */
+function wholes(text: string, flag: string): number[] {
+  return text.split(',').flatMap((part) => {
+    const [first, last] = part.split('..').map((each) => whole(each, flag));
+    return last === undefined ? [first!] : Array.from({ length: last - first! + 1 }, (_, i) => first! + i);
+  });
+}
+
+/** "0.1,0.2" or "0.01..1:20", six digits in geometric progression, as texts. */
+export function scales(text: string): string[] {
+  return text.split(',').flatMap((part) => {
+    const range = /^(.+)\.\.(.+):(\d+)$/.exec(part);
+    if (!range) return [String(number(part, 'sigma'))];
+    const [low, high] = [number(range[1]!, 'sigma'), number(range[2]!, 'sigma')];
+    const count = Number(range[3]);
+    if (!(low > 0) || !(high > low) || count < 2) throw usage(`--sigma: '${part}' is no range`, 'write for example 0.01..1:20');
+    const at = (i: number) => low * (high / low) ** (i / (count - 1));
+    return Array.from({ length: count }, (_, i) => String(Number(at(i).toPrecision(6))));
+  });
+}
+
+const parsed: Record<Kind, (value: never, flag: string) => unknown> = {
+  text: (value: string) => value,
+  texts: (value: string[]) => value,
+  number: (value: string, flag) => number(value, flag),
+  whole: (value: string, flag) => whole(value, flag),
+  numbers: (value: string, flag) => value.split(',').map((each) => number(each, flag)),
+  extents: (value: string, flag) => wholes(value, flag),
+  flag: (value: boolean) => value,
+};
+
+/** Throws `usage` naming what is wrong. */
+export function parse(command: Command, words: readonly string[]): Given {
+  const known: Readonly<Record<string, Described>> = commands[command].options;
+  const config = Object.fromEntries(
+    Object.entries(known).map(([name, { kind, short }]) => [
+      name,
+      { type: kind === 'flag' ? ('boolean' as const) : ('string' as const), multiple: kind === 'texts', ...(short && { short }) },
+    ]),
+  );
+  let given: { values: Record<string, unknown>; positionals: string[] };
+  try {
+    given = parseArgs({ args: [...words], options: config, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw usage(`command line: ${(error as Error).message}`, `see probust ${command} --help`);
+  }
+  const wanted = commands[command].words;
+  if (given.positionals.length !== wanted.length) {
+    const problem =
+      given.positionals.length < wanted.length ? `${wanted[given.positionals.length]} is missing` : 'has too many words';
+    throw usage(`command line: ${problem}`, `write probust ${command} ${wanted.join(' ')} [OPTIONS]`);
+  }
+  const values = Object.entries(given.values).map(([name, value]) => [name, parsed[known[name]!.kind](value as never, name)]);
+  return new Given(given.positionals, Object.fromEntries(values) as Record<string, unknown>);
+}
+
+export function help(command?: Command): string {
+  if (command === undefined) {
+    const lines = Object.entries(commands).map(([name, { what }]) => `  ${name.padEnd(10)} ${what}`);
+    return `probust COMMAND [OPTIONS]: the probability that a classifier's answer survives noise\n\n${lines.join('\n')}\n
+The native program has more commands; what they share has the same options and gives the same rows.`;
+  }
+  const { what, words, options } = commands[command];
+  const lines = Object.entries(options as Record<string, Described>).map(
+    ([name, each]) => `  ${`${each.short ? `-${each.short},` : ''}--${name}`.padEnd(16)} ${each.what}`,
+  );
+  return `probust ${command} ${words.join(' ')} [OPTIONS]: ${what}\n\n${lines.join('\n')}`;
+}
