@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
 # Runs every test: installs missing packages, checks formatting and lint, builds natively (optimised, and with sanitizers) and for
-# WebAssembly with its npm package and the explorer, and runs all tests. The last line is "N passed, N failed" (or "..., N skipped").
-# With --quick: formatting, the optimised build, and its tests except the slow ones.
+# WebAssembly with its npm package and the explorer, and runs the tests. The last line is "N passed, N failed" (or "..., N skipped").
+# With --quick: formatting, the optimised build, and its tests except the slow ones. With --full: also the tests labelled "full", of what
+# others make of the package and the documentation: bundlers, frameworks, the site.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-[ $# -eq 0 ] || [ "$*" = --quick ] || { echo "usage: tests/run.sh [--quick]" >&2; exit 2; }
+case "$*" in
+  "" | --quick | --full) ;;
+  *) echo "usage: tests/run.sh [--quick|--full]" >&2 && exit 2 ;;
+esac
 quick=${1:-}
+left_out=full
+[ "$quick" != --full ] || left_out=none quick=
 
 tests/tools/install.sh test || exit 1
 export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
@@ -84,13 +90,13 @@ trap 'kill -- -$builds 2>/dev/null' EXIT
 check "formatting" tests/tools/check_format.sh
 await "build, release"
 if [ "$quick" ]; then
-  run_tests release -LE slow
+  run_tests release -LE "slow|$left_out"
   finish
 fi
-run_tests release
+run_tests release -LE "$left_out"
 await "build, wasm"
-run_tests wasm
+run_tests wasm -LE "$left_out"
 await "build, asan"
-run_tests asan -LE slow
+run_tests asan -LE "slow|$left_out"
 await "lint"
 finish

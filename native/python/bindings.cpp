@@ -461,7 +461,7 @@ void bind(py::module_& module) {
 #ifdef PROBUST_DISPATCH
 // Called by the door (door.cpp).
 extern "C" __attribute__((visibility("default"))) void probust_bind(PyObject* module) {
-  auto borrowed = py::reinterpret_borrow<py::module_>(module);
+  auto borrowed = pybind11::reinterpret_borrow<pybind11::module_>(module);
   probust::python::bind(borrowed);
 }
 #else
