@@ -117,7 +117,7 @@ it('is a command, in an empty folder', () => {
     'table',
   ];
   const begin = performance.now();
-  const table = run('npx', ['--yes', './probust.tgz', ...words], folder);
+  const table = run('npx', ['--yes', '--offline', './probust.tgz', ...words], folder);
   console.log(`npx: ${((performance.now() - begin) / 1000).toFixed(1)} s`);
   expect(table).toMatch(/^ index +label +predicted +noise +estimator +p +p_fail/);
   expect(table.trim().split('\n')).toHaveLength(4);
