@@ -4,7 +4,7 @@ import { File } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { unzipSync } from 'fflate';
 import { readArray, readData, type CsvOptions, type PointData } from '../src/data.js';
-import { unreadable, usage } from './errors.js';
+import { unreadable, usage } from '../src/errors.js';
 import type { NamedArray } from '../src/index.js';
 import type { Given } from './options.js';
 
@@ -17,7 +17,7 @@ export function fileNamed(path: string, hint: string): Uint8Array {
 }
 
 /** The arrays x and, if there is one, y of a .npz file, as .npy files. */
-function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y: Uint8Array | undefined } {
+function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y?: Uint8Array | undefined } {
   const wanted = new Set(['x', ...labelArrays].map((name) => `${name}.npy`));
   let members: Record<string, Uint8Array>;
   try {
@@ -38,7 +38,7 @@ const hint = 'give a .npy, .npz, IDX (.gz too) or .csv file; the native program 
 export async function pointsOf(path: string, given: Given): Promise<PointData> {
   const bytes = fileNamed(path, hint);
   const column = given.text('label-column');
-  const classes = given.text('classes');
+  const classes = given.text('classes') === undefined ? undefined : namesIn(given.text('classes')!);
   const labels = given.text('labels');
   const options: CsvOptions = {
     name: path,
@@ -47,14 +47,15 @@ export async function pointsOf(path: string, given: Given): Promise<PointData> {
     offset: given.number('offset'),
     ...(labels !== undefined && { labels: named(fileNamed(labels, hint), labels) }),
     ...(column !== undefined && { labelColumn: /^\d+$/.test(column) ? Number(column) : column }),
-    ...(classes !== undefined && { classes: namesIn(classes) }),
+    classes,
   };
-  if (!(bytes[0] === 0x50 && bytes[1] === 0x4b)) return readData(bytes, options);
-  const { x, y } = arraysOf(bytes, path);
-  return readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `${path}: array y`) }) });
+  const zipped = bytes[0] === 0x50 && bytes[1] === 0x4b;
+  const { x, y } = zipped ? arraysOf(bytes, path) : { x: bytes };
+  const data = await readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `${path}: array y`) }) });
+  return classes ? { ...data, classNames: classes } : data;
 }
 
-export function namesIn(path: string): string[] {
+function namesIn(path: string): string[] {
   const lines = new TextDecoder().decode(fileNamed(path, 'give a text file')).split(/\r?\n/);
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }

@@ -3,10 +3,11 @@
 // `npx probust`: check, estimate and inspect on any system that has node, with the options of the native program.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
-import { createProbust, ProbustError, type CheckReport, type Model, type Probust, type Row } from '../src/index.js';
+import { createProbust, type Model, type Probust, type ProbustError, type Row } from '../src/index.js';
+import type { CheckReport, EstimateOptions, ModelOptions } from '../src/index.js';
 import { writeRows } from '../src/data.js';
-import { usage } from './errors.js';
-import { arraysIn, fileNamed, namesIn, pointsOf } from './files.js';
+import { usage } from '../src/errors.js';
+import { arraysIn, fileNamed, pointsOf } from './files.js';
 import { commands, help, parse, scales, type Command, type Given } from './options.js';
 import { table } from './table.js';
 
@@ -25,20 +26,18 @@ const print = (text: string): void => void process.stdout.write(text);
 const cores = (): number => (typeof availableParallelism === 'function' ? availableParallelism() : cpus().length);
 
 function load(probust: Probust, given: Given, shape?: readonly number[]): Promise<Model> {
-  const path = given.words[0]!;
-  const layout = given.text('layout');
   const options = {
-    ...(given.text('output-name') !== undefined && { output: given.text('output-name')! }),
-    ...(given.numbers('input-shape') && { inputShape: given.numbers('input-shape')! }),
-    ...(given.number('threshold') !== undefined && { threshold: given.number('threshold')! }),
-    ...(given.numbers('outputs') && { outputs: given.numbers('outputs')! }),
-    ...(given.numbers('mean') && { mean: given.numbers('mean')! }),
-    ...(given.numbers('std') && { std: given.numbers('std')! }),
-    ...(layout !== undefined && { layout: layout as 'auto' }),
-    ...(given.number('tolerance') !== undefined && { tolerance: given.number('tolerance')! }),
-    ...(shape && { shape }),
+    output: given.text('output-name'),
+    inputShape: given.numbers('input-shape'),
+    threshold: given.number('threshold'),
+    outputs: given.numbers('outputs'),
+    mean: given.numbers('mean'),
+    std: given.numbers('std'),
+    layout: given.text('layout'),
+    tolerance: given.number('tolerance'),
+    shape,
   };
-  return probust.loadModel(fileNamed(path, 'give an ONNX file'), options);
+  return probust.loadModel(fileNamed(given.words[0]!, 'give an ONNX file'), options as ModelOptions);
 }
 
 function noisesOf(given: Given): string[] {
@@ -50,16 +49,16 @@ function noisesOf(given: Given): string[] {
   return noises;
 }
 
-async function questionOf(given: Given): Promise<object> {
+async function questionOf(given: Given): Promise<EstimateOptions> {
   const noise = noisesOf(given);
   const target = given.text('target');
-  const clip = given.numbers('clip');
+  const estimators = given.texts('estimator').flatMap((text) => text.split(','));
   return {
     noise,
     arrays: await arraysIn(noise),
-    estimators: given.texts('estimator').length > 0 ? given.texts('estimator').flatMap((text) => text.split(',')) : ['auto'],
-    ...(clip && { clip }),
-    ...(target !== undefined && { target: /^\d+$/.test(target) ? Number(target) : target }),
+    estimators: estimators.length > 0 ? estimators : 'auto',
+    clip: given.numbers('clip') as [number, number],
+    target: target !== undefined && /^\d+$/.test(target) ? Number(target) : target,
     levels: given.number('levels'),
     budget: given.number('budget'),
     totalBudget: given.number('total-budget'),
@@ -67,12 +66,12 @@ async function questionOf(given: Given): Promise<object> {
     top: given.number('top'),
     share: given.text('share'),
     seed: given.number('seed'),
-    ...(given.flag('per-class') && { perClass: true }),
-    ...(given.flag('smooth') && { smooth: true }),
-    ...(given.flag('independent') && { independent: true }),
-    ...(given.flag('calibrate') && { calibrate: true }),
+    perClass: given.flag('per-class'),
+    smooth: given.flag('smooth'),
+    independent: given.flag('independent'),
+    calibrate: given.flag('calibrate'),
     check: !given.flag('no-check'),
-  };
+  } as EstimateOptions;
 }
 
 function formatOf(given: Given): 'table' | 'csv' | 'jsonl' {
@@ -98,10 +97,7 @@ async function estimate(probust: Probust, given: Given): Promise<void> {
   const model = await load(probust, given, points.pointShape);
   const quiet = given.flag('quiet');
   if (!quiet) for (const note of points.notes ?? []) say(`probust: ${note}`);
-  const classNames =
-    given.text('classes') === undefined ? (points.classNames ?? model.info.classNames) : namesIn(given.text('classes')!);
   const rows = await model.estimate(points.x, {
-    noise: [],
     ...question,
     ...(points.labels && given.number('tolerance') === undefined && { labels: points.labels }),
     index: points.index,
@@ -111,7 +107,7 @@ async function estimate(probust: Probust, given: Given): Promise<void> {
     say(`what decides: ${model.info.decision}`);
     sayAccuracy(rows);
   }
-  const text = format === 'table' ? table(rows, classNames) : writeRows(rows, format);
+  const text = format === 'table' ? table(rows, points.classNames ?? model.info.classNames) : writeRows(rows, format);
   const output = given.text('output');
   if (output === undefined) print(text);
   else writeFileSync(output, text);
@@ -203,8 +199,10 @@ async function run(words: readonly string[]): Promise<void> {
   }
 }
 
+// The package's errors, and those of this file's own copy of their class.
+const isOurs = (error: unknown): error is ProbustError => error instanceof Error && error.name === 'ProbustError';
+
 run(process.argv.slice(2)).catch((error: unknown) => {
-  const known = error instanceof ProbustError;
-  say(`probust: ${known ? error.message : String(error)}`);
-  process.exitCode = known ? (statuses[error.code] ?? 1) : 1;
+  say(`probust: ${isOurs(error) ? error.message : String(error)}`);
+  process.exitCode = (isOurs(error) && statuses[error.code]) || 1;
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The options of the commands: those of the native program with the same names, and what they mean for the package.
 import { parseArgs } from 'node:util';
-import { usage } from './errors.js';
+import { usage } from '../src/errors.js';
 
 type Kind = 'text' | 'texts' | 'number' | 'whole' | 'numbers' | 'extents' | 'flag';
 interface Described {
@@ -62,7 +62,7 @@ export const commands = {
   check: {
     what: 'whether data, preprocessing, layout and labels suit the model, and the options to add',
     words: ['MODEL', 'DATA'],
-    options: { ...model, ...data, ...noise, ...running, json: option('flag', 'one JSON object') },
+    options: { ...model, ...data, sigma: noise.sigma, ...running, json: option('flag', 'one JSON object') },
   },
   estimate: {
     what: 'p_robust of every point',

@@ -33,8 +33,8 @@ CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::v
 /// model is not run. Throws as check_model does.
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);
 
-/// The same of points that were chosen already, of `points` of the data, for an estimate that plans so many passes. The passes of
-/// the check are not counted as the executor's progress.
+/// The same check on points that have already been chosen. `points` is how many there are in all, and `planned` how many passes
+/// the estimate will take. The check's own passes do not count as the executor's progress.
 CheckReport first_check(CheckInput input, Executor& executor, std::int64_t points, std::int64_t planned);
 
 /// Adds the warning that the model gives all `points` points one class, if they are enough: for points without labels, which are

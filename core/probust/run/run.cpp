@@ -131,12 +131,9 @@ std::vector<Estimate> EstimateRun::scheduled_of(std::size_t noise) const {
   return {begin, begin + std::ssize(wanted)};
 }
 
-std::int64_t EstimateRun::block_from(std::int64_t first) const {
-  return request_.one_block ? count_ - first : std::min(points_in_block(request_.offset + first, block_), count_ - first);
-}
-
 void EstimateRun::begin_block() {
-  const std::int64_t count = block_from(first_);
+  const std::int64_t left = count_ - first_;
+  const std::int64_t count = request_.one_block ? left : std::min(points_in_block(request_.offset + first_, block_), left);
   evaluation_ = std::make_unique<Evaluation>(executor(), slice(points_, first_, count), probust::rows(logits_, first_, count),
                                              request_.event);
   next_ = 0;

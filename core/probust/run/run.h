@@ -100,7 +100,6 @@ class EstimateRun final : public ExecutorJob {
   std::vector<Estimate> scheduled_of(std::size_t noise) const;
   void begin_block();
   void finish_block();
-  std::int64_t block_from(std::int64_t first) const;
   Together together() const { return {request_.total, request_.curve != nullptr, false}; }
 
   EstimateRequest request_;

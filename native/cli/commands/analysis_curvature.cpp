@@ -62,9 +62,8 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   report_bad(skipped_points(problem.data->bad()));
   loaded.labels = block.labels;
   const Tensor logits = problem.model.logits(block.x);
-  loaded.points = points_of(std::move(block.x), targets_of(arguments.question.target, block.labels, logits, problem.class_names),
-                            0, arguments.question.seed);
-  loaded.points.index = std::move(block.index);
+  std::vector<std::int64_t> targets = targets_of(arguments.question.target, block.labels, logits, problem.class_names);
+  loaded.points = {std::move(block.x), std::move(block.index), std::move(targets), arguments.question.seed};
   const LoadOptions options = load_options(arguments, point_shape(loaded.points.x));
   loaded.piecewise_linear =
       problem.model.executor().differentiable() && is_piecewise_linear(import_model(arguments, options).graph);
