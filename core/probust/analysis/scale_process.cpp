@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/scale_process.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 namespace {
@@ -42,11 +43,10 @@ ScaleProcess::Posterior ScaleProcess::smooth(const Eigen::MatrixXd& values, cons
   double best = -std::numeric_limits<double>::infinity();
   for (const double wander : kWanders) {
     const Eigen::MatrixXd prior = trend_ + wander * wander * wander_;
-    const Eigen::LLT<Eigen::MatrixXd> observed(prior + Eigen::MatrixXd(variances.asDiagonal()));
-    const Eigen::MatrixXd solved = observed.solve(values), explained = prior * observed.solve(prior);
-    const double log_determinant = 2 * observed.matrixLLT().diagonal().array().log().sum();
-    const double misfit = values.cwiseProduct(solved).sum() + static_cast<double>(values.cols()) * log_determinant;
-    components.push_back({-independent * misfit / 2, {prior * solved, (prior - explained).diagonal().cwiseMax(0)}});
+    const Cholesky observed(prior + Eigen::MatrixXd(variances.asDiagonal()));
+    const Eigen::MatrixXd solved = observed.solve(values), explained = product(prior, observed.solve(prior));
+    const double misfit = values.cwiseProduct(solved).sum() + static_cast<double>(values.cols()) * observed.log_determinant();
+    components.push_back({-independent * misfit / 2, {product(prior, solved), (prior - explained).diagonal().cwiseMax(0)}});
     best = std::max(best, components.back().weight);
   }
   Posterior mixed{Eigen::MatrixXd::Zero(values.rows(), values.cols()), Eigen::VectorXd::Zero(size())};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/learning.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/base/select.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/statistics/logit_covariance.h"
@@ -39,7 +39,7 @@ Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& w
 Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
   Eigen::MatrixXd unit = rows;
   for (Eigen::Index k = 0; k < unit.rows(); ++k) unit.row(k) /= std::max(unit.row(k).norm(), 1e-300);
-  Eigen::MatrixXd result = unit * unit.transpose();
+  Eigen::MatrixXd result = product_with_transposed(unit, unit);
   result.diagonal().setOnes();
   return result;
 }
@@ -47,7 +47,7 @@ Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
 // Gaussian in the distances between rows; `width` is relative to the mean of the distances' squares.
 Eigen::MatrixXd nearness(const Eigen::MatrixXd& rows, double width) {
   const Eigen::VectorXd squares = rows.rowwise().squaredNorm();
-  Eigen::MatrixXd distances = -2 * rows * rows.transpose();
+  Eigen::MatrixXd distances = -2 * product_with_transposed(rows, rows);
   distances.colwise() += squares;
   distances.rowwise() += squares.transpose();
   distances = distances.cwiseMax(0);
@@ -76,9 +76,9 @@ Eigen::MatrixXd unpacked(const Eigen::RowVectorXd& values, Eigen::Index r) {
 }
 
 Eigen::MatrixXd with_eigenvalues_from(const Eigen::MatrixXd& matrix, double least) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(matrix);
-  if (eigen.eigenvalues().size() == 0 || eigen.eigenvalues()[0] >= least) return matrix;
-  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(least).asDiagonal() * eigen.eigenvectors().transpose();
+  const auto [values, vectors] = symmetric_spectrum(matrix);
+  if (values.size() == 0 || values[0] >= least) return matrix;
+  return product_with_transposed(vectors * values.cwiseMax(least).asDiagonal(), vectors);
 }
 
 // The pairs of a point in whitened coordinates: odd parts, and even parts less their mean.
@@ -103,7 +103,7 @@ Spread spread_of(const Parts& parts) {
   spread.size = sizes.mean();
   spread.size_variance = (sizes - spread.size).square().sum() / ((h - 1) * h);
   spread.squares = (odd_square.square() + even_square.square() + 2 * both.square()).mean();
-  spread.covariance = (parts.odd * parts.odd.transpose() + even * even.transpose()) / h;
+  spread.covariance = (product_with_transposed(parts.odd, parts.odd) + product_with_transposed(even, even)) / h;
   return spread;
 }
 
@@ -149,17 +149,16 @@ Whitening whitening_of(const std::vector<Eigen::MatrixXd>& covariances) {
   Eigen::MatrixXd mean = Eigen::MatrixXd::Zero(covariances[0].rows(), covariances[0].rows());
   for (const Eigen::MatrixXd& covariance : covariances)
     mean += covariance / (covariance.trace() * static_cast<double>(covariances.size()));
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(mean);
-  const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
+  const auto [values, vectors] = symmetric_spectrum(mean);
   const Eigen::Index r = (values.array() > kRank * values[values.size() - 1]).count();
   const Eigen::VectorXd root = values.tail(r).cwiseSqrt();
-  const Eigen::MatrixXd directions = eigen.eigenvectors().rightCols(r);
+  const Eigen::MatrixXd directions = vectors.rightCols(r);
   return {root.cwiseInverse().asDiagonal() * directions.transpose(), directions * root.asDiagonal()};
 }
 
 Parts parts_of(const Pairs& pairs, std::int64_t target, const Whitening& whitening) {
-  const Eigen::MatrixXd to = whitening.to * logits_of_margins(pairs.rivals(), target);
-  Parts parts{to * (pairs.plus + pairs.minus) / 2, to * (pairs.plus - pairs.minus) / 2};
+  const Eigen::MatrixXd to = product(whitening.to, logits_of_margins(pairs.rivals(), target));
+  Parts parts{product(to, pairs.plus + pairs.minus) / 2, product(to, pairs.plus - pairs.minus) / 2};
   parts.even.colwise() -= parts.even.rowwise().mean().eval();
   return parts;
 }
@@ -237,15 +236,15 @@ Predictors predictors_of(const Tensor& logits, const Propagated& propagated, con
   const auto n = static_cast<Eigen::Index>(which.size()), r = whitening.to.rows(), q = std::min(r, n / kPointsEach);
   if (!propagated || n < kLeastPoints) return {};
   const Eigen::RowVectorXd weights = whitening.to.colwise().squaredNorm();  // of the logits' variances in that of all coordinates
-  Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)), rows_of(logits, which) * whitening.to.transpose(),
+  Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)), product_with_transposed(rows_of(logits, which), whitening.to),
                         Eigen::MatrixXd(n, logits.row(0).size()), Eigen::MatrixXd(n, 2 + 2 * q)};
   for (Eigen::Index k = 0; k < n; ++k) {
     const LogitMoments& moments = (*propagated)[which[k]];
-    const Eigen::RowVectorXd unmoved = predictors.unmoved.row(k), moved = whitening.to * moments.mean;
+    const Eigen::RowVectorXd unmoved = predictors.unmoved.row(k), moved = times(whitening.to, moments.mean);
     const double size = std::max(weights.dot(moments.variance), 1e-300);
     predictors.log_sizes[k] = std::log(size);
     predictors.shapes.row(k) =
-        packed(whitening.to * (moments.variance * static_cast<double>(r) / size).asDiagonal() * whitening.to.transpose());
+        packed(product_with_transposed(whitening.to * (moments.variance * static_cast<double>(r) / size).asDiagonal(), whitening.to));
     predictors.log_variances.row(k) = moments.variance.array().max(1e-300).log();
     predictors.of_shifts.row(k) << 1, predictors.log_sizes[k], (moved - unmoved).tail(q), unmoved.tail(q);
   }
@@ -254,7 +253,7 @@ Predictors predictors_of(const Tensor& logits, const Propagated& propagated, con
 
 // [n, r] by which the whitened means differ from `unmoved`.
 Eigen::MatrixXd shifts(const std::vector<Eigen::VectorXd>& means, Eigen::MatrixXd unmoved, const Whitening& whitening) {
-  for (std::size_t k = 0; k < means.size(); ++k) unmoved.row(k) = (whitening.to * means[k]).transpose() - unmoved.row(k);
+  for (std::size_t k = 0; k < means.size(); ++k) unmoved.row(k) = times(whitening.to, means[k]).transpose() - unmoved.row(k);
   return unmoved;
 }
 
@@ -287,21 +286,21 @@ LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vec
   for (const std::int64_t i : own.usable) {
     const Eigen::VectorXd mean = (sampled[i].plus + sampled[i].minus).rowwise().mean() / 2;
     place_[i] = std::ssize(means_);
-    means_.push_back(logits_of_margins(mean.size(), targets[i]) * mean);
+    means_.push_back(times(logits_of_margins(mean.size(), targets[i]), mean));
   }
   CommonErrors errors = common_errors(alike, even, variances, noise.of(own.usable));
   if (predictors.of_shifts.size() > 0)
     errors = regressed(errors, shifts(means_, predictors.unmoved, whitening) + errors.correction, predictors.of_shifts, share_,
                        alike[kNearest]);
   mean_variance_ = errors.covariance.diagonal();
-  for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += back_ * errors.correction.row(k).transpose();
+  for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += times(back_, errors.correction.row(k));
 }
 
 MarginMoments LearnedMargins::moments(std::int64_t i) const {
   const std::int64_t k = place_[i], r = back_.cols();
   const Eigen::MatrixXd shape = with_eigenvalues_from(unpacked(shape_.values.row(k), r), kLeastShape);
   const double scale = std::exp(log_size_.values(k, 0)) / static_cast<double>(r);
-  const Eigen::MatrixXd covariance = back_ * (scale * shape) * back_.transpose();
+  const Eigen::MatrixXd covariance = congruent(back_, scale * shape);
   return {margins_of_logits(means_[k], targets_[i]), covariance_of_margins(covariance, targets_[i])};
 }
 
@@ -316,7 +315,7 @@ std::vector<LearnedMargins::Change> LearnedMargins::changes(std::int64_t i, std:
   changes.reserve(static_cast<std::size_t>(count));
   for (const auto& normal : normals.colwise()) {
     changes.push_back(
-        {margins_of_logits(back_ * errors.cwiseProduct(normal.head(r)), targets_[i]), std::exp(log_error * normal[r])});
+        {margins_of_logits(times(back_, errors.cwiseProduct(normal.head(r))), targets_[i]), std::exp(log_error * normal[r])});
   }
   return changes;
 }
@@ -325,12 +324,12 @@ Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64
   Eigen::MatrixXd normals(d, count);
   for (double& each : normals.reshaped()) each = random.normal();
   normals.colwise() -= normals.rowwise().mean().eval();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> gram(normals.transpose() * normals);
+  const auto [values, vectors] = symmetric_spectrum(transposed_product(normals, normals));
   Eigen::VectorXd scale = Eigen::VectorXd::Zero(count);
   const std::int64_t rank = std::min(d, count - 1);
   const auto variance = static_cast<double>(std::max(d, count - 1));
-  scale.tail(rank) = (variance / gram.eigenvalues().tail(rank).array()).sqrt();
-  return normals * (gram.eigenvectors() * scale.asDiagonal() * gram.eigenvectors().transpose());
+  scale.tail(rank) = (variance / values.tail(rank).array()).sqrt();
+  return product(normals, product_with_transposed(vectors * scale.asDiagonal(), vectors));
 }
 
 double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/shared_noise.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/base/select.h"
 #include "probust/noise/noise.h"
 
@@ -101,14 +101,14 @@ CommonErrors common_errors(const Similarities& similarities, const std::vector<E
       covariance(a, a) = variance[i];
       moved.row(a) = even[i].col(k);
     }
-    const Eigen::MatrixXd inverse = covariance.llt().solve(Eigen::MatrixXd::Identity(size, size)), weights = inverse * moved;
+    const Eigen::MatrixXd inverse = Cholesky(covariance).inverse(), weights = product(inverse, moved);
     for (Eigen::Index a = 0; a < size; ++a) {
       for (Eigen::Index b = 0; b < size; ++b) precision(points[a], points[b]) += inverse(a, b);
       weighted.row(points[a]) += weights.row(a);
     }
   });
-  const Eigen::LLT<Eigen::MatrixXd> root(precision);
-  return {root.solve(weighted), root.solve(Eigen::MatrixXd::Identity(n, n))};
+  const Cholesky root(precision);
+  return {root.solve(weighted), root.inverse()};
 }
 
 }  // namespace probust

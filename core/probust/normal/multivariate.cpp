@@ -3,12 +3,12 @@
 // The sequence of methods: exact ones if possible, otherwise sampling. Each method's file cites its papers.
 #include "probust/normal/multivariate.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/bivariate.h"
 #include "probust/normal/controlled.h"
 #include "probust/normal/directions.h"
@@ -335,10 +335,7 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
 /// Whether all but two eigenvalues of UᵀU are rounding. Rank two has its own exact method (polygon.h).
 bool rank_below_three(const Matrix& U) {
   constexpr double kNone = 1e-12;
-  using Small = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMostColumns, kMostColumns>;
-  const Small products = U.transpose() * U;
-  const Eigen::SelfAdjointEigenSolver<Small> spectrum(products, Eigen::EigenvaluesOnly);
-  return spectrum.eigenvalues()(U.cols() - 3) <= kNone * static_cast<double>(U.rows());
+  return symmetric_eigenvalues(transposed_product(U, U))(U.cols() - 3) <= kNone * static_cast<double>(U.rows());
 }
 
 /// Makes a correlation matrix exactly symmetric, with ones on the diagonal and entries within [-1, 1].
@@ -464,7 +461,7 @@ Probability Solver::cdf_factor(std::span<const double> z, const Matrix& U, const
     const auto gram = [&](std::span<const Index> order, Eigen::Map<MatrixXd>& chosen) {
       Eigen::Map<MatrixXd> rows(arena_.take<double>(chosen.rows() * U.cols()).data(), chosen.rows(), U.cols());
       for (Index i = 0; i < rows.rows(); ++i) rows.row(i) = U.row(order[i]) / U.row(order[i]).norm();
-      chosen.noalias() = rows * rows.transpose();
+      chosen = product_with_transposed(rows, rows);
     };
     return climb(z, gram, options, arena_);
   });

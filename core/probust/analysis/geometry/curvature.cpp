@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/geometry/curvature.h"
 
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "probust/analysis/geometry/jacobian.h"
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
@@ -70,8 +70,9 @@ class Gradients {
 // Of normal variables with the correlations of u [d, m].
 double largest_density(const MatrixXd& u) {
   const MatrixXd units = u.colwise().normalized();
-  const double determinant = (units.transpose() * units).determinant();
-  return std::pow(normal::pdf(0), static_cast<double>(u.cols())) / std::sqrt(std::max(0.0, determinant));
+  const Cholesky gram(transposed_product(units, units));
+  const double log_determinant = gram.definite() ? gram.log_determinant() : -INFINITY;
+  return std::exp(static_cast<double>(u.cols()) * std::log(normal::pdf(0)) - log_determinant / 2);
 }
 
 // A margin's Hessian is 2 A; products with it are differences of gradients.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/geometry/smoothed_curvature.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "probust/analysis/geometry/jacobian.h"
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 namespace {
@@ -124,16 +124,16 @@ std::pair<VectorXd, VectorXd> extreme_directions(const PointCopies& copies, doub
   Index used = 0;
   for (VectorXd next = copies.unit_direction(0); used < most; ++used) {
     // Twice, because once leaves rounding errors of the size of what is left.
-    for (int pass = 0; pass < 2; ++pass) next -= Q.leftCols(used) * (Q.leftCols(used).transpose() * next);
+    for (int pass = 0; pass < 2; ++pass) next -= times(Q.leftCols(used), transposed_times(Q.leftCols(used), next));
     if (!(next.norm() > 1e-9 * std::max(1.0, used > 0 ? HQ.col(used - 1).norm() : 1.0))) break;
     Q.col(used) = next.normalized();
     HQ.col(used) = hessian_times(copies, Q.col(used), sigma, options.pairs, options.gradient_samples);
     next = HQ.col(used);
   }
-  const MatrixXd projected = Q.leftCols(used).transpose() * HQ.leftCols(used);
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> ritz(0.5 * (projected + projected.transpose()));
-  return {(Q.leftCols(used) * ritz.eigenvectors().col(used - 1)).normalized(),
-          (Q.leftCols(used) * ritz.eigenvectors().col(0)).normalized()};
+  Q.conservativeResize(Eigen::NoChange, used);
+  const MatrixXd projected = transposed_product(Q, HQ.leftCols(used));
+  const MatrixXd ritz = symmetric_spectrum(0.5 * (projected + projected.transpose())).vectors;
+  return {times(Q, ritz.col(used - 1)).normalized(), times(Q, ritz.col(0)).normalized()};
 }
 
 SmoothedCurvature at_point(Executor& executor, const Points& points, std::int64_t i, double sigma,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/statistics/logit_covariance.h"
 
+#include "probust/base/linear_algebra.h"
 #include "probust/exec/margins.h"
 
 namespace probust {
@@ -13,8 +14,7 @@ Eigen::MatrixXd logits_of_margins(std::int64_t rivals, std::int64_t target) {
 }
 
 Eigen::MatrixXd covariance_of_logits(const Eigen::MatrixXd& margins, std::int64_t target) {
-  const Eigen::MatrixXd from_margins = logits_of_margins(margins.rows(), target);
-  return from_margins * margins * from_margins.transpose();
+  return congruent(logits_of_margins(margins.rows(), target), margins);
 }
 
 Eigen::MatrixXd covariance_of_margins(const Eigen::MatrixXd& logits, std::int64_t target) {

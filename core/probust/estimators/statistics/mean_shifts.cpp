@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/statistics/mean_shifts.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 namespace {
@@ -17,40 +17,41 @@ constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, re
 // An orthonormal basis of the columns, [n, at most q].
 Eigen::MatrixXd basis_of(const Eigen::MatrixXd& predictors) {
   const Eigen::VectorXd norms = predictors.colwise().norm().transpose().cwiseMax(1e-300);
-  Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(predictors * norms.cwiseInverse().asDiagonal());
-  qr.setThreshold(kAlikePredictors);
-  return qr.householderQ() * Eigen::MatrixXd::Identity(predictors.rows(), qr.rank());
+  return orthonormal_basis(predictors * norms.cwiseInverse().asDiagonal(), kAlikePredictors);
 }
 
 // y = X b + u + e for each coordinate: X fixed, errors e of covariance S, and u of covariance `own`.
 class MixedModel {
  public:
-  MixedModel(const Eigen::MatrixXd& errors, const Eigen::MatrixXd& own, const Eigen::MatrixXd& basis, const Eigen::MatrixXd& y) {
-    root_.compute(errors + own);
-    basis_ = root_.matrixL().solve(basis);
-    gram_.compute(basis_.transpose() * basis_);
-    residual_ = unexplained(root_.matrixL().solve(y));
-  }
+  MixedModel(const Eigen::MatrixXd& errors, const Eigen::MatrixXd& own, const Eigen::MatrixXd& basis, const Eigen::MatrixXd& y)
+      : root_(errors + own),
+        basis_(root_.solve_lower(basis)),
+        gram_(transposed_product(basis_, basis_)),
+        residual_(unexplained(root_.solve_lower(y))) {}
 
   // The restricted log likelihood, but for a constant; `share` are the relative variances of the coordinates.
   double log_likelihood(const Eigen::VectorXd& share) const {
-    const auto log_determinant = [](const auto& root) { return 2 * root.matrixLLT().diagonal().array().log().sum(); };
     const Eigen::VectorXd squares = residual_.colwise().squaredNorm().transpose().cwiseQuotient(share.cwiseMax(1e-12));
-    return -0.5 * (static_cast<double>(share.size()) * (log_determinant(root_) + log_determinant(gram_)) + squares.sum());
+    return -0.5 * (static_cast<double>(share.size()) * (root_.log_determinant() + gram_.log_determinant()) + squares.sum());
   }
 
   // What remains of e: less S P y, with covariance S - S P S, where P = V⁻¹ - V⁻¹ X (Xᵀ V⁻¹ X)⁻¹ Xᵀ V⁻¹.
   CommonErrors remaining(const CommonErrors& errors) const {
-    const Eigen::MatrixXd explained = unexplained(root_.matrixL().solve(errors.covariance));
-    return {errors.correction - explained.transpose() * residual_, errors.covariance - explained.transpose() * explained};
+    const Eigen::MatrixXd explained = unexplained(root_.solve_lower(errors.covariance));
+    return {errors.correction - transposed_product(explained, residual_),
+            errors.covariance - transposed_product(explained, explained)};
   }
 
  private:
   // L⁻¹ y without its part along L⁻¹ X.
-  Eigen::MatrixXd unexplained(const Eigen::MatrixXd& y) const { return y - basis_ * gram_.solve(basis_.transpose() * y); }
+  Eigen::MatrixXd unexplained(const Eigen::MatrixXd& y) const {
+    return y - product(basis_, gram_.solve(transposed_product(basis_, y)));
+  }
 
-  Eigen::LLT<Eigen::MatrixXd> root_, gram_;  // L Lᵀ = V; Xᵀ V⁻¹ X
-  Eigen::MatrixXd basis_, residual_;         // L⁻¹ X; L⁻¹ y without its part along L⁻¹ X
+  Cholesky root_;             // L Lᵀ = V
+  Eigen::MatrixXd basis_;     // L⁻¹ X
+  Cholesky gram_;             // of Xᵀ V⁻¹ X
+  Eigen::MatrixXd residual_;  // L⁻¹ y without its part along L⁻¹ X
 };
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/statistics/pooling.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <iterator>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/statistics/logit_covariance.h"
 
 namespace probust {
@@ -68,11 +67,9 @@ double log_gamma(Eigen::Index m, double a) {
 
 // The eigenvalues of a covariance relative to its prior; empty if the prior is singular.
 Eigen::VectorXd relative(const Eigen::MatrixXd& own, const Eigen::MatrixXd& prior) {
-  const Eigen::LLT<Eigen::MatrixXd> root(prior);
-  if (prior.size() == 0 || root.info() != Eigen::Success || root.rcond() < 1e-12) return {};
-  const Eigen::MatrixXd half = root.matrixL().solve(own);
-  const Eigen::MatrixXd whitened = root.matrixL().solve(half.transpose());
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(whitened, Eigen::EigenvaluesOnly).eigenvalues().cwiseMax(0);
+  const Cholesky root(prior);
+  if (prior.size() == 0 || !root.definite() || root.reciprocal_condition() < 1e-12) return {};
+  return symmetric_eigenvalues(root.solve_lower(root.solve_lower(own).transpose())).cwiseMax(0);
 }
 
 // The log likelihood, up to a constant, of a covariance with `freedom` degrees of freedom if its prior counts as `worth`: a

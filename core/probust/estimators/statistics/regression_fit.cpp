@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/statistics/regression_fit.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/common.h"
 #include "probust/noise/noise.h"
 #include "probust/normal/lanes.h"
@@ -31,14 +30,13 @@ std::int64_t cost_of(std::int64_t gradients, Around around) {
 // margins that the gradients belong to.
 Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rows, std::int64_t margins,
                           double sigma) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(projection.gram);
-  const Eigen::VectorXd& values = eigen.eigenvalues();  // ascending
+  const auto [values, vectors] = symmetric_spectrum(projection.gram);
   Eigen::Index rank = 0;
   while (rank < values.size() && values[values.size() - 1 - rank] > 1e-12 * values.maxCoeff()) ++rank;
-  const Eigen::MatrixXd basis = eigen.eigenvectors().rightCols(rank);
+  const Eigen::MatrixXd basis = vectors.rightCols(rank);
   const Eigen::VectorXd lengths = values.tail(rank).cwiseSqrt();
   Explained result{Eigen::MatrixXd::Zero(margins, rank),
-                   (lengths * sigma).cwiseInverse().asDiagonal() * basis.transpose() * projection.along,
+                   product((lengths * sigma).cwiseInverse().asDiagonal() * basis.transpose(), projection.along),
                    {},
                    {}};
   const Eigen::MatrixXd known = sigma * basis * lengths.asDiagonal();
@@ -54,15 +52,16 @@ void regress(const Pairs& pairs, Explained& explained) {
   explained.errors.resize(w.rows(), w.rows());
   if (w.rows() == 0) return;  // no gradient at x
   const Eigen::MatrixXd odd = (pairs.plus - pairs.minus) / 2;
-  const Eigen::MatrixXd normal = 2 * w * w.transpose() + kRidge * Eigen::MatrixXd::Identity(w.rows(), w.rows());
-  const Eigen::LDLT<Eigen::MatrixXd> solver(normal);
-  explained.slopes += solver.solve(2 * w * (odd - explained.slopes * w).transpose()).transpose();
+  Eigen::MatrixXd normal = 2 * product_with_transposed(w, w);
+  normal.diagonal().array() += kRidge;
+  const PivotedCholesky solver(normal);
+  explained.slopes += solver.solve(2 * product_with_transposed(w, odd - product(explained.slopes, w))).transpose();
   explained.leverage += (w.array() * solver.solve(w).array()).colwise().sum().matrix().transpose();
-  explained.errors = Eigen::LLT<Eigen::MatrixXd>(normal).matrixU().solve(Eigen::MatrixXd::Identity(w.rows(), w.rows()));
+  explained.errors = Cholesky(normal).inverse_upper();
 }
 
 Pairs residuals(const Pairs& pairs, const Explained& explained) {
-  const Eigen::MatrixXd line = explained.slopes * explained.coordinates;
+  const Eigen::MatrixXd line = product(explained.slopes, explained.coordinates);
   return {pairs.plus - line, pairs.minus + line};
 }
 
@@ -78,12 +77,11 @@ Pairs left_out(Pairs left, const Eigen::VectorXd& mean, const Eigen::VectorXd& l
 
 // F with F Fᵀ = covariance, the longest column first.
 Eigen::MatrixXd factor(const Eigen::MatrixXd& covariance) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(covariance);
+  const auto [values, vectors] = symmetric_spectrum(covariance);
   Eigen::Index rank = 0;
-  const Eigen::VectorXd& values = eigen.eigenvalues();
   while (rank < values.size() && values[values.size() - 1 - rank] > 1e-14 * values.maxCoeff()) ++rank;
   if (rank == 0) return Eigen::MatrixXd::Zero(covariance.rows(), 1);
-  const Eigen::MatrixXd columns = eigen.eigenvectors().rightCols(rank) * values.tail(rank).cwiseSqrt().asDiagonal();
+  const Eigen::MatrixXd columns = vectors.rightCols(rank) * values.tail(rank).cwiseSqrt().asDiagonal();
   return columns.rowwise().reverse();
 }
 
@@ -130,7 +128,7 @@ double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatte
   const Eigen::MatrixXd others = F.rightCols(F.cols() - 1);
   double sum = 0;
   for (std::int64_t first = 0; first < all; first += normal::kLanes) {
-    const Eigen::MatrixXd moved = others * normal_points(first, others.cols()).transpose();
+    const Eigen::MatrixXd moved = product_with_transposed(others, normal_points(first, others.cols()));
     for (std::int64_t n = first; n < std::min(all, first + normal::kLanes); ++n)
       sum += failure_on_a_line(centre + scatter.col(n / each) + moved.col(n - first), F.col(0), target);
   }
@@ -188,11 +186,13 @@ RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection&
     scatter.col(j) /= freedom;
     scatter.col(pairs.size() + j) /= freedom;
   }
-  result.residual = scatter * scatter.transpose() / static_cast<double>(2 * pairs.size() - 1);
+  result.residual = product_with_transposed(scatter, scatter) / static_cast<double>(2 * pairs.size() - 1);
   return result;
 }
 
 Eigen::MatrixXd explained_covariance(const RegressionFit& fit) { return fit.explained.slopes * fit.explained.slopes.transpose(); }
+
+Eigen::MatrixXd RegressionFit::explained_covariance() const { return product_with_transposed(explained.slopes, explained.slopes); }
 
 double RegressionFit::unexplained() const {
   const double rest = residual.trace();
@@ -200,18 +200,16 @@ double RegressionFit::unexplained() const {
 }
 
 SlopePosterior::SlopePosterior(const RegressionFit& fit, const std::vector<std::int64_t>& rows)
-    : slopes_(fit.explained.slopes(rows, Eigen::all)), errors_(fit.explained.errors) {
-  const Eigen::LDLT<Eigen::MatrixXd> factors(fit.residual(rows, rows));
-  const Eigen::MatrixXd lower = factors.matrixL();
-  root_ = factors.transpositionsP().transpose() * (lower * factors.vectorD().cwiseMax(0).cwiseSqrt().asDiagonal());
-}
+    : slopes_(fit.explained.slopes(rows, Eigen::all)),
+      root_(PivotedCholesky(fit.residual(rows, rows)).root()),
+      errors_(fit.explained.errors) {}
 
 Eigen::MatrixXd SlopePosterior::covariance(std::int64_t point, std::uint32_t number) const {
   NoiseStream random(0, static_cast<std::uint32_t>(point), number, kSlopeStream);
   Eigen::MatrixXd z(slopes_.rows(), slopes_.cols());
   for (double& each : z.reshaped()) each = random.normal();
-  const Eigen::MatrixXd slopes = slopes_ + root_ * z * errors_.transpose();
-  return slopes * slopes.transpose();
+  const Eigen::MatrixXd slopes = slopes_ + product_with_transposed(product(root_, z), errors_);
+  return product_with_transposed(slopes, slopes);
 }
 
 Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop) {

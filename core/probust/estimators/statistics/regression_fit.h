@@ -52,7 +52,7 @@ struct RegressionFit {
   Eigen::MatrixXd residual;  ///< their covariance S_r [m, m]
   bool finite = true;
 
-  Eigen::MatrixXd explained_covariance() const { return explained.slopes * explained.slopes.transpose(); }
+  Eigen::MatrixXd explained_covariance() const;
   /// The part of the margins' standard deviation that is not explained, in [0, 1].
   double unexplained() const;
 };

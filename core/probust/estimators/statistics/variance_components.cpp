@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/statistics/variance_components.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 namespace {
@@ -53,9 +54,9 @@ Eigen::VectorXd component_weights(const Similarities& similarities, const Eigen:
   double gain = 0;
   for (unsigned subset = 1; subset < 1U << size; ++subset) {
     const NormalEquations some = restricted(equations, subset);
-    const Eigen::LLT<Eigen::MatrixXd> root(some.a);
-    if (root.info() != Eigen::Success || !(root.rcond() > kSingular)) continue;
-    const Eigen::VectorXd weights = root.solve(some.b);
+    const Cholesky root(some.a);
+    if (!root.definite() || !(root.reciprocal_condition() > kSingular)) continue;
+    const Eigen::VectorXd weights = root.solve_vector(some.b);
     const double gained = weights.dot(some.b);
     if (!(weights.minCoeff() >= 0) || !(gained > gain)) continue;
     gain = gained;
@@ -77,16 +78,16 @@ Smoothed smooth(const Similarities& similarities, const Eigen::MatrixXd& observe
   const Eigen::Index n = observed.rows();
   const Eigen::RowVectorXd mean = observed.colwise().mean();
   const Eigen::MatrixXd rest = observed.rowwise() - mean;
-  const Eigen::MatrixXd products = rest * rest.transpose() / static_cast<double>(rest.cols());
+  const Eigen::MatrixXd products = product_with_transposed(rest, rest) / static_cast<double>(rest.cols());
   Eigen::MatrixXd prior = weighted_sum(similarities, component_weights(similarities, products, Eigen::MatrixXd::Ones(n, n)));
   const double total = products.diagonal().mean();
   prior.diagonal().array() += std::max(total - sampling - prior.diagonal().mean(), kLeastOwn * total);
   // With Y = prior + sampling I, the posterior mean is rest - sampling Y⁻¹ rest and its covariance sampling I - sampling² Y⁻¹.
   prior.diagonal().array() += sampling;
-  const Eigen::LLT<Eigen::MatrixXd> root(prior);
-  if (root.info() != Eigen::Success) return {observed, Eigen::VectorXd::Constant(n, sampling)};
-  const Eigen::MatrixXd inverse = root.solve(Eigen::MatrixXd::Identity(n, n));
-  Smoothed result{observed - sampling * (inverse * rest), sampling - sampling * sampling * inverse.diagonal().array()};
+  const Cholesky root(prior);
+  if (!root.definite()) return {observed, Eigen::VectorXd::Constant(n, sampling)};
+  const Eigen::MatrixXd inverse = root.inverse();
+  Smoothed result{observed - sampling * product(inverse, rest), sampling - sampling * sampling * inverse.diagonal().array()};
   result.variances = result.variances.cwiseMax(0);
   return result;
 }

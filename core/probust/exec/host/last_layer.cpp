@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/ops/build.h"
 #include "probust/passes/simplify.h"
 
@@ -100,11 +101,11 @@ Linearization margins_from(const std::shared_ptr<const LastLayer>& last, Lineari
     Eigen::VectorXd shift(count);
     for (Eigen::Index k = 0; k < count; ++k)
       shift[k] = double{last->bias[target]} - double{last->bias[rival_of(first + k, target)]};
-    result.margins.segment(first, count) = D * features.margins + shift;
+    result.margins.segment(first, count) = times(D, features.margins) + shift;
     if (!samples) return;
-    result.sampled.middleRows(first, count) = (D * features.sampled).colwise() + shift;
-    result.along_mean.middleRows(first, count) = D * features.along_mean;
-    result.along_own.middleRows(first, count) = D * features.along_own;
+    result.sampled.middleRows(first, count) = product(D, features.sampled).colwise() + shift;
+    result.along_mean.middleRows(first, count) = product(D, features.along_mean);
+    result.along_own.middleRows(first, count) = product(D, features.along_own);
   });
   result.gram = std::move(features.gram);
   return result;
@@ -117,13 +118,13 @@ Eigen::MatrixXd Linearization::covariance(std::span<const std::int64_t> rows) co
   if (!last) return gram(chosen, chosen);
   Eigen::MatrixXd D(static_cast<Eigen::Index>(rows.size()), gram.cols());
   for (std::size_t k = 0; k < rows.size(); ++k) D.row(static_cast<Eigen::Index>(k)) = differences(*last, target, rows[k], 1);
-  return D * gram * D.transpose();
+  return congruent(D, gram);
 }
 
 Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target, const StopToken* stop) {
   Eigen::VectorXd variances(last.weights.rows() - 1);
   for_differences(last, target, stop, [&](Eigen::Index first, const Eigen::MatrixXd& D) {
-    variances.segment(first, D.rows()) = (D * gram).cwiseProduct(D).rowwise().sum();
+    variances.segment(first, D.rows()) = product(D, gram).cwiseProduct(D).rowwise().sum();
   });
   return variances;
 }

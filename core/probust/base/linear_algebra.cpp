@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "probust/base/linear_algebra.h"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+
+namespace probust {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+MatrixXd product(MatrixView a, MatrixView b) { return a * b; }
+
+MatrixXd transposed_product(MatrixView a, MatrixView b) { return a.transpose() * b; }
+
+MatrixXd product_with_transposed(MatrixView a, MatrixView b) { return a * b.transpose(); }
+
+MatrixXd congruent(MatrixView a, MatrixView m) { return product_with_transposed(product(a, m), a); }
+
+VectorXd times(MatrixView a, const VectorXd& x) { return a * x; }
+
+VectorXd transposed_times(MatrixView a, const VectorXd& x) { return a.transpose() * x; }
+
+Cholesky::Cholesky(MatrixView a) : factors_(a) {}
+
+double Cholesky::reciprocal_condition() const { return factors_.rcond(); }
+
+double Cholesky::log_determinant() const { return 2 * factors_.matrixLLT().diagonal().array().log().sum(); }
+
+MatrixXd Cholesky::inverse() const { return solve(MatrixXd::Identity(factors_.rows(), factors_.rows())); }
+
+MatrixXd Cholesky::inverse_upper() const { return factors_.matrixU().solve(MatrixXd::Identity(factors_.rows(), factors_.rows())); }
+
+MatrixXd Cholesky::solve(MatrixView b) const { return factors_.solve(b); }
+
+VectorXd Cholesky::solve_vector(const VectorXd& b) const { return factors_.solve(b); }
+
+MatrixXd Cholesky::solve_lower(MatrixView b) const { return factors_.matrixL().solve(b); }
+
+PivotedCholesky::PivotedCholesky(MatrixView a) : factors_(a) {}
+
+MatrixXd PivotedCholesky::solve(MatrixView b) const { return factors_.solve(b); }
+
+MatrixXd PivotedCholesky::root() const {
+  const MatrixXd lower = factors_.matrixL();
+  return factors_.transpositionsP().transpose() * (lower * factors_.vectorD().cwiseMax(0).cwiseSqrt().asDiagonal());
+}
+
+Spectrum symmetric_spectrum(MatrixView a) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(a);
+  return {eigen.eigenvalues(), eigen.eigenvectors()};
+}
+
+VectorXd symmetric_eigenvalues(MatrixView a) {
+  return Eigen::SelfAdjointEigenSolver<MatrixXd>(a, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+MatrixXd orthonormal_basis(MatrixView a, double threshold) {
+  Eigen::ColPivHouseholderQR<MatrixXd> qr(a);
+  qr.setThreshold(threshold);
+  return qr.householderQ() * MatrixXd::Identity(a.rows(), qr.rank());
+}
+
+}  // namespace probust

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The dense linear algebra of estimators, analyses and normal probabilities: real matrices in double precision, by columns. Eigen's
+// products and decompositions are compiled here alone, because each use of them takes a compiler seconds. What only moves or
+// scales elements is written with Eigen's expressions where it is needed.
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+namespace probust {
+
+/// A matrix or a block of one; anything else is evaluated.
+using MatrixView = const Eigen::Ref<const Eigen::MatrixXd>&;
+
+/// A B.
+Eigen::MatrixXd product(MatrixView a, MatrixView b);
+/// Aᵀ B.
+Eigen::MatrixXd transposed_product(MatrixView a, MatrixView b);
+/// A Bᵀ.
+Eigen::MatrixXd product_with_transposed(MatrixView a, MatrixView b);
+/// A M Aᵀ.
+Eigen::MatrixXd congruent(MatrixView a, MatrixView m);
+/// A x.
+Eigen::VectorXd times(MatrixView a, const Eigen::VectorXd& x);
+/// Aᵀ x.
+Eigen::VectorXd transposed_times(MatrixView a, const Eigen::VectorXd& x);
+
+/// L Lᵀ = A for a symmetric positive definite A.
+class Cholesky {
+ public:
+  Cholesky() = default;
+  explicit Cholesky(MatrixView a);
+
+  bool definite() const { return factors_.info() == Eigen::Success; }  ///< whether A is; the others need it
+  double reciprocal_condition() const;
+  double log_determinant() const;
+  Eigen::MatrixXd inverse() const;                               ///< A⁻¹
+  Eigen::MatrixXd inverse_upper() const;                         ///< L⁻ᵀ
+  Eigen::MatrixXd solve(MatrixView b) const;         ///< A⁻¹ B
+  Eigen::VectorXd solve_vector(const Eigen::VectorXd& b) const;  ///< A⁻¹ b
+  Eigen::MatrixXd solve_lower(MatrixView b) const;   ///< L⁻¹ B
+
+ private:
+  Eigen::LLT<Eigen::MatrixXd> factors_;
+};
+
+/// L D Lᵀ = P A Pᵀ for a symmetric positive semidefinite A.
+class PivotedCholesky {
+ public:
+  explicit PivotedCholesky(MatrixView a);
+
+  Eigen::MatrixXd solve(MatrixView b) const;  ///< A⁻¹ B
+  Eigen::MatrixXd root() const;                           ///< Pᵀ L D^(1/2)
+
+ private:
+  Eigen::LDLT<Eigen::MatrixXd> factors_;
+};
+
+/// A = V diag(values) Vᵀ for symmetric A; values are ascending.
+struct Spectrum {
+  Eigen::VectorXd values;
+  Eigen::MatrixXd vectors;
+};
+Spectrum symmetric_spectrum(MatrixView a);
+Eigen::VectorXd symmetric_eigenvalues(MatrixView a);
+
+/// An orthonormal basis of the columns of A [n, at most q], without those that earlier ones explain but for `threshold` of the
+/// largest.
+Eigen::MatrixXd orthonormal_basis(MatrixView a, double threshold);
+
+}  // namespace probust
