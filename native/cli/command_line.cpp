@@ -92,10 +92,12 @@ CommandLine::CommandLine(CLI::App& app, std::vector<std::string> words) : app_(a
   app_.formatter(wrapped_help());  // of the commands that are added, too
 }
 
-CLI::App& CommandLine::add(const std::string& name, const std::string& what, std::function<int()> run) {
+Command CommandLine::command(const std::string& name) const { return Command(*app_.get_subcommand(name)); }
+
+Command CommandLine::add(const std::string& name, const std::string& what, std::function<int()> run) {
   CLI::App* command = app_.add_subcommand(name, what);
   command->callback([this, run = std::move(run)] { chosen_ = run; });
-  return *command;
+  return Command(*command);
 }
 
 // The command as it could be typed again.
@@ -142,7 +144,7 @@ int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const st
   CommandLine line(app, {words.begin(), words.end()});
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, body);
   add_reproduce_options(command, own);
-  command.footer([footer] { return footer; });  // besides the exit statuses
+  command.set_footer([footer] { return footer; });  // besides the exit statuses
   return run(line, argc + 1, words.data());
 }
 

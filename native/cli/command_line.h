@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "cli/command.h"
 
 namespace CLI {
 class App;
@@ -17,7 +18,7 @@ namespace probust::cli {
 /// A command of the parser and the arguments that its options set, which live as long as the parser.
 template <typename Own>
 struct Added {
-  CLI::App& command;
+  Command command;
   Own& own;
 };
 
@@ -33,7 +34,7 @@ class CommandLine {
   Added<Own> add(const std::string& name, const std::string& what, std::function<int(const Own&)> run) {
     const auto own = std::make_shared<Own>();
     own->command = typed();
-    CLI::App& command = add(name, what, [own, run = std::move(run)] {
+    const Command command = add(name, what, [own, run = std::move(run)] {
       refuse_overwriting(*own);
       return run(*own);
     });
@@ -41,12 +42,13 @@ class CommandLine {
   }
 
   CLI::App& app() { return app_; }
+  Command command(const std::string& name) const;  ///< that was added
 
   /// Does what the parsed words name, and returns the exit status.
   int run() const { return chosen_(); }
 
  private:
-  CLI::App& add(const std::string& name, const std::string& what, std::function<int()> run);
+  Command add(const std::string& name, const std::string& what, std::function<int()> run);
   std::string typed() const;
 
   CLI::App& app_;

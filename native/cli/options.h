@@ -1,46 +1,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "cli/arguments.h"
-
-namespace CLI {
-class App;
-class Option;
-class Validator;
-}  // namespace CLI
+#include "cli/command.h"
 
 namespace probust::cli {
 
 /// The flag for a field of the library's options: "--input-shape" for "input_shape".
 std::string as_flag(std::string_view field);
 
-/// Whole numbers of at least `least`.
-CLI::Validator at_least(std::int64_t least);
-
-/// Lists are one argument, "a,b,c", or the option is repeated: otherwise a list would take the model's name as an element.
-void one_argument_each(std::initializer_list<CLI::Option*> lists);
-
 // Groups of options shared by several commands.
-void add_model(CLI::App& command, Arguments& arguments);
+void add_model(const Command& command, Arguments& arguments);
 
 /// How the model's numbers become a class. `threshold` names its option: "--threshold", unless the command has another of that
 /// name.
-void add_decision_options(CLI::App& command, Arguments& arguments,
+void add_decision_options(const Command& command, Arguments& arguments,
                           const std::string& threshold = "--threshold,--decision-threshold");
-void add_data(CLI::App& command, Arguments& arguments);  ///< DATA and the options of add_data_options
-void add_data_options(CLI::App& command, Arguments& arguments);
-void add_device_options(CLI::App& command, Arguments& arguments);
+void add_data(const Command& command, Arguments& arguments);  ///< DATA and the options of add_data_options
+void add_data_options(const Command& command, Arguments& arguments);
+void add_device_options(const Command& command, Arguments& arguments);
 
 /// Which experiments `reproduce` repeats, on what.
-void add_reproduce_options(CLI::App& command, Arguments& arguments);
+void add_reproduce_options(const Command& command, Arguments& arguments);
 
 /// What `estimate` asks: noise, estimators, budget, target. Sets the footer that explains the estimators.
-void add_question_options(CLI::App& command, Arguments& arguments);
+void add_question_options(const Command& command, Arguments& arguments);
 
 /// The data options as they would be typed, and the options that such a text says: a run remembers how to read its data.
 std::string data_options_text(const DataArguments& data);

@@ -29,7 +29,9 @@ double Cholesky::log_determinant() const { return 2 * factors_.matrixLLT().diago
 
 MatrixXd Cholesky::inverse() const { return solve(MatrixXd::Identity(factors_.rows(), factors_.rows())); }
 
-MatrixXd Cholesky::inverse_upper() const { return factors_.matrixU().solve(MatrixXd::Identity(factors_.rows(), factors_.rows())); }
+MatrixXd Cholesky::inverse_upper() const {
+  return factors_.matrixU().solve(MatrixXd::Identity(factors_.rows(), factors_.rows()));
+}
 
 MatrixXd Cholesky::solve(MatrixView b) const { return factors_.solve(b); }
 

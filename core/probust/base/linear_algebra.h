@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The dense linear algebra of estimators, analyses and normal probabilities: real matrices in double precision, by columns. Eigen's
-// products and decompositions are compiled here alone, because each use of them takes a compiler seconds. What only moves or
-// scales elements is written with Eigen's expressions where it is needed.
+// The dense linear algebra of estimators, analyses and normal probabilities: real matrices in double precision, by columns.
+// Eigen's products and decompositions are compiled here alone, because each use of them takes a compiler seconds. What only moves
+// or scales elements is written with Eigen's expressions where it is needed.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -36,9 +36,9 @@ class Cholesky {
   double log_determinant() const;
   Eigen::MatrixXd inverse() const;                               ///< A⁻¹
   Eigen::MatrixXd inverse_upper() const;                         ///< L⁻ᵀ
-  Eigen::MatrixXd solve(MatrixView b) const;         ///< A⁻¹ B
+  Eigen::MatrixXd solve(MatrixView b) const;                     ///< A⁻¹ B
   Eigen::VectorXd solve_vector(const Eigen::VectorXd& b) const;  ///< A⁻¹ b
-  Eigen::MatrixXd solve_lower(MatrixView b) const;   ///< L⁻¹ B
+  Eigen::MatrixXd solve_lower(MatrixView b) const;               ///< L⁻¹ B
 
  private:
   Eigen::LLT<Eigen::MatrixXd> factors_;
@@ -50,7 +50,7 @@ class PivotedCholesky {
   explicit PivotedCholesky(MatrixView a);
 
   Eigen::MatrixXd solve(MatrixView b) const;  ///< A⁻¹ B
-  Eigen::MatrixXd root() const;                           ///< Pᵀ L D^(1/2)
+  Eigen::MatrixXd root() const;               ///< Pᵀ L D^(1/2)
 
  private:
   Eigen::LDLT<Eigen::MatrixXd> factors_;

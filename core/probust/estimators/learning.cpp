@@ -236,15 +236,16 @@ Predictors predictors_of(const Tensor& logits, const Propagated& propagated, con
   const auto n = static_cast<Eigen::Index>(which.size()), r = whitening.to.rows(), q = std::min(r, n / kPointsEach);
   if (!propagated || n < kLeastPoints) return {};
   const Eigen::RowVectorXd weights = whitening.to.colwise().squaredNorm();  // of the logits' variances in that of all coordinates
-  Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)), product_with_transposed(rows_of(logits, which), whitening.to),
-                        Eigen::MatrixXd(n, logits.row(0).size()), Eigen::MatrixXd(n, 2 + 2 * q)};
+  Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)),
+                        product_with_transposed(rows_of(logits, which), whitening.to), Eigen::MatrixXd(n, logits.row(0).size()),
+                        Eigen::MatrixXd(n, 2 + 2 * q)};
   for (Eigen::Index k = 0; k < n; ++k) {
     const LogitMoments& moments = (*propagated)[which[k]];
     const Eigen::RowVectorXd unmoved = predictors.unmoved.row(k), moved = times(whitening.to, moments.mean);
     const double size = std::max(weights.dot(moments.variance), 1e-300);
     predictors.log_sizes[k] = std::log(size);
-    predictors.shapes.row(k) =
-        packed(product_with_transposed(whitening.to * (moments.variance * static_cast<double>(r) / size).asDiagonal(), whitening.to));
+    predictors.shapes.row(k) = packed(
+        product_with_transposed(whitening.to * (moments.variance * static_cast<double>(r) / size).asDiagonal(), whitening.to));
     predictors.log_variances.row(k) = moments.variance.array().max(1e-300).log();
     predictors.of_shifts.row(k) << 1, predictors.log_sizes[k], (moved - unmoved).tail(q), unmoved.tail(q);
   }

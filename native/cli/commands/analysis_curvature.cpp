@@ -3,7 +3,6 @@
 // the smoothed margins.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -276,22 +275,20 @@ void describe_curvature(CommandLine& line) {
   add_decision_options(command, own);
   add_data(command, own);
   add_device_options(command, own);
-  one_argument_each(
-      {command.add_option("--sigma", own.question.sigma, "noise scales in the data's units: 0.1,0.2, or 0.01..1:20"),
-       command.add_option("--noise", own.question.noise,
-                          "noise models, as for estimate; shift and scatter alone, unless gaussian:S")});
+  command.add_option("--sigma", own.question.sigma, "noise scales in the data's units: 0.1,0.2, or 0.01..1:20")
+      .one_argument_each();
+  command.add_option("--noise", own.question.noise, "noise models, as for estimate; shift and scatter alone, unless gaussian:S")
+      .one_argument_each();
   command.add_option("--target", own.question.target, "the class of the margins: predicted, label, a number or a name")
-      ->capture_default_str();
-  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy copies for each number")
-      ->check(at_least(2))
-      ->capture_default_str();
-  command.add_option("--count", own.analysis.count, "points to show")->check(at_least(1))->capture_default_str();
-  command.add_option("--seed", own.question.seed, "of the noise")->capture_default_str();
+      .show_default();
+  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy copies for each number").at_least(2).show_default();
+  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
+  command.add_option("--seed", own.question.seed, "of the noise").show_default();
   command.add_flag("--no-check", own.no_check, "do not check first whether data, preprocessing and labels suit the model");
   command.add_flag("--json", own.json, "one JSON object, with all points");
   command.add_option("--plot", own.analysis.plot, "also draw a chart to this .svg file");
   command.add_flag("--quiet", own.quiet, "no progress on stderr");
-  command.footer(
+  command.set_footer(
       "shift: the largest mean error of a linearisation at x, over rivals. scatter: the largest standard deviation of that "
       "error.\n"
       "Both are in standard deviations of the margin's linear part. prop. 1, prop. 2: the papers' products for taylor and mmse.\n"

@@ -2,7 +2,6 @@
 // probust curve and agree: p against sigma, and estimators against each other.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 
@@ -157,7 +156,7 @@ void describe_curve(CommandLine& line) {
   auto [command, own] =
       add_analysis(line, "curve", "p against sigma, and the sigma that each point tolerates", run_curve, "--decision-threshold");
   command.add_option("--threshold", own.analysis.threshold, "the p at which a point no longer tolerates the noise")
-      ->capture_default_str();
+      .show_default();
 }
 
 void describe_agree(CommandLine& line) {

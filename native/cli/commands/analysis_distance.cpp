@@ -3,7 +3,6 @@
 // certifies; from the model and data, the nearest boundary.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -193,8 +192,8 @@ int run_distance(const Arguments& arguments) {
 
 void describe_distance(CommandLine& line) {
   auto [command, own] = add_analysis(line, "distance", "certified radii and nearest boundaries, next to p", run_distance);
-  command.add_option("--count", own.analysis.count, "points to show")->check(at_least(1))->capture_default_str();
-  command.add_option("--confidence", own.analysis.confidence, "of each certified radius")->capture_default_str();
+  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
+  command.add_option("--confidence", own.analysis.confidence, "of each certified radius").show_default();
 }
 
 }  // namespace probust::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
@@ -290,7 +289,7 @@ void describe_rank(CommandLine& line) {
   auto [command, own] = add_analysis(line, "rank", "the most and the least robust points", run_rank);
   command.add_option("--gallery", own.analysis.gallery, "also show their images in this .html file");
   command.add_option("--data", own.analysis.images, "for --gallery: a run's data, if they are no longer where they were");
-  command.add_option("--count", own.analysis.count, "points to show")->check(at_least(1))->capture_default_str();
+  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
 }
 
 }  // namespace probust::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // probust logits and probust jacobian: arrays in numpy's format.
-#include <CLI/CLI.hpp>
 
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
@@ -59,7 +58,7 @@ void describe_arrays(CommandLine& line) {
     add_model(command, own);
     add_data(command, own);
     add_device_options(command, own);
-    command.add_option("-o,--output", own.output, "the .npy file to write")->required();
+    command.add_option("-o,--output", own.output, "the .npy file to write").required();
     command.add_flag("--quiet", own.quiet, "no progress on stderr");
   };
   describe("logits", "the model's outputs, float32 [N, C]", run_logits);

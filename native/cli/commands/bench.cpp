@@ -4,7 +4,6 @@
 // kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -259,15 +258,14 @@ void describe_bench(CommandLine& line) {
                    "errors at equal cost, and coverage: MODEL DATA --sigma ..., or as MODEL a file of such lines");
   command.add_option("DATA", own.data.path, "for --frontier: " + known_formats());
   add_data_options(command, own);
-  one_argument_each({command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units"),
-                     command.add_option("--estimator", own.question.estimators, "for --frontier: these instead of its own list")
-                         ->delimiter(',')});
+  command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units").one_argument_each();
+  command.add_option("--estimator", own.question.estimators, "for --frontier: these instead of its own list")
+      .separated_by_commas()
+      .one_argument_each();
   command.add_option("--references", own.references, "for --frontier: a file that keeps the reference probabilities");
-  command.add_option("--reference-samples", own.reference_samples, "for --frontier: of mc:N")
-      ->check(at_least(1))
-      ->capture_default_str();
-  command.add_option("--seeds", own.seeds, "for --frontier: repetitions with noise of their own")->check(at_least(1));
-  command.add_option("--seed", own.question.seed, "for --frontier: the first of them")->capture_default_str();
+  command.add_option("--reference-samples", own.reference_samples, "for --frontier: of mc:N").at_least(1).show_default();
+  command.add_option("--seeds", own.seeds, "for --frontier: repetitions with noise of their own").at_least(1);
+  command.add_option("--seed", own.question.seed, "for --frontier: the first of them").show_default();
   command.add_flag("--quiet", own.quiet, "no progress on stderr");
 }
 

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
@@ -68,12 +66,12 @@ void describe_check(CommandLine& line) {
   add_model(command, own);
   add_data(command, own);
   add_device_options(command, own);
-  command.get_option("--limit")->description("at most this many points, spread evenly over the data (default: 500)");
-  one_argument_each({command.add_option("--sigma", own.question.sigma, "noise scales, to compare with the data's range"),
-                     command.add_option("--noise", own.question.noise, "noise models, as for estimate")});
+  command.option("--limit").describe("at most this many points, spread evenly over the data (default: 500)");
+  command.add_option("--sigma", own.question.sigma, "noise scales, to compare with the data's range").one_argument_each();
+  command.add_option("--noise", own.question.noise, "noise models, as for estimate").one_argument_each();
   command.add_flag("--json", own.json, "one JSON object");
   command.add_flag("--quiet", own.quiet, "no progress on stderr");
-  command.footer(
+  command.set_footer(
       "Every alternative costs one forward per point. `better` means beyond chance: McNemar's exact test, corrected for the "
       "number\n"
       "of alternatives. The exit status is 0 with warnings, too; gate fails with them.");

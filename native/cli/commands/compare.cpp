@@ -2,7 +2,6 @@
 // probust compare: the runs of several models on the same points, each against the first one.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -248,11 +247,11 @@ void describe_compare(CommandLine& line) {
   auto [command, own] = line.add<CompareArguments>(
       "compare", "runs on the same points: accuracy under noise and p against the first run", run_compare);
   command.add_option("RUN", own.runs, ".sqlite files that estimate -o wrote, the baseline first; or one run of several models")
-      ->required();
+      .required();
   command.add_option("--against", own.against,
                      "compare every estimator with this one of the baseline (default: each with itself)");
   command.add_flag("--json", own.json, "one JSON object");
-  command.footer(
+  command.set_footer(
       "accuracy, if there are labels: without noise (clean), and under noise, the mean probability of the label.\n"
       "p of A, p of B: mean p over the points that both have. B - A has a paired 95% interval.\n"
       "higher, lower: points with a higher and a lower p in B. sign test: how likely a split as uneven as theirs is by chance.\n"

@@ -2,7 +2,6 @@
 // probust data: points to start with, generated from a seed or published by others.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
@@ -252,14 +251,14 @@ int run_data(const PointArguments& arguments) {
 
 void describe_data(CommandLine& line) {
   auto [command, own] = line.add<PointArguments>("data", "points to start with: generated, or published data sets", run_data);
-  command.add_option("WHAT", own.what, "what to write, as below, or fetch")->required();
+  command.add_option("WHAT", own.what, "what to write, as below, or fetch").required();
   command.add_option("NAME", own.name, "with fetch: the data set, as below");
   command.add_option("-o,--output", own.output, "the file to write: .npz with x and y, or .csv for points that are no images");
-  command.add_option("--count", own.count, "points to generate (default: 1000)")->check(at_least(1));
-  command.add_option("--classes", own.classes, "of generated points (default: the kind's own)")->check(at_least(1));
+  command.add_option("--count", own.count, "points to generate (default: 1000)").at_least(1);
+  command.add_option("--classes", own.classes, "of generated points (default: the kind's own)").at_least(1);
   command.add_option("--noise", own.noise, "standard deviation of what is added to every number (default: the kind's own)");
-  command.add_option("--side", own.side, "pixels per side of generated images (default: 28)")->check(at_least(1));
-  command.add_option("--seed", own.question.seed, "of generated points")->capture_default_str();
+  command.add_option("--side", own.side, "pixels per side of generated images (default: 28)").at_least(1);
+  command.add_option("--seed", own.question.seed, "of generated points").show_default();
   command.add_option("--from", own.from, "fetch from this folder, or from the URL of one");
   command.add_option("--cache", own.cache,
                      "the folder that keeps what is fetched (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "
@@ -267,7 +266,7 @@ void describe_data(CommandLine& line) {
   command.add_flag("--unverified", own.unverified, "with --from FOLDER: take files that are not as published");
   command.add_flag("--json", own.json, "one JSON object");
   command.add_flag("--quiet", own.quiet, "no progress on stderr");
-  command.footer(points_explained);
+  command.set_footer(points_explained);
 }
 
 }  // namespace probust::cli

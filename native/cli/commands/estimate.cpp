@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -278,7 +277,7 @@ void describe_estimate(CommandLine& line) {
   add_data(command, own);
   add_device_options(command, own);
   add_question_options(command, own);
-  one_argument_each({command.add_option("--model", own.more_models, "another model for the same data, in rows of its own")});
+  command.add_option("--model", own.more_models, "another model for the same data, in rows of its own").one_argument_each();
   command.add_option("-o,--output", own.output,
                      "write rows to this .csv, .jsonl or .sqlite file; if it is not complete, go on with it");
   command.add_flag("--force-new", own.force_new, "replace what -o names");

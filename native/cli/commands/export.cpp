@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // probust export: the rows of a run as text or as arrays. Text is streamed; arrays need all rows in memory.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/command_line.h"
@@ -36,7 +35,7 @@ int run_export(const Arguments& arguments) {
 
 void describe_export(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("export", "the rows of a run as .csv, .jsonl or .npz", run_export);
-  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote")->required();
+  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote").required();
   command.add_option("-o,--output", own.output, "the .csv, .jsonl or .npz file to write (default: stdout)");
   command.add_option("--format", own.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
 }

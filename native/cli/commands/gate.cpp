@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -398,10 +397,12 @@ int run_gate(const GateArguments& arguments) {
 
 void describe_gate(CommandLine& line) {
   auto [command, own] = line.add<GateArguments>("gate", "thresholds for a run: exit status 1 if one is not met", run_gate);
-  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote")->required();
+  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote").required();
   command.add_option("--min-mean", own.min_mean, "the mean of p is at least this");
-  one_argument_each({command.add_option("--min-quantile", own.min_quantile,
-                                        "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)")});
+  command
+      .add_option("--min-quantile", own.min_quantile,
+                  "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)")
+      .one_argument_each();
   command.add_option("--min-class", own.min_class,
                      "the mean of p of every class is at least this (by label; without labels, by prediction)");
   command.add_option("--max-drop", own.max_drop, "the mean of p is lower than in --baseline by at most this, paired by point");
@@ -411,9 +412,9 @@ void describe_gate(CommandLine& line) {
   command.add_option("--max-noisy-drop", own.max_noisy_drop,
                      "the accuracy under noise is lower than in --baseline by at most this, paired by point (needs labels)");
   command.add_option("--baseline", own.baseline, "a run on the same data, for --max-drop and --max-noisy-drop");
-  one_argument_each(
-      {command.add_option("--noise", own.question.noise, "only rows of this noise, for example gaussian:0.1"),
-       command.add_option("--estimator", own.question.estimators, "only rows of this estimator, for example mc:1000")});
+  command.add_option("--noise", own.question.noise, "only rows of this noise, for example gaussian:0.1").one_argument_each();
+  command.add_option("--estimator", own.question.estimators, "only rows of this estimator, for example mc:1000")
+      .one_argument_each();
   command.add_flag("--confident", own.confident,
                    "fail only if the whole 95% interval is on the wrong side (default: the measured value decides)");
   command.add_flag("--allow-partial", own.allow_partial, "do not fail if points are missing or have no p");

@@ -2,7 +2,6 @@
 // probust manual: all commands and options, which man pages, completions and the documentation are made of.
 #include "cli/manual.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/command_line.h"
@@ -16,8 +15,7 @@ void describe_manual(CommandLine& line) {
         std::fputs(manual(line.app(), arguments.format).c_str(), stdout);
         return 0;
       });
-  command.add_option("--format", own.format, join(manual_formats(), ", ") + " (default: man)")
-      ->check(CLI::IsMember(manual_formats()));
+  command.add_option("--format", own.format, join(manual_formats(), ", ") + " (default: man)").one_of(manual_formats());
 }
 
 }  // namespace probust::cli

@@ -2,7 +2,6 @@
 // probust merge: the shards of a run as one run.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <set>
 
@@ -129,8 +128,8 @@ int run_merge(const Arguments& arguments) {
 
 void describe_merge(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("merge", "the shards of a run as one run", run_merge);
-  command.add_option("RUN", own.runs, "the .sqlite files of all shards")->required();
-  command.add_option("-o,--output", own.output, "the .sqlite file to write")->required();
+  command.add_option("RUN", own.runs, "the .sqlite files of all shards").required();
+  command.add_option("-o,--output", own.output, "the .sqlite file to write").required();
   command.add_flag("--force-new", own.force_new, "replace it if it is there");
 }
 

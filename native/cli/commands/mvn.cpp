@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // probust mvn: multivariate normal probabilities; one JSON line out for each JSON line in, in order.
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -44,8 +43,8 @@ int run_mvn(const Arguments& arguments) {
 
 void describe_mvn(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn);
-  command.add_option("--threads", own.device.threads, "processor threads")->check(at_least(1));
-  command.footer(
+  command.add_option("--threads", own.device.threads, "processor threads").at_least(1);
+  command.set_footer(
       "Each line is an object with z, the limits, and either R, their correlations (an array of rows), or U, rows of unit "
       "length\n"
       "with R = U U'. A limit may be \"inf\" or \"-inf\". An id of any kind is repeated in the answer. Other keys are refused.\n"

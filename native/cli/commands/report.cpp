@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // probust report: a run as one HTML page, or two of them compared.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 
@@ -47,9 +46,9 @@ int run_report(const Arguments& arguments) {
 void describe_report(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("report", "a run as one HTML page: charts, tables and images", run_report);
   command.add_option("RUN", own.runs, "a .sqlite file that estimate -o wrote; and another on the same points to compare with it")
-      ->required()
-      ->expected(1, 2);
-  command.add_option("-o,--output", own.output, "the .html file to write")->required();
+      .required()
+      .count(1, 2);
+  command.add_option("-o,--output", own.output, "the .html file to write").required();
   command.add_option("--data", own.analysis.images, "the run's data, for images, if they are no longer where they were");
   command.add_flag("--quiet", own.quiet, "do not say on stderr if there are no images");
 }

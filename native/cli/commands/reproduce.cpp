@@ -2,7 +2,6 @@
 // probust reproduce: starts the program of the papers' experiments (native/experiments).
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
@@ -32,7 +31,7 @@ void describe_reproduce(CommandLine& line) {
     throw Error{ErrorCode::usage, "command line", "has options before reproduce", "write probust reproduce first"};
   });
   add_reproduce_options(command, own);
-  command.footer("`probust reproduce --help` lists the experiments.");
+  command.set_footer("`probust reproduce --help` lists the experiments.");
 }
 
 }  // namespace probust::cli

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -314,37 +313,36 @@ void describe_train(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("train", "a classifier from labelled points, as an ONNX file", run_train);
   DataArguments& data = own.data;
   TrainArguments& train = own.train;
-  command.add_option("--data", data.path, "labelled points: " + known_formats() + ", or a folder of images")->required();
-  command.add_option("--model", train.model, "cnn, linear, mlp:64,64, resnet18 or vit")->capture_default_str();
-  command.add_option("-o,--output", own.output, "the .onnx file to write")->required();
+  command.add_option("--data", data.path, "labelled points: " + known_formats() + ", or a folder of images").required();
+  command.add_option("--model", train.model, "cnn, linear, mlp:64,64, resnet18 or vit").show_default();
+  command.add_option("-o,--output", own.output, "the .onnx file to write").required();
   command.add_option("--test", train.test, "data that are not trained on, for the accuracy after each epoch");
-  command.add_option("--epochs", train.epochs, "passes over the data")->check(at_least(1))->capture_default_str();
-  command.add_option("--lambda", train.lambda, "weight of the mean of ||grad_x loss||^2 in the loss")->capture_default_str();
-  command.add_option("--augment-sigma", train.sigma, "Gaussian noise on the points, in the data's units")->capture_default_str();
+  command.add_option("--epochs", train.epochs, "passes over the data").at_least(1).show_default();
+  command.add_option("--lambda", train.lambda, "weight of the mean of ||grad_x loss||^2 in the loss").show_default();
+  command.add_option("--augment-sigma", train.sigma, "Gaussian noise on the points, in the data's units").show_default();
   command.add_flag("--augment-flip", train.flip, "mirror images at random");
-  command.add_option("--augment-crop", train.crop, "move images at random by up to this many pixels")->check(at_least(0));
-  command.add_option("--optimizer", train.optimizer, "adam or sgd")->capture_default_str();
-  command.add_option("--rate", train.rate, "learning rate")->capture_default_str();
-  command.add_option("--schedule", train.schedule, "of the rate: cosine, to 0 in the last epoch, or constant")
-      ->capture_default_str();
-  command.add_option("--momentum", train.momentum, "of sgd")->capture_default_str();
-  command.add_option("--decay", train.decay, "weight decay, not of biases")->capture_default_str();
-  command.add_option("--batch", train.batch, "points per step")->check(at_least(1))->capture_default_str();
-  command.add_option("--activation", train.activation, "of cnn and mlp: relu, tanh, gelu or silu")->capture_default_str();
-  command.add_option("--seed", own.question.seed, "of initial weights, orders and augmentation")->capture_default_str();
+  command.add_option("--augment-crop", train.crop, "move images at random by up to this many pixels").at_least(0);
+  command.add_option("--optimizer", train.optimizer, "adam or sgd").show_default();
+  command.add_option("--rate", train.rate, "learning rate").show_default();
+  command.add_option("--schedule", train.schedule, "of the rate: cosine, to 0 in the last epoch, or constant").show_default();
+  command.add_option("--momentum", train.momentum, "of sgd").show_default();
+  command.add_option("--decay", train.decay, "weight decay, not of biases").show_default();
+  command.add_option("--batch", train.batch, "points per step").at_least(1).show_default();
+  command.add_option("--activation", train.activation, "of cnn and mlp: relu, tanh, gelu or silu").show_default();
+  command.add_option("--seed", own.question.seed, "of initial weights, orders and augmentation").show_default();
   command.add_option("--memory", own.device.memory, "for weights and a batch, and as much for activations (default: 2G)");
   command.add_option("--labels", data.labels, "labels from this file");
-  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name or last")->capture_default_str();
+  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name or last").show_default();
   command.add_option("--classes", data.classes, "class names in the order of the classes, one per line");
   command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
   command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
-  command.add_option("--limit", data.limit, "at most this many points")->check(at_least(1));
-  command.add_option("--offset", data.offset, "skip this many points")->check(at_least(0));
+  command.add_option("--limit", data.limit, "at most this many points").at_least(1);
+  command.add_option("--offset", data.offset, "skip this many points").at_least(0);
   command.add_flag("--skip-bad", data.skip_bad, "leave out points that cannot be read, and list them");
   command.add_flag("--force-new", own.force_new, "begin anew if there is a checkpoint");
   command.add_flag("--json", own.json, "one JSON object");
   command.add_flag("--quiet", own.quiet, "no progress on stderr");
-  command.footer(
+  command.set_footer(
       "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint. The same command goes on from there; "
       "when the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, "
       "from which a smaller --rate can go on.");

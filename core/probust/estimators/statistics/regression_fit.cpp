@@ -192,7 +192,9 @@ RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection&
 
 Eigen::MatrixXd explained_covariance(const RegressionFit& fit) { return fit.explained.slopes * fit.explained.slopes.transpose(); }
 
-Eigen::MatrixXd RegressionFit::explained_covariance() const { return product_with_transposed(explained.slopes, explained.slopes); }
+Eigen::MatrixXd RegressionFit::explained_covariance() const {
+  return product_with_transposed(explained.slopes, explained.slopes);
+}
 
 double RegressionFit::unexplained() const {
   const double rest = residual.trace();
