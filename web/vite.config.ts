@@ -40,11 +40,20 @@ const offline: Plugin = {
   },
 };
 
+/** ctest builds the page once, for all of its tests. */
+const once: Plugin = {
+  name: 'once',
+  apply: 'build',
+  buildStart() {
+    if (process.env.PROBUST_PAGE === 'built') throw new Error('the page is built again, by a test for which ctest has built it');
+  },
+};
+
 export default defineConfig({
   // Relative, so that the built folder works anywhere on a server.
   base: './',
   assetsInclude: ['**/*.onnx'],
-  plugins: [early, offline],
+  plugins: [early, offline, once],
   // Pre-bundling would lose the .wasm files and the worker, which are next to the package's scripts.
   optimizeDeps: { exclude: ['probust', 'onnxruntime-web'] },
   resolve: { dedupe: ['onnxruntime-web'] },

@@ -3,13 +3,13 @@
 // where an output survives if it stays within a tolerance, checked by the normal distribution of a linear model.
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
 #include <array>
 #include <cmath>
 
 #include "cli/output/text_file.h"
 #include "datasets/fetch/iris.h"
 #include "experiments/natural.h"
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/build.h"
 #include "report/words.h"
@@ -132,7 +132,7 @@ Eigen::Vector4d fitted(const Tensor& x) {
     A.row(i) << x.row(i)[0], x.row(i)[1], x.row(i)[2], 1;
     y[i] = x.row(i)[3];
   }
-  return (A.transpose() * A).ldlt().solve(A.transpose() * y);
+  return PivotedCholesky(transposed_product(A, A)).solve(transposed_times(A, y));
 }
 
 Graph regression_of(const Eigen::Vector4d& w) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Checks that the directories of core/probust include only those below them (docs/architecture.md), and that the core includes
-nothing from native/, wasm/ or tests/, and that no source file outside the tests is longer than 500 lines. Prints each offender;
-exit status 1 if there is one."""
+nothing from native/, wasm/ or tests/, that only the dense linear algebra and the processor's kernels include Eigen, and only the
+command line's folder CLI11, which take a compiler seconds in every file, and that no source file outside the tests is longer than 500
+lines. Prints each offender; exit status 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -45,6 +46,20 @@ for source in sorted(CORE.glob("probust/**/*")):
         below = ", ".join(MAY_INCLUDE.get(folder, [])) or "nothing"
         print(f'{source.relative_to(CORE.parent)}:{number}: {folder}/ may include {below}, but not "{include[1]}"')
 ROOT = CORE.parent
+SLOW_TO_INCLUDE = [  # header, the files that may include it, and what the others use
+    (r"(unsupported/)?Eigen/", r"core/probust/(base/linear_algebra\.|exec/cpu/)", '"probust/base/linear_algebra.h"'),
+    (r"CLI/", r"native/(cli/[^/]*|cuda/benchmark)\.cpp", '"cli/command.h"'),
+]
+for folder in ("core", "native"):
+    for source in sorted((ROOT / folder).rglob("*")):
+        if source.suffix not in (".h", ".cpp", ".cu", ".cuh"):
+            continue
+        name = source.relative_to(ROOT).as_posix()
+        for header in re.findall(r"^\s*#\s*include <([^>]+)>", source.read_text(), re.MULTILINE):
+            for slow, allowed, instead in SLOW_TO_INCLUDE:
+                if re.match(slow, header) and not re.match(allowed, name):
+                    wrong += 1
+                    print(f"{name}: includes <{header}>: include {instead} instead")
 MOST_LINES = 500
 for folder in ("core", "native", "wasm", "web", "demos", "benchmarks"):
     for source in sorted((ROOT / folder).rglob("*")):

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "probust/analysis/calibration.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/common.h"
 #include "probust/normal/univariate.h"
 
@@ -43,7 +42,7 @@ struct Equations {
 
 Eigen::Vector3d solve(const Equations& all, const Equations& own) {
   const Eigen::Matrix3d prior = Eigen::Matrix3d::Identity() / (kExpectedBias * kExpectedBias);
-  return (all.squares - own.squares + prior).ldlt().solve(all.products - own.products);
+  return PivotedCholesky(all.squares - own.squares + prior).solve(all.products - own.products);
 }
 
 // Whether the label is the target.

@@ -6,10 +6,10 @@
 // sizes are smoothed (scale_process.h); the covariances' shapes are averaged over nearby scales.
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/estimator.h"
 
 namespace probust {

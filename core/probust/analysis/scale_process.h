@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 

@@ -15,6 +15,8 @@ MatrixXd transposed_product(MatrixView a, MatrixView b) { return a.transpose() *
 
 MatrixXd product_with_transposed(MatrixView a, MatrixView b) { return a * b.transpose(); }
 
+void gram_of_rows(MatrixView a, Eigen::Ref<MatrixXd> result) { result.noalias() = a * a.transpose(); }
+
 MatrixXd congruent(MatrixView a, MatrixView m) { return product_with_transposed(product(a, m), a); }
 
 VectorXd times(MatrixView a, const VectorXd& x) { return a * x; }
@@ -38,6 +40,8 @@ MatrixXd Cholesky::solve(MatrixView b) const { return factors_.solve(b); }
 VectorXd Cholesky::solve_vector(const VectorXd& b) const { return factors_.solve(b); }
 
 MatrixXd Cholesky::solve_lower(MatrixView b) const { return factors_.matrixL().solve(b); }
+
+bool cholesky_in_place(Eigen::Ref<MatrixXd> a) { return Eigen::LLT<Eigen::Ref<MatrixXd>>(a).info() == Eigen::Success; }
 
 PivotedCholesky::PivotedCholesky(MatrixView a) : factors_(a) {}
 

@@ -18,6 +18,8 @@ Eigen::MatrixXd product(MatrixView a, MatrixView b);
 Eigen::MatrixXd transposed_product(MatrixView a, MatrixView b);
 /// A Bᵀ.
 Eigen::MatrixXd product_with_transposed(MatrixView a, MatrixView b);
+/// A Aᵀ, written to `result`. Takes no memory.
+void gram_of_rows(MatrixView a, Eigen::Ref<Eigen::MatrixXd> result);
 /// A M Aᵀ.
 Eigen::MatrixXd congruent(MatrixView a, MatrixView m);
 /// A x.
@@ -43,6 +45,9 @@ class Cholesky {
  private:
   Eigen::LLT<Eigen::MatrixXd> factors_;
 };
+
+/// Replaces the lower half of A by L; false if A is not positive definite. Takes no memory.
+bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> a);
 
 /// L D Lᵀ = P A Pᵀ for a symmetric positive semidefinite A.
 class PivotedCholesky {

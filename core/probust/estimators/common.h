@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
-
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
 

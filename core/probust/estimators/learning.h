@@ -4,12 +4,12 @@
 // the draws have in common (shared_noise.h).
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/shared_noise.h"
 #include "probust/estimators/statistics/mean_shifts.h"
 #include "probust/estimators/statistics/pair_statistics.h"

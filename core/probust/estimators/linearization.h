@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/exec/executor.h"
 
 namespace probust {

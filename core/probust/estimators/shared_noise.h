@@ -6,11 +6,11 @@
 // stochastic kriging metamodels", ACM TOMACS 2012). The estimated means are unbiased, whatever the weights.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/statistics/variance_components.h"
 #include "probust/exec/points.h"
 #include "probust/noise/noise.h"

@@ -4,11 +4,11 @@
 // N with u_j uniform; all others are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). Unbiased for any v. Here v
 // is the gradient of p for the classifier linearised at x, without the interaction of rivals. The variance across that direction,
 // which is most of it, is not reduced (docs/estimators.md).
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/statistics/binomial.h"
 #include "probust/estimators/statistics/counts.h"

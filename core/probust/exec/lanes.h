@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/base/transpose.h"
 #include "probust/exec/executor.h"
 

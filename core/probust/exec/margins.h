@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "probust/base/linear_algebra.h"
 
 // What executors return about the margins g_i = f_t - f_i of a target t over its rivals i, the other classes in order.
 namespace probust {

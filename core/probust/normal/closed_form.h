@@ -6,9 +6,9 @@
 // computed directly.
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/multivariate.h"
 
 namespace probust::normal {

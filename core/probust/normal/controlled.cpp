@@ -9,11 +9,11 @@
 // error includes.
 #include "probust/normal/controlled.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/factor.h"
 #include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
@@ -113,7 +113,7 @@ std::optional<Integrand> along(double t, const Orthant& orthant, std::span<const
       L(r, c) = (1.0 - t) * loading[order[r]] * loading[order[c]] + t * orthant.rho(order[r], order[c]);
     }
   }
-  if (Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(L).info() != Eigen::Success) return std::nullopt;
+  if (!cholesky_in_place(L)) return std::nullopt;
   Integrand integrand(m, arena);
   for (Index r = 0; r < m; ++r) {
     integrand.limit(r) = orthant.z(order[r]) / L(r, r);

@@ -3,10 +3,10 @@
 // Correlation matrices of low rank: a polytope is sampled along directions from the origin, which is inside it.
 #pragma once
 
-#include <Eigen/Core>
 #include <optional>
 #include <span>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/arena.h"
 #include "probust/normal/quadrature.h"
 #include "probust/normal/rare.h"

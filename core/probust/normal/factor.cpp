@@ -4,10 +4,11 @@
 // pivoting and rank.
 #include "probust/normal/factor.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust::normal {
 
@@ -61,7 +62,7 @@ GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena, Eigen::In
 
 bool semidefinite(Eigen::Map<Eigen::MatrixXd> matrix, double tolerance) {
   matrix.diagonal().array() += tolerance;
-  return Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(matrix).info() == Eigen::Success;
+  return cholesky_in_place(matrix);
 }
 
 }  // namespace probust::normal

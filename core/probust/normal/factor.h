@@ -3,11 +3,11 @@
 // Cholesky factors of correlation matrices that may be singular.
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <limits>
 #include <span>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/arena.h"
 #include "probust/normal/orthant.h"
 

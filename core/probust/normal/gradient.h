@@ -7,9 +7,9 @@
 // Each derivative is a density times a smaller probability of the same kind, so none is negative.
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/multivariate.h"
 
 namespace probust::normal {

@@ -4,6 +4,7 @@
 #include "probust/normal/multivariate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -332,10 +333,27 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
-/// Whether all but two eigenvalues of UᵀU are rounding. Rank two has its own exact method (polygon.h).
+/// Whether all of UᵀU but rank two is rounding. Rank two has its own exact method (polygon.h). By two steps of the Cholesky
+/// decomposition with pivoting: the trace of what they leave is at least the third eigenvalue.
 bool rank_below_three(const Matrix& U) {
   constexpr double kNone = 1e-12;
-  return symmetric_eigenvalues(transposed_product(U, U))(U.cols() - 3) <= kNone * static_cast<double>(U.rows());
+  const Index d = U.cols();
+  std::array<double, kMostColumns * kMostColumns> products;
+  Eigen::Map<MatrixXd> left(products.data(), d, d);
+  for (Index j = 0; j < d; ++j) {
+    for (Index i = 0; i <= j; ++i) left(i, j) = left(j, i) = U.col(i).dot(U.col(j));
+  }
+  for (int step = 0; step < 2; ++step) {
+    Index pivot = 0;
+    const double largest = left.diagonal().maxCoeff(&pivot);
+    if (!(largest > 0)) break;
+    std::array<double, kMostColumns> row;
+    for (Index i = 0; i < d; ++i) row[i] = left(pivot, i);
+    for (Index j = 0; j < d; ++j) {
+      for (Index i = 0; i < d; ++i) left(i, j) -= row[i] * row[j] / largest;
+    }
+  }
+  return left.trace() <= kNone * static_cast<double>(U.rows());
 }
 
 /// Makes a correlation matrix exactly symmetric, with ones on the diagonal and entries within [-1, 1].
@@ -461,7 +479,7 @@ Probability Solver::cdf_factor(std::span<const double> z, const Matrix& U, const
     const auto gram = [&](std::span<const Index> order, Eigen::Map<MatrixXd>& chosen) {
       Eigen::Map<MatrixXd> rows(arena_.take<double>(chosen.rows() * U.cols()).data(), chosen.rows(), U.cols());
       for (Index i = 0; i < rows.rows(); ++i) rows.row(i) = U.row(order[i]) / U.row(order[i]).norm();
-      chosen = product_with_transposed(rows, rows);
+      gram_of_rows(rows, chosen);
     };
     return climb(z, gram, options, arena_);
   });

@@ -32,12 +32,12 @@
 // state, and does not throw.
 #pragma once
 
-#include <Eigen/Core>
 #include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/arena.h"
 
 namespace probust::normal {

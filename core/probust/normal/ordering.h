@@ -4,9 +4,9 @@
 // multivariate normal integrals and sensitivity to variate ordering", 1994).
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/factor.h"
 
 namespace probust::normal {

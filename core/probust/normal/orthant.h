@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
+#include "probust/base/linear_algebra.h"
 
 namespace probust::normal {
 

@@ -3,9 +3,9 @@
 // Correlation matrices of rank two: the probability of a polygon in the plane, exactly, for any number of limits.
 #pragma once
 
-#include <Eigen/Core>
 #include <span>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/arena.h"
 #include "probust/normal/quadrature.h"
 

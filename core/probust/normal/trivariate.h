@@ -3,8 +3,7 @@
 // Three jointly normal variables: one quadrature over the bivariate distribution.
 #pragma once
 
-#include <Eigen/Core>
-
+#include "probust/base/linear_algebra.h"
 #include "probust/normal/quadrature.h"
 
 namespace probust::normal {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <Eigen/Core>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/output/json_text.h"
+#include "probust/base/linear_algebra.h"
 #include "probust/exec/devices.h"
 
 namespace probust::cli {

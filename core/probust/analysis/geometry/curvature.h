@@ -3,9 +3,9 @@
 // How nonlinear a classifier is at the scale of the noise: whether a linearisation can be trusted.
 #pragma once
 
-#include <Eigen/Core>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/exec/executor.h"
 
 namespace probust {

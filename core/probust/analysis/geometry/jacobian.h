@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
-
+#include "probust/base/linear_algebra.h"
 #include "probust/exec/executor.h"
 
 // Gradients at one point, for analyses that move from point to point.

@@ -3,8 +3,9 @@
 // mean.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 

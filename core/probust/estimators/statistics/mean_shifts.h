@@ -6,9 +6,9 @@
 // information when block sizes are unequal", Biometrika 1971).
 #pragma once
 
-#include <Eigen/Core>
 #include <optional>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/evaluation.h"
 #include "probust/estimators/shared_noise.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
 #include "probust/estimators/statistics/binomial.h"

@@ -8,10 +8,10 @@
 // Journal of the Royal Statistical Society B 1979): many if the shapes are alike, few if not.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 
 namespace probust {

@@ -2,10 +2,10 @@
 // The regression of a point's margins on the noise along the gradients of the nearest ones (regression.cpp).
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 

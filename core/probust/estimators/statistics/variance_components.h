@@ -5,8 +5,9 @@
 // from point to point, enter no weight.
 #pragma once
 
-#include <Eigen/Core>
 #include <vector>
+
+#include "probust/base/linear_algebra.h"
 
 namespace probust {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/base/stop.h"
 
 // Reductions of gradients on the processor. No sum depends on lanes other than its own.

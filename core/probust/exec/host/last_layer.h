@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <Eigen/Core>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "probust/base/linear_algebra.h"
 #include "probust/exec/executor.h"
 
 // Classifiers with very many classes often end in a linear layer of few inputs, f(x) = W h(x) + b with h(x) in R^w. Their margin

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // probust hello: greets so many times.
-#include <CLI/CLI.hpp>
-
 #include "cli/command_line.h"
 
 namespace probust::cli {
@@ -17,7 +15,7 @@ int run_hello(const HelloArguments& arguments) { return arguments.times; }
 
 void describe_hello(CommandLine& line) {
   auto [command, own] = line.add<HelloArguments>("hello", "a greeting", run_hello);
-  command.add_option("TIMES", own.times, "how often")->required();
+  command.add_option("TIMES", own.times, "how often").required();
 }
 
 }  // namespace probust::cli
