@@ -14,5 +14,5 @@ mapfile -t alone < <(comm -13 <(echo "$batched") <(git ls-files 'core/*.cpp' 'na
 # sources is no mistake.
 printf '%s\n' "${batches[@]}" "${alone[@]}" |
   xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p build/lint --extra-arg=-march=x86-64 \
-    --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument \
+    --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ignored-optimization-argument --extra-arg=-Wno-unused-command-line-argument \
     --extra-arg=-DEIGEN_DONT_VECTORIZE 2> >(grep -v 'warnings\? generated' >&2)
