@@ -4,7 +4,6 @@
 #include "probust/normal/multivariate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -333,27 +332,19 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
-/// Whether all of UᵀU but rank two is rounding. Rank two has its own exact method (polygon.h). By two steps of the Cholesky
-/// decomposition with pivoting: the trace of what they leave is at least the third eigenvalue.
-bool rank_below_three(const Matrix& U) {
+/// Whether all of UᵀU but rank two is rounding. Rank two has its own exact method (polygon.h). The trace of what two steps of the
+/// Cholesky decomposition leave is at least the third eigenvalue.
+bool rank_below_three(const Matrix& U, Arena& arena) {
   constexpr double kNone = 1e-12;
   const Index d = U.cols();
-  std::array<double, kMostColumns * kMostColumns> products;
-  Eigen::Map<MatrixXd> left(products.data(), d, d);
+  Eigen::Map<MatrixXd> products(arena.take<double>(d * d).data(), d, d);
   for (Index j = 0; j < d; ++j) {
-    for (Index i = 0; i <= j; ++i) left(i, j) = left(j, i) = U.col(i).dot(U.col(j));
+    for (Index i = 0; i <= j; ++i) products(i, j) = products(j, i) = U.col(i).dot(U.col(j));
   }
-  for (int step = 0; step < 2; ++step) {
-    Index pivot = 0;
-    const double largest = left.diagonal().maxCoeff(&pivot);
-    if (!(largest > 0)) break;
-    std::array<double, kMostColumns> row;
-    for (Index i = 0; i < d; ++i) row[i] = left(pivot, i);
-    for (Index j = 0; j < d; ++j) {
-      for (Index i = 0; i < d; ++i) left(i, j) -= row[i] * row[j] / largest;
-    }
-  }
-  return left.trace() <= kNone * static_cast<double>(U.rows());
+  const GrowingCholesky two = pivoted_cholesky({d, nullptr, products.data(), d}, arena, 2);
+  double left = 0;
+  for (Index i = 0; i < d; ++i) left += two.residual(i);
+  return left <= kNone * static_cast<double>(U.rows());
 }
 
 /// Makes a correlation matrix exactly symmetric, with ones on the diagonal and entries within [-1, 1].
@@ -411,7 +402,7 @@ std::optional<Probability> climb_directly(std::span<const double> z, const Matri
     rows.row(i) = U.row(order[i]);
   }
   if (d == 2) return from_integral(polygon(limits, rows, arena), 0.0, "polygon");
-  if (rank_below_three(rows)) return std::nullopt;
+  if (rank_below_three(rows, arena)) return std::nullopt;
   return try_directions(limits, rows, 0.0, options, arena);
 }
 
