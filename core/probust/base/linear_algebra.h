@@ -10,37 +10,36 @@
 namespace probust {
 
 /// A matrix or a block of one; anything else is evaluated.
-using MatrixView = const Eigen::Ref<const Eigen::MatrixXd>&;
+using MatrixArgument = const Eigen::Ref<const Eigen::MatrixXd>&;
 
 /// A B.
-Eigen::MatrixXd product(MatrixView a, MatrixView b);
+Eigen::MatrixXd product(MatrixArgument a, MatrixArgument b);
 /// Aᵀ B.
-Eigen::MatrixXd transposed_product(MatrixView a, MatrixView b);
+Eigen::MatrixXd transposed_product(MatrixArgument a, MatrixArgument b);
 /// A Bᵀ.
-Eigen::MatrixXd product_with_transposed(MatrixView a, MatrixView b);
+Eigen::MatrixXd product_with_transposed(MatrixArgument a, MatrixArgument b);
 /// A Aᵀ, written to `result`. Takes no memory.
-void gram_of_rows(MatrixView a, Eigen::Ref<Eigen::MatrixXd> result);
+void gram_of_rows(MatrixArgument a, Eigen::Ref<Eigen::MatrixXd> result);
 /// A M Aᵀ.
-Eigen::MatrixXd congruent(MatrixView a, MatrixView m);
+Eigen::MatrixXd congruent(MatrixArgument a, MatrixArgument m);
 /// A x.
-Eigen::VectorXd times(MatrixView a, const Eigen::VectorXd& x);
+Eigen::VectorXd times(MatrixArgument a, const Eigen::VectorXd& x);
 /// Aᵀ x.
-Eigen::VectorXd transposed_times(MatrixView a, const Eigen::VectorXd& x);
+Eigen::VectorXd transposed_times(MatrixArgument a, const Eigen::VectorXd& x);
 
 /// L Lᵀ = A for a symmetric positive definite A.
 class Cholesky {
  public:
-  Cholesky() = default;
-  explicit Cholesky(MatrixView a);
+  explicit Cholesky(MatrixArgument a);
 
   bool definite() const { return factors_.info() == Eigen::Success; }  ///< whether A is; the others need it
   double reciprocal_condition() const;
   double log_determinant() const;
   Eigen::MatrixXd inverse() const;                               ///< A⁻¹
   Eigen::MatrixXd inverse_upper() const;                         ///< L⁻ᵀ
-  Eigen::MatrixXd solve(MatrixView b) const;                     ///< A⁻¹ B
+  Eigen::MatrixXd solve(MatrixArgument b) const;                 ///< A⁻¹ B
   Eigen::VectorXd solve_vector(const Eigen::VectorXd& b) const;  ///< A⁻¹ b
-  Eigen::MatrixXd solve_lower(MatrixView b) const;               ///< L⁻¹ B
+  Eigen::MatrixXd solve_lower(MatrixArgument b) const;           ///< L⁻¹ B
 
  private:
   Eigen::LLT<Eigen::MatrixXd> factors_;
@@ -52,10 +51,10 @@ bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> a);
 /// L D Lᵀ = P A Pᵀ for a symmetric positive semidefinite A.
 class PivotedCholesky {
  public:
-  explicit PivotedCholesky(MatrixView a);
+  explicit PivotedCholesky(MatrixArgument a);
 
-  Eigen::MatrixXd solve(MatrixView b) const;  ///< A⁻¹ B
-  Eigen::MatrixXd root() const;               ///< Pᵀ L D^(1/2)
+  Eigen::MatrixXd solve(MatrixArgument b) const;  ///< A⁻¹ B
+  Eigen::MatrixXd root() const;                   ///< Pᵀ L D^(1/2)
 
  private:
   Eigen::LDLT<Eigen::MatrixXd> factors_;
@@ -66,11 +65,11 @@ struct Spectrum {
   Eigen::VectorXd values;
   Eigen::MatrixXd vectors;
 };
-Spectrum symmetric_spectrum(MatrixView a);
-Eigen::VectorXd symmetric_eigenvalues(MatrixView a);
+Spectrum symmetric_spectrum(MatrixArgument a);
+Eigen::VectorXd symmetric_eigenvalues(MatrixArgument a);
 
 /// An orthonormal basis of the columns of A [n, at most q], without those that earlier ones explain but for `threshold` of the
 /// largest.
-Eigen::MatrixXd orthonormal_basis(MatrixView a, double threshold);
+Eigen::MatrixXd orthonormal_basis(MatrixArgument a, double threshold);
 
 }  // namespace probust
