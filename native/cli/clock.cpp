@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/clock.h"
 
-#include <fmt/chrono.h>
-
-#include <ctime>
-
 namespace probust::cli {
 
-std::string utc_text() { return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr))); }
+std::string utc_text(const char* format, std::time_t when) {
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, std::gmtime(&when))};
+}
 
 }  // namespace probust::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <string>
 
 namespace probust::cli {
@@ -16,7 +17,7 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-/// What time it is, as "2026-11-23 08:00:00 UTC".
-std::string utc_text();
+/// A time (now) as UTC, by a format of strftime: "2026-11-23 08:00:00 UTC".
+std::string utc_text(const char* format = "%Y-%m-%d %H:%M:%S UTC", std::time_t when = std::time(nullptr));
 
 }  // namespace probust::cli

@@ -20,15 +20,10 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // Whether a column's name says that it has labels. "y" does only in a file of labels: it may be a coordinate.
 bool is_label_name(const std::string& name) {
   constexpr std::string_view kNames[] = {"label", "labels", "class", "classes", "target", "species", "category"};
-  return std::find(std::begin(kNames), std::end(kNames), lower(name)) != std::end(kNames);
+  return std::find(std::begin(kNames), std::end(kNames), lower_case(name)) != std::end(kNames);
 }
 
 bool has_decimal_comma(const std::string& cell) {
@@ -428,7 +423,7 @@ class CsvTable {
 // Whether the first of some words is a column's name: one of the usual ones, which no row repeats.
 bool is_label_header(const std::vector<std::string>& words, std::size_t different) {
   if (words.size() < 2 || different == 1) return false;
-  return (is_label_name(words[0]) || lower(words[0]) == "y") &&
+  return (is_label_name(words[0]) || lower_case(words[0]) == "y") &&
          std::find(words.begin() + 1, words.end(), words[0]) == words.end();
 }
 

@@ -30,11 +30,7 @@ constexpr std::array<Foreign, 12> kForeign{{{"\x89PNG", "a PNG image"},
                                             {"PAR1", "a Parquet file"},
                                             {"\x80\x04\x95", "a Python pickle"}}};
 
-std::string extension(const std::string& path) {
-  std::string text = std::filesystem::path(path).extension().string();
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+std::string extension(const std::string& path) { return lower_case(std::filesystem::path(path).extension().string()); }
 
 bool looks_like_text(const Head& file) {
   return std::none_of(file.bytes.begin(), file.bytes.end(),

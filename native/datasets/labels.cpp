@@ -17,12 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostNumbered = 10000;  // classes numbered by the digits at the end of a name
 
-std::string folded(std::string_view text) {
-  std::string result(trimmed(text));
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
+std::string folded(std::string_view text) { return lower_case(std::string(trimmed(text))); }
 
 bool are_numbers(const std::vector<std::string>& names) {
   return !names.empty() && std::all_of(names.begin(), names.end(), [](const std::string& name) { return csv_integer(name); });

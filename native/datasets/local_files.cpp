@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "datasets/fetch/program.h"
+#include "probust/base/text.h"
 
 namespace probust::datasets {
 namespace {
@@ -15,14 +16,9 @@ namespace fs = std::filesystem;
 
 constexpr int kMostDepth = 4;
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string letters_and_digits(const std::string& text) {
   std::string result;
-  for (const char c : lower(text)) {
+  for (const char c : lower_case(text)) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) result += c;
   }
   return result;
@@ -47,8 +43,8 @@ std::vector<LocalFile> files_below(const std::string& folder) {
     std::error_code unlike;
     const std::uint64_t bytes = fs::is_regular_file(path, unlike) ? fs::file_size(path, unlike) : 0;
     if (!unlike && bytes > 0)
-      files.push_back(
-          {path.string(), lower(path.filename().string()), letters_and_digits(path.lexically_relative(folder).string()), bytes});
+      files.push_back({path.string(), lower_case(path.filename().string()),
+                       letters_and_digits(path.lexically_relative(folder).string()), bytes});
     each.increment(error);
   }
   std::sort(files.begin(), files.end(), [](const LocalFile& a, const LocalFile& b) { return a.path < b.path; });

@@ -3,7 +3,7 @@
 # unity builds compile them: alone, each would read all of Eigen again, which takes almost all of the time.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-cmake --preset release -B build/lint -DPROBUST_TESTS=OFF >/dev/null
+cmake --preset release -B build/lint -DPROBUST_TESTS=OFF -DPROBUST_WARNINGS=ON >/dev/null
 
 # Each source belongs to a batch, or is checked alone because this machine does not build it.
 mapfile -t batches < <(sed -nE 's/^ *"file": "(.*\/build\/lint\/(core|native)\/.*\.cxx)".*/\1/p' build/lint/compile_commands.json)

@@ -15,6 +15,8 @@ MatrixXd transposed_product(MatrixArgument a, MatrixArgument b) { return a.trans
 
 MatrixXd product_with_transposed(MatrixArgument a, MatrixArgument b) { return a * b.transpose(); }
 
+void product(const Eigen::MatrixXf& a, const Eigen::MatrixXf& b, Eigen::MatrixXf& result) { result.noalias() = a * b; }
+
 void gram_of_rows(MatrixArgument a, Eigen::Ref<MatrixXd> result) { result.noalias() = a * a.transpose(); }
 
 MatrixXd congruent(MatrixArgument a, MatrixArgument m) { return product_with_transposed(product(a, m), a); }

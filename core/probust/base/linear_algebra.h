@@ -18,6 +18,8 @@ Eigen::MatrixXd product(MatrixArgument a, MatrixArgument b);
 Eigen::MatrixXd transposed_product(MatrixArgument a, MatrixArgument b);
 /// A Bᵀ.
 Eigen::MatrixXd product_with_transposed(MatrixArgument a, MatrixArgument b);
+/// A B in single precision: Eigen's own, to compare kernels with.
+void product(const Eigen::MatrixXf& a, const Eigen::MatrixXf& b, Eigen::MatrixXf& result);
 /// A Aᵀ, written to `result`. Takes no memory.
 void gram_of_rows(MatrixArgument a, Eigen::Ref<Eigen::MatrixXd> result);
 /// A M Aᵀ.

@@ -50,6 +50,11 @@ std::optional<std::int64_t> parse_integer(const std::string& text) {
   return value;
 }
 
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return text;
+}
+
 std::string join(std::span<const std::string> parts, std::string_view last) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {

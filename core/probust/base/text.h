@@ -22,6 +22,9 @@ std::optional<std::int64_t> parse_integer(const std::string& text);
 /// The parts of a text between separators, including empty ones: one more than there are separators.
 std::vector<std::string> split(const std::string& text, char separator);
 
+/// With small letters, of ASCII.
+std::string lower_case(std::string text);
+
 /// "a, b, c"; with " or " as `last`: "a, b or c".
 std::string join(std::span<const std::string> parts, std::string_view last = ", ");
 

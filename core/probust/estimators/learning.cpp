@@ -82,7 +82,7 @@ Eigen::MatrixXd with_eigenvalues_from(const Eigen::MatrixXd& matrix, double leas
 }
 
 // The pairs of a point in whitened coordinates: odd parts, and even parts less their mean.
-struct Parts {
+struct OddAndEven {
   Eigen::MatrixXd even, odd;  // [r, h]
 };
 
@@ -93,7 +93,7 @@ struct Spread {
   Eigen::MatrixXd covariance;
 };
 
-Spread spread_of(const Parts& parts) {
+Spread spread_of(const OddAndEven& parts) {
   const auto h = static_cast<double>(parts.odd.cols());
   const Eigen::MatrixXd even = parts.even * std::sqrt(h / (h - 1));
   const Eigen::ArrayXd odd_square = parts.odd.colwise().squaredNorm(), even_square = even.colwise().squaredNorm(),
@@ -156,9 +156,9 @@ Whitening whitening_of(const std::vector<Eigen::MatrixXd>& covariances) {
   return {root.cwiseInverse().asDiagonal() * directions.transpose(), directions * root.asDiagonal()};
 }
 
-Parts parts_of(const Pairs& pairs, std::int64_t target, const Whitening& whitening) {
+OddAndEven odd_and_even(const Pairs& pairs, std::int64_t target, const Whitening& whitening) {
   const Eigen::MatrixXd to = product(whitening.to, logits_of_margins(pairs.rivals(), target));
-  Parts parts{product(to, pairs.plus + pairs.minus) / 2, product(to, pairs.plus - pairs.minus) / 2};
+  OddAndEven parts{product(to, pairs.plus + pairs.minus) / 2, product(to, pairs.plus - pairs.minus) / 2};
   parts.even.colwise() -= parts.even.rowwise().mean().eval();
   return parts;
 }
@@ -272,7 +272,7 @@ LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vec
   even.reserve(own.usable.size());
   spreads.reserve(own.usable.size());
   for (const std::int64_t i : own.usable) {
-    Parts parts = parts_of(sampled[i], targets[i], whitening);
+    OddAndEven parts = odd_and_even(sampled[i], targets[i], whitening);
     spreads.push_back(spread_of(parts));
     even.push_back(std::move(parts.even));
   }

@@ -114,8 +114,7 @@ bool is_computed_from(const Graph& graph, ValueId id, ValueId from) {
 }
 
 bool speaks_of(const std::string& name, std::initializer_list<std::string_view> words) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(name);
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 

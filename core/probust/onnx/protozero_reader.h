@@ -3,6 +3,10 @@
 // protozero's reader, made safe for damaged files. To be included before anything else includes it, by one source alone.
 #pragma once
 
+#if defined(protozero_assert) || defined(PROTOZERO_PBF_READER_HPP)
+#error "protozero is included already, without the changes below"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>

@@ -47,7 +47,7 @@ std::int64_t matrix_index(std::int64_t index, const Shape& batch, const Shape& o
   return result;
 }
 
-void eval(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
+void eval_matmul(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto& t = std::get<MatmulAttributes>(attributes);
   const Tensor &a = *in[0], &b = *in[1];
   const auto [m, k, n, batch] = sizes(t, a.shape, b.shape);
@@ -87,7 +87,8 @@ double flops_matmul(const Attributes& attributes, std::span<const Shape> in, con
 }
 
 constexpr OpDefinition kMatmulFamily[] = {
-    {Op::matmul, "matmul", "y[.., i, j] = sum_l op(a)[.., i, l] op(b)[.., l, j]", 2, 2, infer_matmul, eval, vjp, flops_matmul},
+    {Op::matmul, "matmul", "y[.., i, j] = sum_l op(a)[.., i, l] op(b)[.., l, j]", 2, 2, infer_matmul, eval_matmul, vjp,
+     flops_matmul},
 };
 
 }  // namespace

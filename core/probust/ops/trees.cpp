@@ -84,7 +84,7 @@ float combine(Trees::Aggregate aggregate, float sum, float weight, bool first) {
   return aggregate == Trees::Aggregate::least ? std::min(sum, weight) : std::max(sum, weight);
 }
 
-void eval(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
+void eval_trees(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const Trees& trees = trees_of(attributes);
   std::fill(y.data.begin(), y.data.end(), 0.0F);
   for (std::int64_t i = 0; i < y.shape[0]; ++i) {
@@ -111,7 +111,7 @@ double flops_trees(const Attributes& attributes, std::span<const Shape>, const S
 
 constexpr OpDefinition kTreesFamily[] = {
     {Op::tree_ensemble, "tree_ensemble", "y[i, t] = weights for t of the leaves that row i of a falls into, one per tree", 1, 1,
-     infer_trees, eval, vjp_zero, flops_trees},
+     infer_trees, eval_trees, vjp_zero, flops_trees},
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // probust summary, bias and rank: a run at a glance, by class, and by point.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -118,7 +117,7 @@ std::string fragile_text(const std::vector<std::int64_t>& fragile, const std::ve
   for (std::size_t k = 1; k < std::min(fragile.size(), kNamed); ++k) others.push_back(class_text(fragile[k], names));
   if (fragile.size() > kNamed) others.push_back(fmt::format("{} more", fragile.size() - kNamed));
   const std::string lowest = "most fragile: " + class_text(fragile[0], names);
-  return others.empty() ? lowest : fmt::format("{}, or {} (the differences may be chance)", lowest, fmt::join(others, ", "));
+  return others.empty() ? lowest : fmt::format("{}, or {} (the differences may be chance)", lowest, join(others));
 }
 
 void print_bias(const GroupBias& bias, const std::vector<std::string>& names) {

@@ -2,11 +2,11 @@
 // The elements and attributes are those that the schemas of Jenkins (xunit plugin) and of Apache Ant have in common.
 #include "cli/output/junit.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "cli/clock.h"
 #include "probust/base/error.h"
 #include "report/plot.h"
 
@@ -45,7 +45,7 @@ std::string case_xml(const JunitCase& one) {
 
 std::string junit_xml(const std::string& name, const std::vector<JunitSuite>& suites,
                       std::chrono::system_clock::time_point started) {
-  const std::string timestamp = fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::gmtime(std::chrono::system_clock::to_time_t(started)));
+  const std::string timestamp = utc_text("%Y-%m-%dT%H:%M:%S", std::chrono::system_clock::to_time_t(started));
   std::int64_t tests = 0, failures = 0;
   double seconds = 0;
   std::string body;

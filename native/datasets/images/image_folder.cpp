@@ -31,11 +31,7 @@ struct FolderEntries {
   std::vector<std::string> folders, images, others;  // names in alphabetical order
 };
 
-std::string lower_extension(const std::string& name) {
-  std::string text = fs::path(name).extension().string();
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+std::string lower_extension(const std::string& name) { return lower_case(fs::path(name).extension().string()); }
 
 bool is_image_name(const std::string& name) {
   static constexpr std::array<std::string_view, 8> kEndings{".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp"};

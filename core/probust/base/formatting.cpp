@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the headers of the library {fmt} leave to one compiled file: Debian has it as a shared library alone, and the program is
-// to run where that is not installed.
+// What the headers of the library {fmt} leave to one compiled file: Debian's shared library of it need not be where a program
+// runs.
 #include <fmt/format-inl.h>
 
+#ifndef FMT_STATIC_THOUSANDS_SEPARATOR
 template std::locale fmt::detail::locale_ref::get<std::locale>() const;
 template fmt::detail::locale_ref::locale_ref(const std::locale&);
+#endif
 template fmt::detail::thousands_sep_result<char> fmt::detail::thousands_sep_impl<char>(fmt::detail::locale_ref);
 template char fmt::detail::decimal_point_impl<char>(fmt::detail::locale_ref);
 template fmt::detail::dragonbox::decimal_fp<float> fmt::detail::dragonbox::to_decimal<float>(float) noexcept;
