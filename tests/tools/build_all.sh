@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Builds everything and checks lint, one step after another, for run.sh, which runs the tests of each build meanwhile. The output of
-# step NAME is build/steps/NAME.log. When it ends, build/steps/NAME.status appears, with its exit status.
+# build_all.sh ON|OFF [--quick]: builds everything and, with ON (PROBUST_FULL_TESTS), checks lint, one step after another, for run.sh, which
+# runs the tests of each build meanwhile. The output of step NAME is build/steps/NAME.log. When it ends, build/steps/NAME.status appears,
+# with its exit status.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 # Tests come first: some wait for a browser. Linux divides time between sessions before it looks at "nice".
 renice -n 19 $$ >/dev/null
 { echo 19 >/proc/self/autogroup; } 2>/dev/null
 
+full=$1
 step() {
   local name=$1 status
   shift
@@ -17,12 +19,13 @@ step() {
 }
 
 build() {
-  cmake --preset "$1" && cmake --build --preset "$1"
+  cmake --preset "$1" -DPROBUST_FULL_TESTS=$full && cmake --build --preset "$1"
 }
 
 step "build, release" build release
-[ "${1:-}" != --quick ] || exit 0
+[ "${2:-}" != --quick ] || exit 0
 step "build, wasm" build wasm
+[ "$full" = ON ] || exit 0
 # Tests in a browser leave the processors idle at times, which the longest build fills.
 step "build, asan" build asan
 step "lint" tests/tools/check_lint.sh

@@ -37,10 +37,13 @@ const open = async (hash = '', query = '') => {
 
 /** p and the tinted mass, once they belong to the current state. */
 async function settled(): Promise<{ p: number; mass: number }> {
-  await page.waitForTimeout(60);
+  // By the page's own clock: a busy machine may not have drawn anything yet.
+  await page.evaluate(
+    () => new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(then, 60)))),
+  );
   await page.waitForFunction(() => {
     const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!.shadowRoot!;
-    return lab.querySelector('.estimators') && !lab.querySelector('.big.stale, .estimators.stale');
+    return lab.querySelector('.estimators') && !lab.querySelector('.big.stale, .boundary.stale, .estimators.stale');
   });
   const p = Number(await page.locator('[data-p]').getAttribute('data-p'));
   const mass = Number(await page.locator('[data-mass]').getAttribute('data-mass'));
