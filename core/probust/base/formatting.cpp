@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the headers of the library {fmt} leave to one compiled file: Debian's shared library of it need not be where a program
 // runs.
+#ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 
 #ifndef FMT_STATIC_THOUSANDS_SEPARATOR
@@ -11,3 +12,4 @@ template fmt::detail::thousands_sep_result<char> fmt::detail::thousands_sep_impl
 template char fmt::detail::decimal_point_impl<char>(fmt::detail::locale_ref);
 template fmt::detail::dragonbox::decimal_fp<float> fmt::detail::dragonbox::to_decimal<float>(float) noexcept;
 template fmt::detail::dragonbox::decimal_fp<double> fmt::detail::dragonbox::to_decimal<double>(double) noexcept;
+#endif
