@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests: installs missing packages, checks formatting, builds natively and for WebAssembly with its npm package and the
 # explorer, and tests all of it, in node and Chromium, too. The last line is "N passed, N failed" (or "..., N skipped").
-# With --quick: formatting, the native build and its tests. With --full: also sanitizers, lint, slow tests and those of
+# With --quick: formatting, the native build and the core's tests. With --full: also sanitizers, lint, slow tests and those of
 # PROBUST_FULL_TESTS (tests/, wasm/ and web/CMakeLists.txt).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -79,18 +79,23 @@ finish() {
   exit
 }
 
-mkdir -p build
-# Not "npm ci", which would first remove what is installed.
-for folder in wasm web docs; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
 rm -rf build/steps
-mkdir build/steps
+mkdir -p build/steps
 setsid tests/tools/build_all.sh $full $extent &
 builds=$!
 trap 'kill -- -$builds 2>/dev/null' EXIT
+# Not "npm ci", which would first remove what is installed.
+folders="wasm web"
+[ $full = OFF ] || folders+=" docs"
+for folder in $folders; do check "npm packages of $folder" npm --prefix $folder install --no-save; done
+touch build/steps/packages
 check "formatting" tests/tools/check_format.sh
 await "build, release"
+if [ "$extent" = --quick ]; then
+  run_tests release -L core -LE $left_out
+  finish
+fi
 run_tests release -LE $left_out
-[ "$extent" != --quick ] || finish
 await "build, wasm"
 run_tests wasm -LE $left_out
 if [ $full = ON ]; then

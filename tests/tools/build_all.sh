@@ -24,6 +24,7 @@ build() {
 
 step "build, release" build release
 [ "${2:-}" != --quick ] || exit 0
+until [ -e build/steps/packages ]; do sleep 1; done  # npm's, which run.sh installs
 step "build, wasm" build wasm
 [ "$full" = ON ] || exit 0
 # Tests in a browser leave the processors idle at times, which the longest build fills.
