@@ -5,7 +5,6 @@
 // A first row without numbers is a header. So is one whose cells are numbers if they count the columns, as names made by pandas
 // do, and the rows below differ in type: decimals below integers, or labels below the word that names their column.
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <optional>

@@ -30,8 +30,6 @@ constexpr std::array<Foreign, 12> kForeign{{{"\x89PNG", "a PNG image"},
                                             {"PAR1", "a Parquet file"},
                                             {"\x80\x04\x95", "a Python pickle"}}};
 
-std::string extension(const std::string& path) { return lower_case(std::filesystem::path(path).extension().string()); }
-
 bool looks_like_text(const Head& file) {
   return std::none_of(file.bytes.begin(), file.bytes.end(),
                       [](std::uint8_t c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
@@ -55,20 +53,20 @@ bool never(const Head&) { return false; }
 // The list of formats; the README says how to add one.
 constexpr Format kFormats[] = {
     {".npy", [](const Head& file) { return starts_with(file.bytes, "\x93NUMPY"); },
-     [](const std::string& path, const Head&) { return extension(path) == ".npy"; },
+     [](const std::string& path, const Head&) { return lower_extension(path) == ".npy"; },
      [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents { return {read_npy_array(file, path)}; },
      read_npy_labels},
     {".npz", [](const Head& file) { return starts_with(file.bytes, "PK\x03\x04") || starts_with(file.bytes, "PK\x05\x06"); },
-     [](const std::string& path, const Head&) { return extension(path) == ".npz"; },
+     [](const std::string& path, const Head&) { return lower_extension(path) == ".npz"; },
      [](const Stored& file, const DatasetOptions&, const std::string& path) { return read_npz(file, path); }, no_labels},
-    {"CIFAR .bin", never, [](const std::string& path, const Head&) { return extension(path) == ".bin"; },
+    {"CIFAR .bin", never, [](const std::string& path, const Head&) { return lower_extension(path) == ".bin"; },
      [](const Stored& file, const DatasetOptions& options, const std::string& path) {
        return read_cifar(file, options.cifar100, path);
      },
      no_labels},
     {"IDX (.gz too)", [](const Head& file) { return starts_with(file.bytes, "\x1f\x8b") || is_idx(file); },
      [](const std::string& path, const Head&) {
-       return path.find("-ubyte") != std::string::npos || extension(path) == ".gz" || extension(path) == ".idx";
+       return path.find("-ubyte") != std::string::npos || lower_extension(path) == ".gz" || lower_extension(path) == ".idx";
      },
      [](const Stored& file, const DatasetOptions&, const std::string& path) -> Contents {
        return {with_channel(read_idx(file, path), path)};
@@ -78,7 +76,7 @@ constexpr Format kFormats[] = {
      }},
     {".csv", never,
      [](const std::string& path, const Head& file) {
-       return extension(path) == ".csv" || extension(path) == ".txt" || looks_like_text(file);
+       return lower_extension(path) == ".csv" || lower_extension(path) == ".txt" || looks_like_text(file);
      },
      [](const Stored& file, const DatasetOptions& options, const std::string& path) {
        return read_csv(file, options.label_column, path);
@@ -94,6 +92,8 @@ void refuse_foreign(Bytes file, const std::string& path) {
 }
 
 }  // namespace
+
+std::string lower_extension(const std::string& path) { return lower_case(std::filesystem::path(path).extension().string()); }
 
 const Format& format_of(const Stored& file, const std::string& path) {
   constexpr std::uint64_t kSample = 4096;

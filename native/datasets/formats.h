@@ -30,6 +30,9 @@ struct Format {
   StoredLabels (*labels)(const Stored& file, const std::string& path);
 };
 
+/// The ending of a file's name, in lower case: ".csv".
+std::string lower_extension(const std::string& path);
+
 /// The format of a file by its first bytes, then by its name; otherwise text is CSV. Throws Error{unreadable} if it has none.
 const Format& format_of(const Stored& file, const std::string& path);
 

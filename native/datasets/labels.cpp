@@ -2,7 +2,6 @@
 #include "datasets/labels.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <optional>
 #include <utility>

@@ -31,8 +31,6 @@ struct FolderEntries {
   std::vector<std::string> folders, images, others;  // names in alphabetical order
 };
 
-std::string lower_extension(const std::string& name) { return lower_case(fs::path(name).extension().string()); }
-
 bool is_image_name(const std::string& name) {
   static constexpr std::array<std::string_view, 8> kEndings{".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp"};
   return std::find(kEndings.begin(), kEndings.end(), lower_extension(name)) != kEndings.end();
