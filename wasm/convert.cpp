@@ -323,7 +323,8 @@ val write(const Row& row) {
 struct ToJavaScript {
   val operator()(std::monostate) const { return val::null(); }
   val operator()(std::int64_t value) const { return whole(value); }
-  val operator()(double value) const { return val(value); }
+  val operator()(bool value) const { return val(value); }
+  val operator()(double value) const { return number_or_null(value); }
   val operator()(const std::string& text) const { return val(text); }
   val operator()(const Document::List& documents) const { return write_list<Document>(documents, write); }
   val operator()(const Document::Object& parts) const {

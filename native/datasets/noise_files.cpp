@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "datasets/noise_files.h"
 
-#include <nlohmann/json.hpp>
-
 #include "datasets/bytes.h"
 #include "datasets/dataset.h"
+#include "datasets/json.h"
 #include "probust/base/error.h"
 
 namespace probust::datasets {
@@ -15,11 +14,12 @@ NoiseArray read_array(const std::string& path) {
   return {std::move(numbers.shape), std::move(numbers.values), path};
 }
 
-Category category_of(const nlohmann::json& group) {
+Category category_of(const Document& group) {
   Category category;
-  group.at("columns").get_to(category.columns);
-  for (const auto& row : group.at("transitions")) {
-    for (const double probability : row.get<std::vector<double>>()) category.transitions.push_back(probability);
+  for (const Document& column : group.at("columns").as<Document::List>())
+    category.columns.push_back(static_cast<std::int64_t>(column.as_number()));
+  for (const Document& row : group.at("transitions").as<Document::List>()) {
+    for (const Document& probability : row.as<Document::List>()) category.transitions.push_back(probability.as_number());
   }
   return category;
 }
@@ -28,11 +28,11 @@ std::vector<Category> read_categories(const std::string& path) {
   const Buffer file_bytes = map_regular_file(path, "give the path of a file that exists", "give a JSON file");
   const auto text = file_bytes.bytes;
   try {
-    const auto file = nlohmann::json::parse(text.begin(), text.end());
+    const Document file = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}).value_or(Document());
     std::vector<Category> categories;
-    for (const auto& group : file.at("groups")) categories.push_back(category_of(group));
+    for (const Document& group : file.at("groups").as<Document::List>()) categories.push_back(category_of(group));
     return categories;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::out_of_range&) {
     throw Error{ErrorCode::unreadable, path, "does not hold categorical features",
                 R"(write {"groups": [{"columns": [4, 5], "transitions": [[0.9, 0.1], [0.2, 0.8]]}]})"};
   }

@@ -5,24 +5,21 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/commands/estimate.h"
 #include "cli/commands/train.h"
 #include "cli/messages.h"
-#include "cli/output/json_text.h"
 #include "cli/output/text_file.h"
 #include "cli/run/destination.h"
 #include "cli/run/load.h"
 #include "cli/run/results.h"
+#include "datasets/json.h"
 #include "experiments/subjects.h"
 #include "probust/base/text.h"
 
 namespace probust::cli::reproduce {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void make_folder(const std::string& folder) {
   std::error_code error;
@@ -33,25 +30,24 @@ void make_folder(const std::string& folder) {
 }
 
 // Everything that the trained network depends on.
-Json identity(const Recipe& recipe, const Arguments& arguments) {
-  return {{"model", recipe.model},
-          {"train", arguments.data.path},
-          {"points", arguments.data.limit},
-          {"test", arguments.train.test},
-          {"epochs", recipe.epochs},
-          {"batch", recipe.batch},
-          {"rate", recipe.rate},
-          {"lambda", recipe.lambda},
-          {"decay", recipe.decay},
-          {"seed", arguments.question.seed}};
+Document identity(const Recipe& recipe, const Arguments& arguments) {
+  return Document::Object{{"model", recipe.model},
+                          {"train", arguments.data.path},
+                          {"points", arguments.data.limit},
+                          {"test", arguments.train.test},
+                          {"epochs", recipe.epochs},
+                          {"batch", recipe.batch},
+                          {"rate", recipe.rate},
+                          {"lambda", recipe.lambda},
+                          {"decay", recipe.decay},
+                          {"seed", arguments.question.seed}};
 }
 
-std::optional<Json> read_record(const std::string& path) {
+std::optional<Document> read_record(const std::string& path) {
   if (!std::filesystem::exists(path)) return {};
   const std::vector<std::byte> text = read_file(path);
-  Json record = Json::parse(reinterpret_cast<const char*>(text.data()), reinterpret_cast<const char*>(text.data()) + text.size(),
-                            nullptr, false);
-  if (record.is_discarded() || !record.contains("recipe"))
+  const std::optional<Document> record = datasets::parse_json({reinterpret_cast<const char*>(text.data()), text.size()});
+  if (!record || record->find("recipe") == nullptr)
     throw Error{ErrorCode::unreadable, path, "is not the record of a trained model", "remove it"};
   return record;
 }
@@ -116,19 +112,20 @@ TrainedModel Study::model(const Recipe& recipe) {
   train.lambda = recipe.lambda;
   train.decay = recipe.decay;
   const std::string record_path = path("models/" + recipe.name + ".json");
-  const Json expected = identity(recipe, arguments);
-  std::optional<Json> record = std::filesystem::exists(arguments.output) ? read_record(record_path) : std::nullopt;
-  if (record && (*record)["recipe"] != expected)
-    throw Error{ErrorCode::conflict, arguments.output, "was trained otherwise: " + json_text((*record)["recipe"]),
+  const Document expected = identity(recipe, arguments);
+  std::optional<Document> record = std::filesystem::exists(arguments.output) ? read_record(record_path) : std::nullopt;
+  if (record && datasets::json_text(record->at("recipe")) != datasets::json_text(expected))
+    throw Error{ErrorCode::conflict, arguments.output, "was trained otherwise: " + datasets::json_text(record->at("recipe")),
                 "give another --output"};
   if (!record) {
     if (!arguments_.quiet) say("training {}\n", arguments.output);
     const std::optional<TrainingResult> trained = train_model(arguments);
     if (!trained) end_interrupted();
-    record = {{"recipe", expected}, {"accuracy", trained->accuracy}, {"test_accuracy", trained->test_accuracy.value_or(0)}};
-    write_text_file(record_path, json_text(*record, 2) + "\n");
+    record = Document::Object{
+        {"recipe", expected}, {"accuracy", trained->accuracy}, {"test_accuracy", trained->test_accuracy.value_or(0)}};
+    write_text_file(record_path, datasets::json_text(*record, 2) + "\n");
   }
-  return {arguments.output, (*record)["accuracy"].get<double>(), (*record)["test_accuracy"].get<double>()};
+  return {arguments.output, record->at("accuracy").as_number(), record->at("test_accuracy").as_number()};
 }
 
 TrainedModel Study::network(double lambda) {

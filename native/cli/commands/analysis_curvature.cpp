@@ -11,12 +11,12 @@
 #include "cli/commands/analysis_output.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/progress_line.h"
 #include "cli/output/text_table.h"
 #include "cli/run/first_check.h"
 #include "cli/run/load.h"
 #include "cli/run/problem.h"
+#include "datasets/json.h"
 #include "datasets/noise_files.h"
 #include "probust/analysis/describe.h"
 #include "probust/analysis/geometry/curvature.h"
@@ -32,8 +32,6 @@ namespace {
 struct CurvatureArguments : Arguments {
   std::int64_t pairs = 100;  ///< antithetic pairs of noisy copies
 };
-
-using nlohmann::ordered_json;
 
 /// What is known of all points under one noise model. A part that cannot be computed is empty, and there is a reason.
 struct NoiseCurvature {
@@ -172,47 +170,45 @@ void print_curvature(const NoiseCurvature& result, const CurvatureProblem& loade
 
 // ---- JSON
 
-ordered_json json_reason(const std::string& reason) { return reason.empty() ? ordered_json(nullptr) : ordered_json(reason); }
+Document json_reason(const std::string& reason) { return reason.empty() ? Document() : Document(reason); }
 
-ordered_json json_sampled(const Sampled& number) {
-  return {{"value", json_number(number.value)}, {"std_error", json_number(number.std_error)}};
+Document json_sampled(const Sampled& number) {
+  return Document::Object{{"value", number.value}, {"std_error", number.std_error}};
 }
 
-ordered_json json_bound(const QuadraticBound& bound) {
-  ordered_json json{{"defined", bound.defined},
-                    {"taylor", nullptr},
-                    {"mmse", nullptr},
-                    {"k", json_number(bound.k)},
-                    {"summed", json_number(bound.summed)}};
-  if (bound.defined) json["taylor"] = json_number(bound.taylor);
-  if (bound.defined) json["mmse"] = json_number(bound.mmse);
+Document json_bound(const QuadraticBound& bound) {
+  Document json = Document::Object{{"defined", bound.defined},
+                                   {"taylor", bound.defined ? Document(bound.taylor) : Document()},
+                                   {"mmse", bound.defined ? Document(bound.mmse) : Document()},
+                                   {"k", bound.k},
+                                   {"summed", bound.summed}};
   return json;
 }
 
-ordered_json json_smoothed(const SmoothedCurvature& smoothed) {
-  return {{"rival", smoothed.rival},
-          {"margin", json_number(smoothed.margin)},
-          {"gradient_norm", json_number(smoothed.gradient_norm)},
-          {"largest", json_sampled(smoothed.largest)},
-          {"mean", json_sampled(smoothed.mean)},
-          {"smallest", json_sampled(smoothed.smallest)}};
+Document json_smoothed(const SmoothedCurvature& smoothed) {
+  return Document::Object{{"rival", smoothed.rival},
+                          {"margin", smoothed.margin},
+                          {"gradient_norm", smoothed.gradient_norm},
+                          {"largest", json_sampled(smoothed.largest)},
+                          {"mean", json_sampled(smoothed.mean)},
+                          {"smallest", json_sampled(smoothed.smallest)}};
 }
 
-ordered_json curvature_json(const NoiseCurvature& result, const CurvatureProblem& loaded) {
-  ordered_json json{{"noise", result.noise.text()},
-                    {"sigma", json_number(result.noise.sigma())},
-                    {"no_shift", json_reason(result.no_margins)},
-                    {"no_bounds", json_reason(result.no_bounds)},
-                    {"no_smoothed", json_reason(result.no_smoothed)},
-                    {"points", ordered_json::array()}};
+Document curvature_json(const NoiseCurvature& result, const CurvatureProblem& loaded) {
+  Document json = Document::Object{{"noise", result.noise.text()},
+                                   {"sigma", result.noise.sigma()},
+                                   {"no_shift", json_reason(result.no_margins)},
+                                   {"no_bounds", json_reason(result.no_bounds)},
+                                   {"no_smoothed", json_reason(result.no_smoothed)},
+                                   {"points", Document::List{}}};
   for (std::int64_t i = 0; i < loaded.points.size(); ++i) {
-    ordered_json point{{"index", loaded.points.index[i]}, {"target", loaded.points.target[i]}};
+    Document point = Document::Object{{"index", loaded.points.index[i]}, {"target", loaded.points.target[i]}};
     if (result.no_margins.empty()) {
-      point["shift"] = json_number(result.margins[i].largest_shift);
-      point["scatter"] = json_number(result.margins[i].largest_scatter);
+      point["shift"] = result.margins[i].largest_shift;
+      point["scatter"] = result.margins[i].largest_scatter;
     }
-    point["bounds"] = result.no_bounds.empty() ? json_bound(result.bounds[i]) : ordered_json(nullptr);
-    point["smoothed"] = result.no_smoothed.empty() ? json_smoothed(result.smoothed[i]) : ordered_json(nullptr);
+    point["bounds"] = result.no_bounds.empty() ? json_bound(result.bounds[i]) : Document();
+    point["smoothed"] = result.no_smoothed.empty() ? json_smoothed(result.smoothed[i]) : Document();
     json["points"].push_back(std::move(point));
   }
   return json;
@@ -249,7 +245,7 @@ int run_curvature(const CurvatureArguments& arguments) {
   const int status =
       run_interruptibly(loaded.problem.model.progress().stop, work, [] { return std::string("nothing was printed"); });
   if (status != 0) return status;
-  ordered_json json{{"pairs", arguments.pairs}, {"groups", ordered_json::array()}};
+  Document json = Document::Object{{"pairs", arguments.pairs}, {"groups", Document::List{}}};
   report::Chart chart = curvature_chart();
   for (const NoiseCurvature& result : results) {
     chart.series.push_back(series_of(result, loaded));
@@ -260,7 +256,7 @@ int run_curvature(const CurvatureArguments& arguments) {
       print_curvature(result, loaded, arguments.analysis.count);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
+  if (arguments.json) fmt::print("{}\n", datasets::json_text(json, 2));
   std::erase_if(chart.series, [](const report::Series& series) { return series.points.empty(); });
   write_plot(arguments, chart);
   return 0;

@@ -10,8 +10,8 @@
 #include "cli/commands/analysis_output.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/text_table.h"
+#include "datasets/json.h"
 #include "probust/analysis/agree.h"
 #include "probust/analysis/describe.h"
 #include "probust/analysis/sweeps.h"
@@ -21,7 +21,6 @@
 namespace probust::cli {
 namespace {
 
-using nlohmann::ordered_json;
 using Kind = ToleratedScale::Kind;
 
 // ---- curve
@@ -123,9 +122,9 @@ int run_curve(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const std::vector<RowSweep> sweeps = sweeps_to_show(run, arguments);
   if (arguments.json) {
-    ordered_json json{{"warnings", json_warnings(run)}, {"curves", ordered_json::array()}};
-    for (const RowSweep& sweep : sweeps) json["curves"].push_back(json_of(describe(sweep, arguments.analysis.threshold)));
-    fmt::print("{}\n", json_text(json, 2));
+    const auto one = [&](const RowSweep& sweep) { return describe(sweep, arguments.analysis.threshold); };
+    const Document json = Document::Object{{"warnings", run.warnings}, {"curves", Document::list(sweeps, one)}};
+    fmt::print("{}\n", datasets::json_text(json, 2));
   } else {
     print_curves(sweeps, arguments.analysis.threshold);
   }
@@ -140,9 +139,9 @@ int run_agree(const Arguments& arguments) {
     throw Error{ErrorCode::usage, arguments.model, "has one estimator and no logits: there is nothing to compare",
                 "estimate with, for example, --estimator auto,mc:1000"};
   if (arguments.json) {
-    ordered_json json{{"warnings", json_warnings(run)}, {"pairs", ordered_json::array()}};
-    for (const Comparison& comparison : comparisons) json["pairs"].push_back(json_of(describe(comparison)));
-    fmt::print("{}\n", json_text(json, 2));
+    const auto one = [](const Comparison& comparison) { return describe(comparison); };
+    const Document json = Document::Object{{"warnings", run.warnings}, {"pairs", Document::list(comparisons, one)}};
+    fmt::print("{}\n", datasets::json_text(json, 2));
   } else {
     print_agreement(comparisons);
   }

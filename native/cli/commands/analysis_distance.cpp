@@ -13,10 +13,10 @@
 #include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/progress_line.h"
 #include "cli/output/text_table.h"
 #include "cli/run/load.h"
+#include "datasets/json.h"
 #include "probust/analysis/describe.h"
 #include "probust/analysis/distances.h"
 #include "probust/analysis/summary.h"
@@ -24,8 +24,6 @@
 
 namespace probust::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 // ---- nearest boundaries
 
@@ -168,7 +166,7 @@ int run_distance(const Arguments& arguments) {
     say("nearest boundaries need the model: give MODEL DATA instead of a run\n");
   }
   report::Chart chart = boundaries ? boundary_chart() : certified_chart();
-  ordered_json json{{"warnings", json_warnings(run)}, {"boundary", nullptr}, {"groups", ordered_json::array()}};
+  Document json = Document::Object{{"warnings", run.warnings}, {"boundary", nullptr}, {"groups", Document::List{}}};
   if (boundaries) json["boundary"] = boundaries->gradients ? "gradients" : "random search";
   const std::vector<RowGroup> groups = grouped(run.results.rows);
   for (const RowGroup& group : groups) {
@@ -176,13 +174,13 @@ int run_distance(const Arguments& arguments) {
     const std::vector<PointDistances> points = distances_of(group, certificates, boundaries ? &boundaries->points : nullptr);
     chart.series.push_back(boundaries ? boundary_series(group.key, points) : certified_series(certificates));
     if (arguments.json) {
-      json["groups"].push_back(json_of(describe(certificates, points)));
+      json["groups"].push_back(describe(certificates, points));
     } else {
       fmt::print("{}", &group == groups.data() ? "" : "\n");
       print_distances(certificates, points, arguments.analysis.count, run.class_names);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
+  if (arguments.json) fmt::print("{}\n", datasets::json_text(json, 2));
   std::erase_if(chart.series, [](const report::Series& series) { return series.points.empty(); });
   write_plot(arguments, chart);
   return 0;

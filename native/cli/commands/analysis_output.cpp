@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "cli/output/text_file.h"
@@ -83,45 +82,6 @@ RunResults selected_results(const Arguments& arguments) {
 std::string group_text(const GroupKey& key) {
   return (key.model.empty() ? "" : key.model + ": ") + key.noise + ", " + key.estimator;
 }
-
-nlohmann::ordered_json json_number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
-
-nlohmann::ordered_json json_number(const std::optional<double>& value) {
-  return value ? json_number(*value) : nlohmann::ordered_json(nullptr);
-}
-
-nlohmann::ordered_json json_warnings(const RunResults& run) {
-  auto list = nlohmann::ordered_json::array();
-  for (const std::string& warning : run.warnings) list.push_back(warning);
-  return list;
-}
-
-namespace {
-
-struct ToJson {
-  using Json = nlohmann::ordered_json;
-  Json operator()(std::monostate) const { return nullptr; }
-  Json operator()(const Document::List& list) const {
-    Json json = Json::array();
-    for (const Document& each : list) json.push_back(json_of(each));
-    return json;
-  }
-  Json operator()(const Document::Object& object) const {
-    Json json = Json::object();
-    for (const auto& [name, value] : object) json[name] = json_of(value);
-    return json;
-  }
-  template <typename T>
-  Json operator()(const T& value) const {
-    return value;
-  }
-};
-
-}  // namespace
-
-nlohmann::ordered_json json_of(const Document& document) { return document.visit(ToJson{}); }
 
 void write_plot(const Arguments& arguments, const report::Chart& chart) {
   if (arguments.analysis.plot.empty()) return;

@@ -3,8 +3,6 @@
 // What the analysis commands share: their rows, names, JSON and charts.
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,16 +25,6 @@ RunResults selected_results(const Arguments& arguments);
 
 /// "gaussian:0.1, mc:100", after the model if it has a name.
 std::string group_text(const GroupKey& key);
-
-/// The number, or null if it is not finite.
-nlohmann::ordered_json json_number(double value);
-nlohmann::ordered_json json_number(const std::optional<double>& value);
-
-/// The warnings of a run, as an array of texts.
-nlohmann::ordered_json json_warnings(const RunResults& run);
-
-/// A result of an analysis (analysis/describe.h).
-nlohmann::ordered_json json_of(const Document& document);
 
 /// Writes the chart to the file that --plot names, if any. Throws Error{resources}.
 void write_plot(const Arguments& arguments, const report::Chart& chart);

@@ -10,9 +10,9 @@
 #include "cli/commands/analysis_output.h"
 #include "cli/options.h"
 #include "cli/output/gallery.h"
-#include "cli/output/json_text.h"
 #include "cli/output/progress_line.h"
 #include "cli/output/text_table.h"
+#include "datasets/json.h"
 #include "probust/analysis/bias.h"
 #include "probust/analysis/describe.h"
 #include "probust/analysis/ranking.h"
@@ -21,8 +21,6 @@
 
 namespace probust::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string whose(const std::string& model) { return model.empty() ? "" : model + ": "; }
 
@@ -222,12 +220,14 @@ int run_summary(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const Summary summary = summarize(run.results);
   if (arguments.json) {
-    ordered_json json{{"warnings", json_warnings(run)}, {"models", ordered_json::array()}, {"groups", ordered_json::array()}};
-    for (const CleanAccuracy& model : summary.models) json["models"].push_back(json_of(describe(model)));
-    for (const GroupSummary& group : summary.groups) json["groups"].push_back(json_of(describe(group)));
-    json["information"] = ordered_json::object();
-    for (const auto& [name, value] : run.information) json["information"][name] = value;
-    fmt::print("{}\n", json_text(json, 2));
+    const auto one = [](const auto& item) { return describe(item); };
+    Document information = Document::object();
+    for (const auto& [name, value] : run.information) information[name] = value;
+    const Document json = Document::Object{{"warnings", run.warnings},
+                                           {"models", Document::list(summary.models, one)},
+                                           {"groups", Document::list(summary.groups, one)},
+                                           {"information", std::move(information)}};
+    fmt::print("{}\n", datasets::json_text(json, 2));
   } else {
     print_summary(summary, run);
   }
@@ -239,16 +239,16 @@ int run_bias(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   std::vector<GroupBias> biases;
   for (const RowGroup& group : grouped(run.results.rows)) biases.push_back(bias_of(group));
-  ordered_json json{{"warnings", json_warnings(run)}, {"groups", ordered_json::array()}};
+  Document json = Document::Object{{"warnings", run.warnings}, {"groups", Document::List{}}};
   for (const GroupBias& bias : biases) {
     if (arguments.json) {
-      json["groups"].push_back(json_of(describe(bias, &run.class_names)));
+      json["groups"].push_back(describe(bias, &run.class_names));
     } else {
       fmt::print("{}", &bias == biases.data() ? "" : "\n");
       print_bias(bias, run.class_names);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
+  if (arguments.json) fmt::print("{}\n", datasets::json_text(json, 2));
   write_plot(arguments, bias_chart(biases, run.class_names));
   return 0;
 }
@@ -258,17 +258,17 @@ int run_rank(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const std::vector<RowGroup> groups = grouped(run.results.rows);
   std::vector<Ranking> rankings;
-  ordered_json json{{"warnings", json_warnings(run)}, {"groups", ordered_json::array()}};
+  Document json = Document::Object{{"warnings", run.warnings}, {"groups", Document::List{}}};
   for (const RowGroup& group : groups) {
     const Ranking& ranking = rankings.emplace_back(ranking_of(group, arguments.analysis.count));
     if (arguments.json) {
-      json["groups"].push_back(json_of(describe(ranking)));
+      json["groups"].push_back(describe(ranking));
     } else {
       fmt::print("{}", &group == groups.data() ? "" : "\n");
       print_ranking(ranking, run.class_names);
     }
   }
-  if (arguments.json) fmt::print("{}\n", json_text(json, 2));
+  if (arguments.json) fmt::print("{}\n", datasets::json_text(json, 2));
   write_plot(arguments, rank_chart(groups));
   write_gallery(arguments, run, rankings);
   return 0;

@@ -7,16 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/clock.h"
 #include "cli/command_line.h"
 #include "cli/commands/frontier.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/run/load.h"
 #include "datasets/dataset.h"
+#include "datasets/json.h"
 #include "probust/ops/memory_traffic.h"
 #include "probust/ops/op.h"
 
@@ -167,19 +166,20 @@ class Bench {
 
 // ---- output
 
-nlohmann::ordered_json batches_json(const Measurements& measurements) {
-  auto list = nlohmann::ordered_json::array();
-  for (const Measurement& one : measurements.all) list.push_back({{"batch", one.batch}, {"us", one.microseconds}});
+Document batches_json(const Measurements& measurements) {
+  Document list = Document::List{};
+  for (const Measurement& one : measurements.all)
+    list.push_back(Document::Object{{"batch", one.batch}, {"us", one.microseconds}});
   return list;
 }
 
-nlohmann::ordered_json kinds_json(const std::vector<KindTime>& kinds) {
-  auto list = nlohmann::ordered_json::array();
+Document kinds_json(const std::vector<KindTime>& kinds) {
+  Document list = Document::List{};
   for (const KindTime& kind : kinds)
-    list.push_back({{"kind", kind.kind},
-                    {"steps", kind.steps},
-                    {"us", 1e6 * kind.seconds},
-                    {"gflops", kind.seconds > 0 ? 1e-9 * kind.flops / kind.seconds : 0}});
+    list.push_back(Document::Object{{"kind", kind.kind},
+                                    {"steps", kind.steps},
+                                    {"us", 1e6 * kind.seconds},
+                                    {"gflops", kind.seconds > 0 ? 1e-9 * kind.flops / kind.seconds : 0}});
   return list;
 }
 
@@ -210,7 +210,7 @@ int run_bench(const BenchArguments& arguments) {
   const std::optional<DeviceRates> rates = device_rates(arguments.device.device, parse_precision(arguments.device.precision));
   const double gemm = rates ? 1e-9 * rates->product : gemm_gflops();
   if (arguments.json) {
-    nlohmann::ordered_json json;
+    Document json = Document::object();
     json["model"] = arguments.model;
     json["device"] = forward.device;
     json["threads"] = bench.threads();
@@ -226,7 +226,7 @@ int run_bench(const BenchArguments& arguments) {
     json["jacobian_batches"] = batches_json(jacobian);
     json["forward_kinds"] = kinds_json(forward.best.kinds);
     json["jacobian_kinds"] = kinds_json(jacobian.best.kinds);
-    fmt::print("{}\n", json_text(json));
+    fmt::print("{}\n", datasets::json_text(json));
     return 0;
   }
   const std::string product = rates ? "the library's product of 8192 x 8192 matrices on " + rates->device

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/commands/analysis_output.h"
 #include "cli/commands/comparable.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/text_table.h"
 #include "cli/run/first_check.h"
 #include "cli/run/results.h"
+#include "datasets/json.h"
 #include "probust/analysis/comparison.h"
 #include "probust/base/error.h"
 
@@ -95,46 +94,45 @@ std::string sentence_of(const ComparedRun& compared) {
 
 // ---- JSON
 
-nlohmann::ordered_json comparison_json(const PairedComparison& group) {
+Document comparison_json(const PairedComparison& group) {
   const GroupKey& key = group.run.noise.empty() ? group.baseline : group.run;
-  nlohmann::ordered_json json;
+  Document json = Document::object();
   json["noise"] = key.noise;
   json["estimator"] = key.estimator;
   json["baseline_estimator"] = group.baseline.estimator.empty() ? key.estimator : group.baseline.estimator;
   json["points"] = group.pairs;
   json["unanswered"] = group.unanswered;
-  json["baseline_mean_p"] = json_number(group.baseline_p.mean);
-  json["mean_p"] = json_number(group.run_p.mean);
-  json["difference"] = json_number(group.difference.mean);
-  json["ci_low"] = json_number(group.difference.low);
-  json["ci_high"] = json_number(group.difference.high);
+  json["baseline_mean_p"] = group.baseline_p.mean;
+  json["mean_p"] = group.run_p.mean;
+  json["difference"] = group.difference.mean;
+  json["ci_low"] = group.difference.low;
+  json["ci_high"] = group.difference.high;
   json["labelled"] = group.noisy_difference.count;
-  json["baseline_clean_accuracy"] = json_number(group.baseline_clean.share);
-  json["clean_accuracy"] = json_number(group.run_clean.share);
-  json["baseline_noisy_accuracy"] = json_number(group.baseline_noisy.mean);
-  json["noisy_accuracy"] = json_number(group.run_noisy.mean);
-  json["noisy_difference"] = json_number(group.noisy_difference.mean);
-  json["noisy_ci_low"] = json_number(group.noisy_difference.low);
-  json["noisy_ci_high"] = json_number(group.noisy_difference.high);
+  json["baseline_clean_accuracy"] = group.baseline_clean.share;
+  json["clean_accuracy"] = group.run_clean.share;
+  json["baseline_noisy_accuracy"] = group.baseline_noisy.mean;
+  json["noisy_accuracy"] = group.run_noisy.mean;
+  json["noisy_difference"] = group.noisy_difference.mean;
+  json["noisy_ci_low"] = group.noisy_difference.low;
+  json["noisy_ci_high"] = group.noisy_difference.high;
   json["higher"] = group.higher;
   json["lower"] = group.lower;
   json["sign_test"] = group.sign_test;
   json["with_intervals"] = group.with_intervals;
   json["beyond_intervals"] = group.beyond;
-  json["pearson"] = json_number(group.pearson);
-  json["spearman"] = json_number(group.spearman);
+  json["pearson"] = group.pearson;
+  json["spearman"] = group.spearman;
   json["only_baseline"] = group.only_baseline;
   json["only_run"] = group.only_run;
   return json;
 }
 
-nlohmann::ordered_json compared_json(const ComparedRun& compared) {
-  nlohmann::ordered_json json;
-  json["baseline"] = {{"run", compared.baseline_path}, {"model", compared.baseline_model}};
-  json["run"] = {{"run", compared.path}, {"model", compared.model}};
+Document compared_json(const ComparedRun& compared) {
+  Document json = Document::object();
+  json["baseline"] = Document::Object{{"run", compared.baseline_path}, {"model", compared.baseline_model}};
+  json["run"] = Document::Object{{"run", compared.path}, {"model", compared.model}};
   json["sentence"] = sentence_of(compared);
-  json["groups"] = nlohmann::ordered_json::array();
-  for (const PairedComparison& group : compared.groups) json["groups"].push_back(comparison_json(group));
+  json["groups"] = Document::list(compared.groups, comparison_json);
   return json;
 }
 
@@ -225,12 +223,10 @@ std::vector<std::string> warnings_of(const std::vector<std::string>& runs) {
 int run_compare(const CompareArguments& arguments) {
   const std::vector<ComparedRun> compared = arguments.runs.size() == 1 ? compare_models(arguments) : compare_runs(arguments);
   if (arguments.json) {
-    nlohmann::ordered_json json;
-    json["warnings"] = nlohmann::ordered_json::array();
-    for (const std::string& warning : warnings_of(arguments.runs)) json["warnings"].push_back(warning);
-    json["comparisons"] = nlohmann::ordered_json::array();
-    for (const ComparedRun& run : compared) json["comparisons"].push_back(compared_json(run));
-    fmt::print("{}\n", json_text(json, 2));
+    Document json = Document::object();
+    json["warnings"] = warnings_of(arguments.runs);
+    json["comparisons"] = Document::list(compared, compared_json);
+    fmt::print("{}\n", datasets::json_text(json, 2));
     return 0;
   }
   for (const std::string& warning : warnings_of(arguments.runs)) fmt::print("warning: {}\n", warning);

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/progress_line.h"
 #include "datasets/fetch/fetch.h"
 #include "datasets/fetch/iris.h"
 #include "datasets/fetch/partial_file.h"
+#include "datasets/json.h"
 #include "datasets/npz.h"
 #include "datasets/unwritable.h"
 #include "probust/base/text.h"
@@ -21,8 +20,6 @@
 
 namespace probust::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 // What is asked, besides what all commands have.
 struct PointArguments : Arguments {
@@ -96,14 +93,14 @@ void write_points(const std::string& path, const Dataset& data) {
   }
 }
 
-void print_written(const PointArguments& arguments, const Dataset& data, std::int64_t classes, ordered_json record) {
+void print_written(const PointArguments& arguments, const Dataset& data, std::int64_t classes, Document record) {
   const Shape shape(data.x.shape.begin() + 1, data.x.shape.end());
   if (arguments.json) {
     record["file"] = arguments.output;
     record["points"] = data.x.shape[0];
     record["shape"] = shape;
     record["classes"] = classes;
-    fmt::print("{}\n", json_text(record));
+    fmt::print("{}\n", datasets::json_text(record));
   } else {
     fmt::print("{}: {} points of shape {} in {} classes\n", arguments.output, data.x.shape[0], to_string(shape), classes);
   }
@@ -133,8 +130,9 @@ int generate(const PointArguments& arguments) {
   const MadeData& made = maker.data();
   const Dataset data{made.x, made.labels, {}};
   write_points(arguments.output, data);
-  print_written(arguments, data, made.classes,
-                {{"kind", kind.name}, {"noise", arguments.noise.value_or(kind.noise)}, {"seed", arguments.question.seed}});
+  print_written(
+      arguments, data, made.classes,
+      Document::Object{{"kind", kind.name}, {"noise", arguments.noise.value_or(kind.noise)}, {"seed", arguments.question.seed}});
   return 0;
 }
 
@@ -144,7 +142,8 @@ int write_iris(const PointArguments& arguments) {
   check_output(arguments.output, true);
   const Dataset flowers = iris();
   write_points(arguments.output, flowers);
-  print_written(arguments, flowers, std::ssize(flowers.class_names), {{"kind", "iris"}, {"class_names", flowers.class_names}});
+  print_written(arguments, flowers, std::ssize(flowers.class_names),
+                Document::Object{{"kind", "iris"}, {"class_names", flowers.class_names}});
   return 0;
 }
 
@@ -166,19 +165,19 @@ const char* origin_name(Origin origin) {
   return origin == Origin::kept ? "kept" : origin == Origin::downloaded ? "downloaded" : "copied";
 }
 
-ordered_json fetched_json(const Published& dataset, const Fetched& fetched, const Located& located) {
-  ordered_json json{{"name", dataset.name},
-                    {"train", located.train},
-                    {"test", located.test.empty() ? ordered_json(nullptr) : ordered_json(located.test)},
-                    {"class_names", fetched.class_names},
-                    {"cifar100", located.options.cifar100},
-                    {"files", ordered_json::array()}};
+Document fetched_json(const Published& dataset, const Fetched& fetched, const Located& located) {
+  Document json = Document::Object{{"name", dataset.name},
+                                   {"train", located.train},
+                                   {"test", located.test.empty() ? Document() : Document(located.test)},
+                                   {"class_names", fetched.class_names},
+                                   {"cifar100", located.options.cifar100},
+                                   {"files", Document::List{}}};
   for (const FetchedFile& file : fetched.files) {
-    json["files"].push_back({{"path", file.path},
-                             {"bytes", file.bytes},
-                             {"origin", origin_name(file.origin)},
-                             {"source", file.source.empty() ? ordered_json(nullptr) : ordered_json(file.source)},
-                             {"verified", file.verified}});
+    json["files"].push_back(Document::Object{{"path", file.path},
+                                             {"bytes", file.bytes},
+                                             {"origin", origin_name(file.origin)},
+                                             {"source", file.source.empty() ? Document() : Document(file.source)},
+                                             {"verified", file.verified}});
   }
   return json;
 }
@@ -215,7 +214,7 @@ int fetch_published(const PointArguments& arguments) {
   const std::optional<Located> located = locate(dataset.name, arguments.cache);
   if (!located) throw Error{ErrorCode::unreadable, dataset.name, "is no longer in the cache", "fetch it again"};
   if (arguments.json) {
-    fmt::print("{}\n", json_text(fetched_json(dataset, fetched, *located), 2));
+    fmt::print("{}\n", datasets::json_text(fetched_json(dataset, fetched, *located), 2));
   } else {
     print_fetched(dataset, fetched, *located);
   }

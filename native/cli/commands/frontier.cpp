@@ -15,14 +15,13 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/references.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/run/load.h"
 #include "cli/timed_executor.h"
+#include "datasets/json.h"
 #include "datasets/noise_files.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/statistics/pooling.h"
@@ -245,8 +244,8 @@ Tally total(const Column& column) {
   return sum;
 }
 
-nlohmann::ordered_json described(const Tally& tally) {
-  nlohmann::ordered_json json;
+Document described(const Tally& tally) {
+  Document json = Document::object();
   json["cost"] = tally.cost();
   json["mae"] = tally.mean_error();
   json["bias"] = tally.bias / static_cast<double>(tally.count);
@@ -261,11 +260,13 @@ nlohmann::ordered_json described(const Tally& tally) {
 
 void print_json(const Frontier& frontier) {
   for (const Column& column : frontier.columns) {
-    nlohmann::ordered_json json;
+    Document json = Document::object();
     json["estimator"] = column.estimator.text();
-    json.update(described(total(column)));
-    for (std::size_t i = 0; i < frontier.names.size(); ++i) json["networks"][frontier.names[i]] = described(column.networks[i]);
-    fmt::print("{}\n", json_text(json));
+    json.add(described(total(column)));
+    Document networks = Document::object();
+    for (std::size_t i = 0; i < frontier.names.size(); ++i) networks[frontier.names[i]] = described(column.networks[i]);
+    json["networks"] = std::move(networks);
+    fmt::print("{}\n", datasets::json_text(json));
   }
 }
 

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/clock.h"
@@ -19,11 +18,11 @@
 #include "cli/commands/comparable.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/junit.h"
 #include "cli/output/text_file.h"
 #include "cli/output/text_table.h"
 #include "cli/run/results.h"
+#include "datasets/json.h"
 #include "probust/analysis/comparison.h"
 #include "probust/analysis/describe.h"
 #include "probust/base/error.h"
@@ -329,26 +328,26 @@ void print_checks(const std::vector<CheckedGroup>& groups) {
 }
 
 void print_checks_json(const std::vector<CheckedGroup>& groups, bool met) {
-  nlohmann::ordered_json json;
+  Document json = Document::object();
   json["met"] = met;
-  json["checks"] = nlohmann::ordered_json::array();
+  json["checks"] = Document::List{};
   for (const CheckedGroup& group : groups) {
     for (const NamedCheck& check : group.checks) {
       const std::int64_t worst = check.values.worst;
-      json["checks"].push_back({{"model", group.key.model},
-                                {"noise", group.key.noise},
-                                {"estimator", group.key.estimator},
-                                {"check", check.name},
-                                {"class", worst < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(worst)},
-                                {"measured", json_number(check.values.measured)},
-                                {"ci_low", json_number(check.values.low)},
-                                {"ci_high", json_number(check.values.high)},
-                                {"points", check.values.count},
-                                {"threshold", check.values.threshold.limit},
-                                {"met", check.values.met}});
+      json["checks"].push_back(Document::Object{{"model", group.key.model},
+                                                {"noise", group.key.noise},
+                                                {"estimator", group.key.estimator},
+                                                {"check", check.name},
+                                                {"class", worst < 0 ? Document() : Document(worst)},
+                                                {"measured", check.values.measured},
+                                                {"ci_low", check.values.low},
+                                                {"ci_high", check.values.high},
+                                                {"points", check.values.count},
+                                                {"threshold", check.values.threshold.limit},
+                                                {"met", check.values.met}});
     }
   }
-  fmt::print("{}\n", json_text(json, 2));
+  fmt::print("{}\n", datasets::json_text(json, 2));
 }
 
 JunitSuite junit_suite(const CheckedGroup& group) {

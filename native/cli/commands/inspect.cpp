@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/run/load.h"
 #include "datasets/files_beside.h"
+#include "datasets/json.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
 #include "probust/ops/print.h"
@@ -36,9 +35,10 @@ std::string shape_text(const Shape& shape) {
   return text + "]";
 }
 
-nlohmann::ordered_json ports_json(const std::vector<Port>& ports) {
-  auto list = nlohmann::ordered_json::array();
-  for (const Port& port : ports) list.push_back({{"name", port.name}, {"type", port.type}, {"shape", port.shape}});
+Document ports_json(const std::vector<Port>& ports) {
+  Document list = Document::List{};
+  for (const Port& port : ports)
+    list.push_back(Document::Object{{"name", port.name}, {"type", port.type}, {"shape", port.shape}});
   return list;
 }
 
@@ -53,7 +53,7 @@ bool waits_for_data(const ModelSummary& summary, const Result<Model>& model, con
 }
 
 void print_json(const ModelSummary& summary, const Result<Model>& model, bool waits) {
-  nlohmann::ordered_json json;
+  Document json = Document::object();
   json["producer"] = summary.producer;
   json["graph"] = summary.graph_name;
   json["ir_version"] = summary.ir_version;
@@ -61,18 +61,18 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
   json["parameters"] = summary.parameters;
   json["inputs"] = ports_json(summary.inputs);
   json["outputs"] = ports_json(summary.outputs);
-  json["operators"] = nlohmann::ordered_json::array();
+  json["operators"] = Document::List{};
   for (const OperatorUse& use : summary.operators) {
-    json["operators"].push_back({{"op_type", use.op_type},
-                                 {"domain", use.domain},
-                                 {"count", use.count},
-                                 {"runs", use.runs},
-                                 {"differentiable", use.differentiable}});
+    json["operators"].push_back(Document::Object{{"op_type", use.op_type},
+                                                 {"domain", use.domain},
+                                                 {"count", use.count},
+                                                 {"runs", use.runs},
+                                                 {"differentiable", use.differentiable}});
   }
   json["runs"] = static_cast<bool>(model);
   if (waits) {
     json["runs"] = nullptr;  // unknown
-    json["notes"] = {open_note(summary)};
+    json["notes"] = Document::List{open_note(summary)};
   } else if (model) {
     json["input_shape"] = model->input_shape;
     json["logits"] = model->output_name;
@@ -84,7 +84,7 @@ void print_json(const ModelSummary& summary, const Result<Model>& model, bool wa
   } else {
     json["error"] = model.error().message(as_flag);
   }
-  fmt::print("{}\n", json_text(json, 2));
+  fmt::print("{}\n", datasets::json_text(json, 2));
 }
 
 void print_text(const std::string& path, const ModelSummary& summary, const Result<Model>& model, bool waits) {

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "cli/output/json_text.h"
+#include "datasets/json.h"
 #include "probust/base/text.h"
 #include "probust/normal/multivariate.h"
 
@@ -42,92 +41,92 @@ int nesting(std::string_view line) {
   return deepest;
 }
 
-nlohmann::json parse(std::string_view line) {
+Document parse(std::string_view line) {
   constexpr int kDeepest = 64;
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) throw BadLine{"the line is empty"};
   if (nesting(line) > kDeepest) throw BadLine{"nested too deeply"};
+  std::optional<Document> document = datasets::parse_json(line);
+  if (!document) throw BadLine{"not valid JSON"};
+  const auto* object = document->get_if<Document::Object>();
+  if (object == nullptr) throw BadLine{"not a JSON object with z and R or U"};
   std::set<std::string> keys;
-  std::string twice;
-  const auto note_key = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    if (event == nlohmann::json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second)
-      twice = parsed.get<std::string>();
-    return true;
-  };
-  nlohmann::json object = nlohmann::json::parse(line.begin(), line.end(), note_key, false);
-  if (object.is_discarded()) throw BadLine{"not valid JSON"};
-  if (!object.is_object()) throw BadLine{"not a JSON object with z and R or U"};
-  if (!twice.empty()) throw BadLine{"the key '" + printable(twice) + "' is given twice"};
-  return object;
+  for (const auto& [key, value] : *object) {
+    if (!keys.insert(key).second) throw BadLine{"the key '" + printable(key) + "' is given twice"};
+  }
+  return *std::move(document);
 }
 
 /// A number, or "inf" or "-inf".
-double read_limit(const nlohmann::json& value, std::size_t index) {
+double read_limit(const Document& value, std::size_t index) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (value.is_number()) return value.get<double>();
-  if (value == "inf" || value == "+inf") return kInfinity;
-  if (value == "-inf") return -kInfinity;
+  if (const auto number = value.number()) return *number;
+  if (const auto* text = value.get_if<std::string>()) {
+    if (*text == "inf" || *text == "+inf") return kInfinity;
+    if (*text == "-inf") return -kInfinity;
+  }
   throw BadLine{"z[" + std::to_string(index) + "] is neither a number nor \"inf\" or \"-inf\""};
 }
 
-std::vector<double> read_limits(const nlohmann::json& object) {
-  if (!object.contains("z")) throw BadLine{"z is missing"};
-  const nlohmann::json& values = object["z"];
-  if (!values.is_array()) throw BadLine{"z is not an array"};
-  std::vector<double> z;
-  for (std::size_t i = 0; i < values.size(); ++i) z.push_back(read_limit(values[i], i));
-  return z;
+std::vector<double> read_limits(const Document& object) {
+  const Document* z = object.find("z");
+  if (z == nullptr) throw BadLine{"z is missing"};
+  const auto* values = z->get_if<Document::List>();
+  if (values == nullptr) throw BadLine{"z is not an array"};
+  std::vector<double> limits;
+  for (const Document& value : *values) limits.push_back(read_limit(value, limits.size()));
+  return limits;
 }
 
-Eigen::MatrixXd read_matrix(const nlohmann::json& rows, const std::string& name) {
-  if (!rows.is_array()) throw BadLine{name + " is not an array of rows"};
-  if (rows.empty()) return {};
-  for (const nlohmann::json& row : rows) {
-    if (!row.is_array()) throw BadLine{name + " is not an array of rows"};
-    if (row.size() != rows[0].size()) throw BadLine{"rows of " + name + " differ in length"};
+Eigen::MatrixXd read_matrix(const Document& document, const std::string& name) {
+  const auto* rows = document.get_if<Document::List>();
+  if (rows == nullptr) throw BadLine{name + " is not an array of rows"};
+  if (rows->empty()) return {};
+  std::vector<const Document::List*> lists;
+  for (const Document& row : *rows) {
+    lists.push_back(row.get_if<Document::List>());
+    if (lists.back() == nullptr) throw BadLine{name + " is not an array of rows"};
+    if (lists.back()->size() != lists.front()->size()) throw BadLine{"rows of " + name + " differ in length"};
   }
-  Eigen::MatrixXd matrix(rows.size(), rows[0].size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t j = 0; j < rows[i].size(); ++j) {
-      if (!rows[i][j].is_number()) throw BadLine{name + "[" + std::to_string(i) + "][" + std::to_string(j) + "] is not a number"};
-      matrix(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = rows[i][j].get<double>();
+  Eigen::MatrixXd matrix(lists.size(), lists.front()->size());
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    for (std::size_t j = 0; j < lists[i]->size(); ++j) {
+      const std::optional<double> number = lists[i]->at(j).number();
+      if (!number) throw BadLine{name + "[" + std::to_string(i) + "][" + std::to_string(j) + "] is not a number"};
+      matrix(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = *number;
     }
   }
   return matrix;
 }
 
 // A key that is misspelt or means something elsewhere must not be ignored.
-void refuse_unknown_keys(const nlohmann::json& object) {
-  for (const auto& [key, value] : object.items()) {
+void refuse_unknown_keys(const Document& document) {
+  for (const auto& [key, value] : document.as<Document::Object>()) {
     if (key != "id" && key != "z" && key != "R" && key != "U")
       throw BadLine{"the key '" + printable(key) + "' is unknown; the keys are id, z, R and U"};
   }
 }
 
-normal::Probability solve(const nlohmann::json& object) {
+normal::Probability solve(const Document& object) {
   refuse_unknown_keys(object);
-  const bool has_R = object.contains("R"), has_U = object.contains("U");
+  const Document *R = object.find("R"), *U = object.find("U");
   const std::vector<double> z = read_limits(object);
-  if (has_R == has_U) throw BadLine{has_R ? "both R and U are given; one is wanted" : "R or U is missing"};
-  if (has_R) return normal::mvn_cdf(z, read_matrix(object["R"], "R"));
-  return normal::mvn_cdf_factor(z, read_matrix(object["U"], "U"));
+  if ((R != nullptr) == (U != nullptr))
+    throw BadLine{R != nullptr ? "both R and U are given; one is wanted" : "R or U is missing"};
+  if (R != nullptr) return normal::mvn_cdf(z, read_matrix(*R, "R"));
+  return normal::mvn_cdf_factor(z, read_matrix(*U, "U"));
 }
 
-/// JSON has no NaN and no infinity.
-nlohmann::json number_or_null(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); }
-
-std::string write(const nlohmann::json& id, const normal::Probability& answer, std::string_view status) {
-  nlohmann::ordered_json line;
-  line["id"] = id;
-  line["p"] = number_or_null(answer.p);
-  line["p_fail"] = number_or_null(answer.p_fail);
-  line["error"] = number_or_null(answer.error);
-  line["error_fail"] = number_or_null(answer.error_fail);
-  line["method"] = answer.method;
-  line["status"] = status;
-  return json_text(line);
+std::string write(const Document& id, const normal::Probability& answer, std::string_view status) {
+  return datasets::json_text(Document::Object{{"id", id},
+                                              {"p", answer.p},
+                                              {"p_fail", answer.p_fail},
+                                              {"error", answer.error},
+                                              {"error_fail", answer.error_fail},
+                                              {"method", answer.method},
+                                              {"status", status}});
 }
 
-std::string refuse(const nlohmann::json& id, std::string_view what) {
+std::string refuse(const Document& id, std::string_view what) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return write(id, {kNan, kNan, kNan, kNan, "none", 0, normal::Status::ok}, what);
 }
@@ -135,10 +134,10 @@ std::string refuse(const nlohmann::json& id, std::string_view what) {
 }  // namespace
 
 MvnAnswer answer_mvn_line(std::string_view line) try {
-  nlohmann::json id;
+  Document id;
   try {
-    const nlohmann::json object = parse(line);
-    if (object.contains("id")) id = object["id"];
+    const Document object = parse(line);
+    if (const Document* given = object.find("id")) id = *given;
     const normal::Probability answer = solve(object);
     return {write(id, answer, normal::describe(answer.status)), std::isfinite(answer.p)};
   } catch (const BadLine& bad) {

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "datasets/json.h"
 #include "datasets/unwritable.h"
 #include "probust/base/error.h"
 
@@ -31,13 +31,13 @@ References::References(std::string path, std::int64_t samples) : path_(std::move
   std::ifstream file(path_);
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
-    const nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("key") || !entry.contains("p") || !entry["key"].is_string() ||
-        !entry["p"].is_number()) {
+    const Document entry = datasets::parse_json(line).value_or(Document());
+    const Document *key = entry.find("key"), *p = entry.find("p");
+    if (key == nullptr || p == nullptr || key->get_if<std::string>() == nullptr || !p->number()) {
       throw Error{ErrorCode::unreadable, path_, "line " + std::to_string(number) + " is not a reference",
                   "name a file that --references wrote, or a new one"};
     }
-    known_[entry["key"].get<std::string>()] = entry["p"].get<double>();
+    known_[*key->get_if<std::string>()] = *p->number();
   }
 }
 
@@ -46,7 +46,7 @@ void References::remember(const std::string& key, double p) {
   if (path_.empty()) return;
   std::ofstream file(path_, std::ios::app);
   if (!file) throw unwritable(path_, errno);
-  file << nlohmann::json{{"key", key}, {"p", p}}.dump() << '\n';
+  file << datasets::json_text(Document::Object{{"key", key}, {"p", p}}) << '\n';
   if (!file.flush()) throw Error{ErrorCode::resources, path_, "could not be written", "is the disk full?"};
 }
 

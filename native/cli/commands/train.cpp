@@ -8,18 +8,17 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
 #include "cli/output/progress_line.h"
 #include "cli/output/text_file.h"
 #include "cli/run/load.h"
 #include "datasets/dataset.h"
 #include "datasets/fetch/partial_file.h"
+#include "datasets/json.h"
 #include "datasets/unwritable.h"
 #include "probust/exec/devices.h"
 #include "probust/exec/executor.h"
@@ -31,7 +30,6 @@ namespace probust::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using TrainingRecord = nlohmann::ordered_json;
 
 constexpr double kSecondsBetweenLines = 5, kSecondsBetweenCheckpoints = 60;
 constexpr std::int64_t kMostScored = 10000;  // training points, for the accuracy after each epoch
@@ -80,16 +78,16 @@ LabelledPoints labelled(const DataArguments& data, const std::vector<std::string
 }
 
 // What must be the same for a training to go on.
-TrainingRecord identity(const Arguments& arguments, const Trainer& trainer) {
+Document identity(const Arguments& arguments, const Trainer& trainer) {
   const TrainArguments& train = arguments.train;
-  return {{"model", train.model},
-          {"activation", train.activation},
-          {"data", std::filesystem::path(arguments.data.path).filename().string()},
-          {"points", trainer.points()},
-          {"classes", trainer.network().classes},
-          {"optimizer", train.optimizer},
-          {"batch", trainer.batch()},
-          {"seed", arguments.question.seed}};
+  return Document::Object{{"model", train.model},
+                          {"activation", train.activation},
+                          {"data", std::filesystem::path(arguments.data.path).filename().string()},
+                          {"points", trainer.points()},
+                          {"classes", trainer.network().classes},
+                          {"optimizer", train.optimizer},
+                          {"batch", trainer.batch()},
+                          {"seed", arguments.question.seed}};
 }
 
 TrainingOptions training_options(const TrainArguments& train) {
@@ -137,7 +135,7 @@ class Training {
   }
 
   // What is known about the trained network, for its file and for --json.
-  const TrainingRecord& record() const { return record_; }
+  const Document& record() const { return record_; }
 
  private:
   void read_test(const Shape& shape) {
@@ -156,7 +154,7 @@ class Training {
   void go_on() {
     if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
     Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
-    if (checkpoint.record != json_text(identity_))
+    if (checkpoint.record != datasets::json_text(identity_))
       throw Error{ErrorCode::conflict, checkpoint_, "is of another training: " + checkpoint.record,
                   "repeat its command, or give --force-new to begin anew"};
     trainer_->resume(std::move(checkpoint.state));
@@ -165,7 +163,7 @@ class Training {
   }
 
   // The state is written once the loss at its weights is known to be finite: after the next step.
-  void remember() { remembered_ = write_checkpoint({trainer_->state(), json_text(identity_)}); }
+  void remember() { remembered_ = write_checkpoint({trainer_->state(), datasets::json_text(identity_)}); }
 
   void save() {
     if (remembered_.empty()) return;
@@ -242,8 +240,8 @@ class Training {
     result_ = {score_.loss, score_.accuracy, {}};
     if (!test_.labels.empty()) result_.test_accuracy = evaluate(trainer_->network(), test_.x, test_.labels).accuracy;
     describe();
-    Metadata metadata{{"probust.version", PROBUST_VERSION}, {"probust.train", json_text(record_)}};
-    if (!class_names_.empty()) metadata.emplace_back("names", json_text(nlohmann::json(class_names_)));
+    Metadata metadata{{"probust.version", PROBUST_VERSION}, {"probust.train", datasets::json_text(record_)}};
+    if (!class_names_.empty()) metadata.emplace_back("names", datasets::json_text(class_names_));
     write_whole(arguments_.output, export_onnx(trainer_->classifier(), arguments_.train.model, metadata).value());
     std::error_code ignored;
     std::filesystem::remove(checkpoint_, ignored);
@@ -272,7 +270,7 @@ class Training {
   std::unique_ptr<Trainer> trainer_;
   LabelledPoints scored_, test_;
   std::vector<std::string> class_names_;  ///< may be empty
-  TrainingRecord identity_, record_;
+  Document identity_, record_;
   Score score_;
   TrainingResult result_;
   std::string remembered_;  ///< a checkpoint that is not yet written; empty: none
@@ -287,7 +285,7 @@ std::optional<TrainingResult> train_and_print(const Arguments& arguments, bool p
   try {
     Training training(arguments);
     const std::optional<TrainingResult> result = training.run();
-    if (result && print && arguments.json) fmt::print("{}\n", json_text(training.record()));
+    if (result && print && arguments.json) fmt::print("{}\n", datasets::json_text(training.record()));
     return result;
   } catch (const Error& error) {
     rethrow_spelled(error);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/command_line.h"
 #include "cli/options.h"
-#include "cli/output/json_text.h"
+#include "datasets/json.h"
 #include "probust/base/linear_algebra.h"
 #include "probust/exec/devices.h"
 
@@ -14,24 +13,26 @@ namespace probust::cli {
 namespace {
 
 int run_version(const Arguments& arguments) {
-  nlohmann::ordered_json info;
+  Document info = Document::object();
   info["version"] = PROBUST_VERSION;
-  info["compiler"] = std::string("C++ ") + __VERSION__;
+  info["compiler"] = "C++ " __VERSION__;
   info["build_type"] = PROBUST_BUILD_TYPE;
   info["march"] = PROBUST_BUILD_ARCH;
   info["simd"] = Eigen::SimdInstructionSetsInUse();
   info["cores"] = std::thread::hardware_concurrency();
   const std::vector<DeviceStatus> all = devices();
+  Document::List found;
   for (const DeviceStatus& device : all) {
-    if (device.problem.empty()) info["devices"].push_back(device.name);
+    if (device.problem.empty()) found.push_back(device.name);
   }
+  info["devices"] = std::move(found);
   for (const auto& kind : device_kinds()) info[std::string(kind->name())] = kind->find().installed;
   if (arguments.json) {
-    fmt::print("{}\n", json_text(info, 2));
+    fmt::print("{}\n", datasets::json_text(info, 2));
     return 0;
   }
   fmt::print("probust {}\n", PROBUST_VERSION);
-  fmt::print("  build     {}, {}, -march={}\n", std::string(info["compiler"]), PROBUST_BUILD_TYPE, PROBUST_BUILD_ARCH);
+  fmt::print("  build     {}, {}, -march={}\n", "C++ " __VERSION__, PROBUST_BUILD_TYPE, PROBUST_BUILD_ARCH);
   fmt::print("  vectors   {}\n", Eigen::SimdInstructionSetsInUse());
   fmt::print("  devices  ");
   for (const DeviceStatus& device : all) {

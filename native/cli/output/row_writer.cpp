@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 #include <variant>
 
-#include "cli/output/json_text.h"
 #include "cli/output/text_table.h"
+#include "datasets/json.h"
 #include "probust/base/error.h"
 #include "probust/base/text.h"
 #include "probust/run/fields.h"
@@ -20,12 +19,10 @@ namespace {
 
 // A value as JSON.
 struct ToJson {
-  nlohmann::ordered_json operator()(std::monostate) const { return nullptr; }
-  nlohmann::ordered_json operator()(std::span<const double> values) const {
-    return std::vector<double>(values.begin(), values.end());
-  }
+  Document operator()(std::monostate) const { return nullptr; }
+  Document operator()(std::span<const double> values) const { return std::vector<double>(values.begin(), values.end()); }
   template <typename T>
-  nlohmann::ordered_json operator()(const T& value) const {
+  Document operator()(const T& value) const {
     return value;
   }
 };
@@ -34,13 +31,13 @@ class JsonLines final : public RowWriter {
  public:
   explicit JsonLines(std::FILE* file) : file_(file) {}
   void write(const Row& row) override {
-    nlohmann::ordered_json json;
+    Document json = Document::object();
     for_each_field(row, [&](Column column, const auto& field) {
       const FieldValue value = as_value(field);
       if (column.left_out_if_empty && std::holds_alternative<std::monostate>(value)) return;
       json[column.name] = std::visit(ToJson{}, value);
     });
-    fmt::print(file_, "{}\n", json_text(json));
+    fmt::print(file_, "{}\n", datasets::json_text(json));
   }
 
  private:

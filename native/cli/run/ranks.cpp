@@ -4,108 +4,115 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "cli/messages.h"
+#include "datasets/json.h"
 #include "probust/base/error.h"
 #include "probust/run/fields.h"
 
 namespace probust::cli {
 namespace {
 
-using Json = nlohmann::json;
-
-// CBOR keeps the bits of numbers, NaN included.
-std::vector<std::byte> bytes_of(const Json& message) {
-  const std::vector<std::uint8_t> cbor = Json::to_cbor(message);
-  const auto* first = reinterpret_cast<const std::byte*>(cbor.data());
-  return {first, first + cbor.size()};
+Document document_of(std::span<const std::byte> bytes) {
+  std::optional<Document> document = datasets::parse_cbor(bytes);
+  return document ? *std::move(document) : throw std::out_of_range("not CBOR");
 }
 
-Json json_of(std::span<const std::byte> bytes) {
-  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return Json::from_cbor(first, first + bytes.size());
-}
-
+void receive(const Document& value, std::int64_t& field) { field = value.as<std::int64_t>(); }
+void receive(const Document& value, double& field) { field = value.as_number(); }
+void receive(const Document& value, float& field) { field = static_cast<float>(value.as_number()); }
+void receive(const Document& value, bool& field) { field = value.as<bool>(); }
+void receive(const Document& value, std::string& field) { field = value.as<std::string>(); }
+void receive(const Document& value, Status& field) { field = status_of(value.as<std::string>()).value(); }
+void receive(const Document& value, MethodField<Row>& field) { field.set(value.as<std::string>()); }
 template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-template <class T>
-std::optional<T> optional(const Json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
-}
-
-template <class T>
-Json sent(const T& field) {
+T received(const Document& value) {
+  T field{};
+  receive(value, field);
   return field;
 }
 template <class T>
-Json sent(const std::optional<T>& field) {
-  return or_null(field);
-}
-Json sent(Status field) { return word(field); }
-Json sent(const MethodField<const Row>& field) { return field.text(); }
-
-template <class T>
-void receive(const Json& value, T& field) {
-  field = value.get<T>();
+void receive(const Document& value, std::optional<T>& field) {
+  field = value.is_null() ? std::nullopt : std::optional(received<T>(value));
 }
 template <class T>
-void receive(const Json& value, std::optional<T>& field) {
-  field = optional<T>(value);
+void receive(const Document& value, std::vector<T>& field) {
+  field.clear();
+  for (const Document& item : value.as<Document::List>()) field.push_back(received<T>(item));
 }
-void receive(const Json& value, Status& field) { field = status_of(value.get<std::string>()).value(); }
-void receive(const Json& value, MethodField<Row>& field) { field.set(value.get<std::string>()); }
 
-Json json_of(const Row& row) {
-  Json message = Json::array({row.estimate.copies, row.estimate.kept});  // are no columns
+template <class T>
+Document sent(const T& field) {
+  return field;
+}
+Document sent(Status field) { return word(field); }
+Document sent(const MethodField<const Row>& field) { return field.text(); }
+
+Document describe(const Row& row) {
+  Document::List message{row.estimate.copies, row.estimate.kept};  // are no columns
   for_each_field(row, [&](Column, const auto& field) { message.push_back(sent(field)); });
   return message;
 }
 
-Row row_of(const Json& message) {
+Row row_of(const Document& message) {
   Row row{};
-  row.estimate.copies = message.at(0);
-  row.estimate.kept = message.at(1);
+  receive(message.at(0), row.estimate.copies);
+  receive(message.at(1), row.estimate.kept);
   std::size_t next = 2;
   for_each_field(row, [&](Column, auto&& field) { receive(message.at(next++), field); });
   return row;
 }
 
-Json json_of(const PointRecord& point) { return {point.model, point.index, or_null(point.label), point.predicted, point.logits}; }
-
-PointRecord point_of(const Json& a) {
-  return {a.at(0), a.at(1), optional<std::int64_t>(a.at(2)), a.at(3), a.at(4).get<std::vector<float>>()};
+Document describe(const PointRecord& point) {
+  return Document::List{point.model, point.index, point.label, point.predicted, point.logits};
 }
 
-Json json_of(const SkippedPoint& point) { return {point.model, point.index, point.reason}; }
-
-Json json_of(const Results& results) {
-  Json rows = Json::array(), points = Json::array(), skipped = Json::array();
-  for (const Row& row : results.rows) rows.push_back(json_of(row));
-  for (const PointRecord& point : results.points) points.push_back(json_of(point));
-  for (const SkippedPoint& point : results.skipped) skipped.push_back(json_of(point));
-  return {{"rows", rows}, {"points", points}, {"skipped", skipped}};
+PointRecord point_of(const Document& message) {
+  PointRecord point;
+  receive(message.at(0), point.model);
+  receive(message.at(1), point.index);
+  receive(message.at(2), point.label);
+  receive(message.at(3), point.predicted);
+  receive(message.at(4), point.logits);
+  return point;
 }
 
-Results results_of(const Json& message) {
+Document describe(const SkippedPoint& point) { return Document::List{point.model, point.index, point.reason}; }
+
+SkippedPoint skipped_of(const Document& message) {
+  SkippedPoint point;
+  receive(message.at(0), point.model);
+  receive(message.at(1), point.index);
+  receive(message.at(2), point.reason);
+  return point;
+}
+
+template <class T>
+Document list_of(const std::vector<T>& items) {
+  return Document::list(items, [](const T& item) { return describe(item); });
+}
+
+Document describe(const Results& results) {
+  return Document::Object{
+      {"rows", list_of(results.rows)}, {"points", list_of(results.points)}, {"skipped", list_of(results.skipped)}};
+}
+
+Results results_of(const Document& message) {
   Results results;
-  for (const Json& row : message.at("rows")) results.rows.push_back(row_of(row));
-  for (const Json& point : message.at("points")) results.points.push_back(point_of(point));
-  for (const Json& point : message.at("skipped")) results.skipped.push_back({point.at(0), point.at(1), point.at(2)});
+  for (const Document& row : message.at("rows").as<Document::List>()) results.rows.push_back(row_of(row));
+  for (const Document& point : message.at("points").as<Document::List>()) results.points.push_back(point_of(point));
+  for (const Document& point : message.at("skipped").as<Document::List>()) results.skipped.push_back(skipped_of(point));
   return results;
 }
 
-Json json_of(const Assignment& assignment) {
-  return {{"model", assignment.block.model},
-          {"first", assignment.block.first},
-          {"count", assignment.block.count},
-          {"wanted", assignment.wanted}};
+Document describe(const Assignment& assignment) {
+  return Document::Object{{"model", assignment.block.model},
+                          {"first", assignment.block.first},
+                          {"count", assignment.block.count},
+                          {"wanted", assignment.wanted}};
 }
 
 // Waiting ranks leave the processor to those that work.
@@ -113,12 +120,12 @@ void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 }  // namespace
 
-std::vector<std::byte> packed(const Results& results) { return bytes_of(json_of(results)); }
+std::vector<std::byte> packed(const Results& results) { return datasets::to_cbor(describe(results)); }
 
 Results unpacked(std::span<const std::byte> bytes) {
   try {
-    return results_of(json_of(bytes));
-  } catch (const Json::exception& error) {
+    return results_of(document_of(bytes));
+  } catch (const std::out_of_range& error) {
     throw Error{ErrorCode::internal, "mpirun", std::string("a rank sent something else: ") + error.what(), ""};
   }
 }
@@ -151,7 +158,7 @@ void RankServer::serve() {
 
 void RankServer::take(cluster::Message message) {
   try {
-    if (json_of(message.bytes).at("round") == round_) {
+    if (document_of(message.bytes).at("round").as<std::int64_t>() == round_) {
       answer(message.from, message.bytes);
     } else {
       ranks_.early.push_back(std::move(message));
@@ -166,17 +173,17 @@ void RankServer::take(cluster::Message message) {
 // A request has the round, and "next": count, or "ends": true, or "rows", "points" and "skipped" of the block that the rank works
 // on.
 void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
-  const Json request = json_of(bytes);
-  if (request.contains("next")) {
-    const std::optional<Assignment> next = ledger_.next(request.at("next"));
-    ranks_.cluster.send(rank, bytes_of(next ? json_of(*next) : Json(nullptr)));
+  const Document request = document_of(bytes);
+  if (request.find("next") != nullptr) {
+    const std::optional<Assignment> next = ledger_.next(request.at("next").as<std::int64_t>());
+    ranks_.cluster.send(rank, datasets::to_cbor(next ? describe(*next) : Document()));
     if (next) {
       working_[rank] = *next;
     } else {
       ++told_;
       if (round_ == ranks_.rounds - 1) ranks_.done.insert(rank);
     }
-  } else if (request.contains("ends")) {
+  } else if (request.find("ends") != nullptr) {
     ranks_.gone.insert(rank);
     say("probust: rank {} has ended; other ranks estimate its points\n", rank);
     if (auto work = working_.extract(rank)) ledger_.give_back(std::move(work.mapped()));
@@ -189,10 +196,10 @@ void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
 
 void dismiss(Ranks& ranks) {
   const auto answer = [&](const cluster::Message& message) {
-    const Json request = json_of(message.bytes);
-    if (request.contains("ends")) ranks.gone.insert(message.from);
-    if (!request.contains("next")) return;
-    ranks.cluster.send(message.from, bytes_of({{"dismissed", true}}));
+    const Document request = document_of(message.bytes);
+    if (request.find("ends") != nullptr) ranks.gone.insert(message.from);
+    if (request.find("next") == nullptr) return;
+    ranks.cluster.send(message.from, datasets::to_cbor(Document::Object{{"dismissed", true}}));
     ranks.done.insert(message.from);
   };
   for (const cluster::Message& message : std::exchange(ranks.early, {})) answer(message);
@@ -203,24 +210,29 @@ void dismiss(Ranks& ranks) {
 }
 
 RemoteAssignments::~RemoteAssignments() {
-  if (!ended_) cluster_.send(0, bytes_of({{"ends", true}, {"round", round_}}));
+  if (!ended_) cluster_.send(0, datasets::to_cbor(Document::Object{{"ends", true}, {"round", round_}}));
 }
 
 std::optional<Assignment> RemoteAssignments::next(std::int64_t count) {
-  cluster_.send(0, bytes_of({{"next", count}, {"round", round_}}));
+  cluster_.send(0, datasets::to_cbor(Document::Object{{"next", count}, {"round", round_}}));
   cluster::Message message;
   while (!cluster_.receive(message)) pause();
-  const Json reply = json_of(message.bytes);
-  dismissed_ = reply.contains("dismissed");
+  const Document reply = document_of(message.bytes);
+  dismissed_ = reply.find("dismissed") != nullptr;
   ended_ = reply.is_null() || dismissed_;
   if (ended_) return std::nullopt;
-  return Assignment{{reply.at("model"), reply.at("first"), reply.at("count")}, reply.at("wanted").get<std::vector<bool>>()};
+  Assignment assignment;
+  receive(reply.at("model"), assignment.block.model);
+  receive(reply.at("first"), assignment.block.first);
+  receive(reply.at("count"), assignment.block.count);
+  receive(reply.at("wanted"), assignment.wanted);
+  return assignment;
 }
 
 void RemoteAssignments::deliver(const Assignment&, Results results) {
-  Json message = json_of(results);
+  Document message = describe(results);
   message["round"] = round_;
-  cluster_.send(0, bytes_of(message));
+  cluster_.send(0, datasets::to_cbor(message));
 }
 
 }  // namespace probust::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// Documents as JSON and as CBOR.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probust/base/document.h"
+
+namespace probust::datasets {
+
+/// JSON on one line, or indented. Names that users bring need not be UTF-8: what is not becomes U+FFFD. Numbers that are not
+/// finite become null.
+std::string json_text(const Document& document, int indent = -1);
+
+/// None if the text is not JSON. Keys of an object may occur more than once. Whole numbers beyond 64 bits are real numbers.
+std::optional<Document> parse_json(std::string_view text);
+
+/// CBOR keeps the bits of numbers, NaN included.
+std::vector<std::byte> to_cbor(const Document& document);
+std::optional<Document> parse_cbor(std::span<const std::byte> bytes);
+
+}  // namespace probust::datasets
