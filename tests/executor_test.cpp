@@ -13,7 +13,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/exec/devices.h"
-#include "probust/exec/stepwise.h"
+#include "probust/exec/forwarding_executor.h"
 #include "probust/ops/append.h"
 #include "support/networks.h"
 
@@ -113,13 +113,10 @@ TEST(Executor, AveragesThatFailedStayFailed) {
 
 TEST(Executor, AnExecutorThatCannotDivideAveragesDoesThemAtOnce) {
   const auto inner = make_executor("cpu", test::small_cnn(), {}).value();
-  StepTime time;
-  time.begin(1e6);
-  StepwiseExecutor executor(*inner, time, nullptr);
   const Points points = some_points(3, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   const std::int64_t passes = 3 * 7 * inner->classes();
-  const auto averages = executor.averages(points, noise, 7).value();
+  const auto averages = averages_at_once(*inner, points, noise, 7);
   EXPECT_EQ(averages->done(), 0);
   EXPECT_TRUE(averages->step(0));
   EXPECT_EQ(averages->done(), averages->planned());
@@ -127,9 +124,61 @@ TEST(Executor, AnExecutorThatCannotDivideAveragesDoesThemAtOnce) {
   EXPECT_EQ(inner->progress.passes, passes);
   expect_identical(actual, inner->linearize_averaged(points, noise, 7).value());
   const Points wrong = some_points(2, {5}, 4);
-  const auto wrong_ones = executor.averages(wrong, noise, 7).value();
+  const auto wrong_ones = averages_at_once(*inner, wrong, noise, 7);
   EXPECT_EQ(guarded("averages", [&] { return wrong_ones->step(0); }).error().code, ErrorCode::unreadable);
   EXPECT_EQ(inner->averages(wrong, noise, 7).error().code, ErrorCode::unreadable);
+}
+
+template <class Answering>
+concept CanAnswer = requires(const ExecutorQuestion& question, const Answering& answering) {
+  answer_by_type(question, answering);
+};
+
+struct AnswersAll {
+  template <class Asked>
+  Result<typename Asked::Answer> operator()(const Asked&) const;
+};
+
+// All but PairMargins.
+struct AnswersAllButOne {
+  Result<Tensor> operator()(const LogitsAt&) const;
+  Result<std::monostate> operator()(const JacobianAt&) const;
+  Result<std::vector<Linearization>> operator()(const LinearizeAtPoint&) const;
+  Result<std::vector<Linearization>> operator()(const LinearizeAtMean&) const;
+  Result<std::vector<Linearization>> operator()(const LinearizeAveraged&) const;
+  Result<std::vector<LogitMoments>> operator()(const PropagateMoments&) const;
+  Result<PredictionCounts> operator()(const CountPredictions&) const;
+  Result<std::vector<Projection>> operator()(const ProjectNoise&) const;
+};
+
+struct AnswersTheWrongType : AnswersAllButOne {
+  using AnswersAllButOne::operator();
+  Result<Tensor> operator()(const PairMargins&) const;
+};
+
+// The compiler refuses an executor that ignores a question. tests/decorator.cpp shows the same with a whole class.
+static_assert(CanAnswer<AnswersAll>);
+static_assert(!CanAnswer<AnswersAllButOne>);
+static_assert(!CanAnswer<AnswersTheWrongType>);
+
+TEST(Executor, ADecoratorHasTheFactsOfItsInnerExecutor) {
+  class PassesOn final : public ForwardingExecutor {
+   public:
+    using ForwardingExecutor::ForwardingExecutor;
+    Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override { return inner().answer(question); }
+  };
+  const auto inner = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 2}).value();
+  PassesOn executor(*inner);
+  EXPECT_EQ(&executor.facts(), &inner->facts());
+  EXPECT_EQ(&executor.progress, &inner->progress);
+  EXPECT_EQ(executor.piecewise_constant(), inner->piecewise_constant());
+  const Points points = some_points(3, {1, 8, 8}, 4);
+  expect_identical(executor.linearize(points, *isotropic_gaussian()).value(),
+                   inner->linearize(points, *isotropic_gaussian()).value());
+  EXPECT_EQ(executor.gradient_batch().examples, 2);
+  EXPECT_FALSE(executor.profile(points, true).value().empty());
+  const auto averages = executor.averages(points, {isotropic_gaussian(), 0.3}, 7).value();
+  EXPECT_FALSE(averages->step(0)) << "the inner executor divides them";
 }
 
 bool same(const Pairs& a, const Pairs& b) { return a.plus == b.plus && a.minus == b.minus; }

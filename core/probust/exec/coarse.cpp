@@ -24,169 +24,36 @@ class CoarseExecutor final : public Executor {
         elements_(element_count(lanes_->point_shape())),
         rivals_(lanes_->classes() - 1) {
     lanes_->report_to(progress);
-    if (lanes_->splits_last_layer()) split_ = split_last_layer(*lanes_->classifier());
+    const Graph* const classifier = lanes_->classifier();
+    if (lanes_->splits_last_layer()) split_ = split_last_layer(*classifier);
+    facts_ = {.name = std::string(lanes_->name()),
+              .point_shape = lanes_->point_shape(),
+              .classes = lanes_->classes(),
+              .differentiable = lanes_->differentiable(),
+              .handles_missing = classifier != nullptr && probust::handles_missing(*classifier),
+              .backwards_to_linearize = split_ ? std::int64_t{split_->last->weights.cols()} : rivals_,
+              .forward_batch = lanes_->forward_batch(),
+              .options = lanes_->options()};
   }
 
-  std::string_view name() const override { return lanes_->name(); }
-  std::int64_t classes() const override { return lanes_->classes(); }
-  const Shape& point_shape() const override { return lanes_->point_shape(); }
-  bool differentiable() const override { return lanes_->differentiable(); }
+  const ExecutorFacts& facts() const override { return facts_; }
   bool piecewise_constant() override {
     if (!differentiable()) return true;  // there are no gradients
     if (lanes_->classifier() == nullptr) return false;
     if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(*lanes_->classifier());
     return *piecewise_constant_;
   }
-  bool handles_missing() override { return lanes_->classifier() != nullptr && probust::handles_missing(*lanes_->classifier()); }
-  Batch forward_batch() const override { return lanes_->forward_batch(); }
   Batch gradient_batch() const override { return gradient_batch_; }
-  std::int64_t backwards_to_linearize() const override { return split_ ? split_->last->weights.cols() : rivals_; }
-  const ExecutorOptions& options() const override { return lanes_->options(); }
 
-  Result<Tensor> logits(const Tensor& x) override {
-    return call([&] {
-      const std::int64_t n = checked_rows(*this, x);
-      Tensor result({n, classes()});
-      loops_.for_chunks(n, forward_batch().examples, [&](std::int64_t first, std::int64_t count, int worker) {
-        lanes_->load(worker, x.data.data() + first * elements_, count);
-        lanes_->forward(worker, count);
-        lanes_->logits(worker).store(count, classes(), result.data.data() + first * classes());
-      });
-      return result;
-    });
-  }
-
-  Result<std::monostate> jacobian(const Tensor& x,
-                                  const std::function<void(std::int64_t, std::span<const float>)>& take) override {
-    return call([&] {
-      const std::int64_t n = checked_rows(*this, x), bytes = classes() * elements_ * static_cast<std::int64_t>(sizeof(float));
-      if (bytes > options().memory) {
-        throw Error{ErrorCode::resources, option("memory"),
-                    "a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K, which is more than the given memory",
-                    "give at least " + std::to_string((bytes >> 10) + 1) + "K"};
-      }
-      const Sweep which = prepare(classes());
-      std::vector<float> rows(static_cast<std::size_t>(classes() * elements_));
-      for (std::int64_t i = 0; i < n; ++i) {
-        const std::int64_t unknown = 0;  // the place in the data; nothing is whitened
-        lanes_->load(0, x.data.data() + i * elements_, 1);
-        lanes_->sweep(0, which, std::span(&unknown, 1), {.rows = classes()},
-                      [&](std::int64_t row, std::int64_t) { lanes_->read_gradients(0, rows.data() + row * elements_); });
-        take(i, rows);
-      }
-      return std::monostate{};
-    });
-  }
-
-  Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
-    return call([&] {
-      check(*this, points, shape);
-      if (Executor* features = without_last_layer()) return through(points, features->linearize(for_features(points), shape));
-      return linearized(points, shape, prepare(rivals_));
-    });
-  }
-
-  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
-    return call([&] {
-      check(*this, points, *noise.shape);
-      if (Executor* features = without_last_layer())
-        return through(points, features->linearize_smoothed(for_features(points), noise));
-      return linearized(points, *noise.shape, prepare(rivals_, Around::noise, &noise));
-    });
-  }
-
-  Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override {
-    return call([&] {
-      check(*this, points, *noise.shape);
-      if (noise.shape->differs()) {
-        throw Error{ErrorCode::unsupported, noise.text(), "differs from point to point", ""};
-      }
-      const Batch batch = lanes_->prepare_moments();
-      std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));
-      loops_.for_chunks(points.size(), batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
-        lanes_->load(worker, points.x.data.data() + first * elements_, count);
-        lanes_->propagate(worker, noise, count);
-        const LogitsView means = lanes_->logits(worker), variances = lanes_->variances(worker);
-        for (std::int64_t b = 0; b < count; ++b) result[first + b] = {means.lane(b, classes()), variances.lane(b, classes())};
-      });
-      return result;
-    });
-  }
-
-  Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
-    return call([&] {
-      check(*this, points, *noise.shape);
-      if (Executor* features = without_last_layer())
-        return through(points, features->linearize_averaged(for_features(points), noise, samples));
-      const Sweep which = prepare_sums();
-      std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-      // Copies of several points fill whole batches together. The sums of a group take as much memory as the gradients of twice
-      // as many examples.
-      const std::int64_t fitting = which.batch.examples / 2;
-      loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting),
-                        [&](std::int64_t first, std::int64_t count, int worker) {
-                          GroupMean mean(loops_, slice(points, first, count), noise, samples, which);
-                          mean.add(samples, worker);
-                          std::move(mean.results().begin(), mean.results().end(), result.begin() + first);
-                        });
-      return result;
-    });
+  Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override {
+    return answer_by_type(question, [this](const auto& asked) { return call([&] { return answer_to(asked); }); });
   }
 
   Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return call([&]() -> std::unique_ptr<Averages> {
       check(*this, points, *noise.shape);
-      if (without_last_layer() != nullptr) return Executor::averages(points, noise, samples).value();
+      if (without_last_layer() != nullptr) return averages_at_once(*this, points, noise, samples);
       return std::make_unique<CopyByCopy>(*this, points, noise, samples);
-    });
-  }
-
-  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
-                                                        std::int64_t first_sample) override {
-    return call([&] {
-      check(*this, points, *noise.shape);
-      const auto placed = lanes_->place(points, *noise.shape);
-      const auto counts = lanes_->make_counts(points.size());
-      const CopyRange all{.first = first_sample, .count = samples, .scale = noise.scale};
-      loops_.for_copies(*placed, all, [&](const CopyRange& copies, int worker, const auto& meanwhile) {
-        lanes_->forward(worker, copies.lanes);
-        meanwhile();
-        lanes_->count_winners(worker, copies, *counts);
-      });
-      return lanes_->read_counts(*counts);
-    });
-  }
-
-  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
-    return call([&] {
-      check_pairs(*this, points, *noise.shape, first + count);
-      const SharedDraws* shared = points.draws.empty() || !noise.shape->additive() ? nullptr : shared_draws();
-      if (shared == nullptr) return pairs_of(loops_, points, noise, count, first);
-      release();  // the parts of the classifier use the same memory
-      std::vector<Pairs> all = shared->pairs(points, noise, count, first, progress.stop);
-      shared->release();
-      return all;
-    });
-  }
-
-  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
-    return call([&] {
-      check_pairs(*this, points, *noise.shape, count);
-      if (points.size() == 0) return std::vector<Projection>{};
-      const std::int64_t rows = std::ssize(rivals[0]);
-      const Sweep which = prepare(rows, around, &noise);
-      std::vector<Projection> result(static_cast<std::size_t>(points.size()));
-      const bool by_draw = known == count && lanes_->reads_kept() && projects_by_draw(points, noise, rows);
-      std::vector<Eigen::MatrixXf> gradients(by_draw ? result.size() : 0);
-      loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
-        const auto part = [&](auto& all) { return std::span(all).subspan(first, examples); };
-        probust::project(loops_, worker, which, slice(points, first, examples), part(rivals), noise,
-                         by_draw ? AskedPairs{0, 0} : AskedPairs{count, known}, part(result),
-                         by_draw ? part(gradients) : std::span<Eigen::MatrixXf>());
-      });
-      if (by_draw) project_by_draw(loops_, points, noise, count, gradients, result);
-      return result;
     });
   }
 
@@ -204,13 +71,140 @@ class CoarseExecutor final : public Executor {
   }
 
  private:
+  Tensor answer_to(const LogitsAt& asked) {
+    const std::int64_t n = checked_rows(*this, asked.x);
+    Tensor result({n, classes()});
+    loops_.for_chunks(n, forward_batch().examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      lanes_->load(worker, asked.x.data.data() + first * elements_, count);
+      lanes_->forward(worker, count);
+      lanes_->logits(worker).store(count, classes(), result.data.data() + first * classes());
+    });
+    return result;
+  }
+
+  std::monostate answer_to(const JacobianAt& asked) {
+    const std::int64_t n = checked_rows(*this, asked.x), bytes = classes() * elements_ * static_cast<std::int64_t>(sizeof(float));
+    if (bytes > options().memory) {
+      throw Error{ErrorCode::resources, option("memory"),
+                  "a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K, which is more than the given memory",
+                  "give at least " + std::to_string((bytes >> 10) + 1) + "K"};
+    }
+    const Sweep which = prepare(classes());
+    std::vector<float> rows(static_cast<std::size_t>(classes() * elements_));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t unknown = 0;  // the place in the data; nothing is whitened
+      lanes_->load(0, asked.x.data.data() + i * elements_, 1);
+      lanes_->sweep(0, which, std::span(&unknown, 1), {.rows = classes()},
+                    [&](std::int64_t row, std::int64_t) { lanes_->read_gradients(0, rows.data() + row * elements_); });
+      asked.take(i, rows);
+    }
+    return {};
+  }
+
+  std::vector<Linearization> answer_to(const LinearizeAtPoint& asked) {
+    check(*this, asked.points, asked.shape);
+    if (Executor* features = without_last_layer())
+      return through(asked.points, features->linearize(for_features(asked.points), asked.shape));
+    return linearized(asked.points, asked.shape, prepare(rivals_));
+  }
+
+  std::vector<Linearization> answer_to(const LinearizeAtMean& asked) {
+    check(*this, asked.points, *asked.noise.shape);
+    if (Executor* features = without_last_layer())
+      return through(asked.points, features->linearize_smoothed(for_features(asked.points), asked.noise));
+    return linearized(asked.points, *asked.noise.shape, prepare(rivals_, Around::noise, &asked.noise));
+  }
+
+  std::vector<LogitMoments> answer_to(const PropagateMoments& asked) {
+    const Points& points = asked.points;
+    check(*this, points, *asked.noise.shape);
+    if (asked.noise.shape->differs()) {
+      throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point", ""};
+    }
+    const Batch batch = lanes_->prepare_moments();
+    std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));
+    loops_.for_chunks(points.size(), batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
+      lanes_->load(worker, points.x.data.data() + first * elements_, count);
+      lanes_->propagate(worker, asked.noise, count);
+      const LogitsView means = lanes_->logits(worker), variances = lanes_->variances(worker);
+      for (std::int64_t b = 0; b < count; ++b) result[first + b] = {means.lane(b, classes()), variances.lane(b, classes())};
+    });
+    return result;
+  }
+
+  std::vector<Linearization> answer_to(const LinearizeAveraged& asked) {
+    const Points& points = asked.points;
+    check(*this, points, *asked.noise.shape);
+    if (Executor* features = without_last_layer())
+      return through(points, features->linearize_averaged(for_features(points), asked.noise, asked.samples));
+    const Sweep which = prepare_sums();
+    std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
+    // Copies of several points fill whole batches together. The sums of a group take as much memory as the gradients of twice
+    // as many examples.
+    const std::int64_t fitting = which.batch.examples / 2;
+    loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting), [&](std::int64_t first, std::int64_t count, int worker) {
+      GroupMean mean(loops_, slice(points, first, count), asked.noise, asked.samples, which);
+      mean.add(asked.samples, worker);
+      std::move(mean.results().begin(), mean.results().end(), result.begin() + first);
+    });
+    return result;
+  }
+
+  PredictionCounts answer_to(const CountPredictions& asked) {
+    check(*this, asked.points, *asked.noise.shape);
+    const auto placed = lanes_->place(asked.points, *asked.noise.shape);
+    const auto counts = lanes_->make_counts(asked.points.size());
+    const CopyRange all{.first = asked.first, .count = asked.samples, .scale = asked.noise.scale};
+    loops_.for_copies(*placed, all, [&](const CopyRange& copies, int worker, const auto& meanwhile) {
+      lanes_->forward(worker, copies.lanes);
+      meanwhile();
+      lanes_->count_winners(worker, copies, *counts);
+    });
+    return lanes_->read_counts(*counts);
+  }
+
+  std::vector<Pairs> answer_to(const PairMargins& asked) {
+    const Points& points = asked.points;
+    const NoiseShape& shape = *asked.noise.shape;
+    check_pairs(*this, points, shape, asked.first + asked.count);
+    const SharedDraws* shared = points.draws.empty() || !shape.additive() ? nullptr : shared_draws();
+    if (shared == nullptr) return pairs_of(loops_, points, asked.noise, asked.count, asked.first);
+    release();  // the parts of the classifier use the same memory
+    std::vector<Pairs> all = shared->pairs(points, asked.noise, asked.count, asked.first, progress.stop);
+    shared->release();
+    return all;
+  }
+
+  std::vector<Projection> answer_to(const ProjectNoise& asked) {
+    const Points& points = asked.points;
+    const Noise& noise = asked.noise;
+    check_pairs(*this, points, *noise.shape, asked.count);
+    if (points.size() == 0) return {};
+    const std::int64_t rows = std::ssize(asked.rivals[0]);
+    const Sweep which = prepare(rows, asked.around, &noise);
+    std::vector<Projection> result(static_cast<std::size_t>(points.size()));
+    const bool by_draw = asked.known == asked.count && lanes_->reads_kept() && projects_by_draw(points, noise, rows);
+    std::vector<Eigen::MatrixXf> gradients(by_draw ? result.size() : 0);
+    loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
+      const auto part = [&](auto& all) { return std::span(all).subspan(first, examples); };
+      probust::project(loops_, worker, which, slice(points, first, examples), part(asked.rivals), noise,
+                       by_draw ? AskedPairs{0, 0} : AskedPairs{asked.count, asked.known}, part(result),
+                       by_draw ? part(gradients) : std::span<Eigen::MatrixXf>());
+    });
+    if (by_draw) project_by_draw(loops_, points, noise, asked.count, gradients, result);
+    return result;
+  }
+
   // A public call, from any thread.
   template <class Body>
   auto call(const Body& body) -> Result<decltype(body())> {
-    return guarded("model", [&] {
+    auto result = guarded("model", [&] {
       lanes_->use();
       return body();
     });
+    facts_.forward_batch = lanes_->forward_batch();  // what the call compiled takes memory
+    facts_.options.memory = lanes_->options().memory;
+    return result;
   }
 
   // Sweeps over the margins at the point or, with Around::noise, under the noise.
@@ -313,6 +307,7 @@ class CoarseExecutor final : public Executor {
   std::unique_ptr<Lanes> lanes_;
   LaneLoops loops_;
   std::int64_t elements_, rivals_;
+  ExecutorFacts facts_;
   std::optional<bool> piecewise_constant_;
   Batch gradient_batch_;
   std::optional<SplitClassifier> split_;  // if there are many classes
