@@ -285,7 +285,7 @@ Answers answers_of(Executor& executor, const Points& points) {
           executor.linearize(points, *kGaussian.shape).value(),
           executor.linearize_smoothed(points, kGaussian).value(),
           executor.linearize_averaged(points, kGaussian, 7).value(),
-          executor.project(points, rivals, kGaussian, 9, 2, Around::noise).value()};
+          executor.project(points, rivals, kGaussian, 9, 2, LinearizeAt::noise_mean).value()};
 }
 
 template <class T>

@@ -37,7 +37,7 @@ class Decorator final : public ForwardingExecutor {
   }
 #endif
   Result<std::vector<Projection>> pass_on(const ProjectNoise& asked) {
-    return inner().project(asked.points, asked.rivals, asked.noise, asked.count, asked.known, asked.around);
+    return inner().project(asked.points, asked.rivals, asked.noise, asked.count, asked.known, asked.at);
   }
 };
 

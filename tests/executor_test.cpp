@@ -53,8 +53,10 @@ Everything run_all(std::string_view backend, const ExecutorOptions& options, std
       executor->sample(points, noise, samples).value(),
       executor->pairs(points, noise, samples).value(),
       executor->pairs(points, {clipped(noise.shape, {0, 1}), noise.scale}, samples).value(),
-      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, Around::noise).value(),
-      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, Around::point).value()};
+      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, LinearizeAt::noise_mean)
+          .value(),
+      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, LinearizeAt::input)
+          .value()};
 }
 
 void expect_identical(const std::vector<Linearization>& a, const std::vector<Linearization>& b) {
@@ -259,7 +261,7 @@ TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
   const std::vector<Pairs> pairs = executor->pairs(points, noise, 11).value();
   std::vector<std::vector<std::int64_t>> rivals;
   for (const std::int64_t target : points.target) rivals.push_back({target == 0 ? 1 : 0, target == 3 ? 2 : 3});
-  const auto projections = executor->project(points, rivals, noise, 11, 0, Around::point).value();
+  const auto projections = executor->project(points, rivals, noise, 11, 0, LinearizeAt::input).value();
   for (std::size_t i = 0; i < 3; ++i) {
     const Eigen::Index rows[] = {0, 2};
     for (const Eigen::Index a : {0, 1}) {

@@ -134,7 +134,7 @@ TEST(SharedDraws, AreProjectedByTheirKeys) {
   for (std::int64_t i = 0; i < n; ++i) rivals.push_back({(points.target[i] + 1) % kClasses, (points.target[i] + 3) % kClasses});
   const Noise cut{clipped(uniform_noise(), {-0.5, 0.5}), 0.3};  // not additive
   for (const Noise& noise : {parse_noise("gaussian:0.2"), cut}) {
-    for (const Around around : {Around::point, Around::noise}) {
+    for (const LinearizeAt around : {LinearizeAt::input, LinearizeAt::noise_mean}) {
       const auto executor = make_executor("cpu", graph, {.threads = 2}).value();
       const auto shared = executor->project(points, rivals, noise, count, count, around).value();
       for (std::int64_t i = 0; i < n; ++i) {

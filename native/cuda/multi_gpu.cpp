@@ -144,7 +144,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     const std::int64_t rows = rivals.empty() ? 0 : static_cast<std::int64_t>(rivals[0].size());
     const auto call = [&](Executor& part, const Points& own, std::int64_t begin) {
       const std::vector<std::vector<std::int64_t>> some(rivals.begin() + begin, rivals.begin() + begin + own.size());
-      return part.project(own, some, asked.noise, asked.count, asked.known, asked.around);
+      return part.project(own, some, asked.noise, asked.count, asked.known, asked.at);
     };
     return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
   }

@@ -74,8 +74,8 @@ Result<std::vector<Pairs>> Executor::pairs(const Points& points, const Noise& no
 }
 
 Result<std::vector<Projection>> Executor::project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                                  const Noise& noise, std::int64_t count, std::int64_t known, Around around) {
-  return asked(*this, ProjectNoise{points, rivals, noise, count, known, around});
+                                                  const Noise& noise, std::int64_t count, std::int64_t known, LinearizeAt at) {
+  return asked(*this, ProjectNoise{points, rivals, noise, count, known, at});
 }
 
 std::unique_ptr<Averages> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples) {

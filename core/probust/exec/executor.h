@@ -102,7 +102,7 @@ class Executor {
   Result<PredictionCounts> sample(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first = 0);
   Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first = 0);
   Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around);
+                                          const Noise& noise, std::int64_t count, std::int64_t known, LinearizeAt at);
 
   Progress& progress;
 
@@ -128,7 +128,7 @@ Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const G
 /// An executor for a classifier without a graph, such as one that runs elsewhere (exec/external_engine.h), of points of shape
 /// `point`. It is differentiable if there is a program for its gradients, whose inputs and outputs are those of gradient_graph.
 /// Uses options.batch examples per run.
-std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
+std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, const Shape& point,
                                                 std::int64_t classes, const ExecutorOptions& options,
                                                 std::unique_ptr<Program> gradient = nullptr);
 

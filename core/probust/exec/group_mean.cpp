@@ -21,8 +21,8 @@ GroupMean::GroupMean(const LaneLoops& loops, Points points, const Noise& noise, 
       noise_(noise),
       samples_(samples),
       which_(which),
-      placed_(loops.lanes().place(points_, *noise_.shape)),
-      sums_(loops.lanes().make_sums(which, points_.size(), loops.rivals())) {
+      placed_(loops.device().inputs().place(points_, *noise_.shape)),
+      sums_(loops.device().gradients().make_sums(which, points_.size(), loops.rivals())) {
   results_.resize(static_cast<std::size_t>(points_.size()));
   for (Linearization& one : results_) one.sampled = one.along_own = one.along_mean = Eigen::MatrixXd(loops.rivals(), samples);
 }
@@ -41,13 +41,13 @@ void GroupMean::add(std::int64_t count, int worker) {
 }
 
 void GroupMean::add_batch(const CopyRange& copies, int worker) {
-  Lanes& lanes = loops_.lanes();
+  BatchDevice& device = loops_.device();
   const std::vector<std::int64_t> targets = per_lane(points_.target, copies), index = per_lane(points_.index, copies);
-  lanes.draw(worker, *placed_, copies);
-  lanes.sweep(worker, which_, index, {loops_.rivals(), targets},
-              [&](std::int64_t, std::int64_t) { lanes.add(worker, *placed_, copies, *sums_); });
-  const Eigen::MatrixXd own = lanes.along_own(worker);
-  const LogitsView logits = lanes.logits(worker);
+  device.inputs().draw(worker, *placed_, copies);
+  device.runs().sweep(worker, which_, index, {loops_.rivals(), targets},
+                      [&](std::int64_t, std::int64_t) { device.gradients().add(worker, *placed_, copies, *sums_); });
+  const Eigen::MatrixXd own = device.gradients().along_own(worker);
+  const LogitsView logits = device.runs().logits(worker);
   for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
     Linearization& out = results_[copies.point(lane)];
     const std::int64_t column = copies.first + copies.copy(lane);
@@ -57,25 +57,25 @@ void GroupMean::add_batch(const CopyRange& copies, int worker) {
 }
 
 void GroupMean::finish(int worker) {
-  Lanes& lanes = loops_.lanes();
-  lanes.keep_means(worker, *placed_, *sums_, samples_);
+  BatchDevice& device = loops_.device();
+  device.gradients().keep_means(worker, *placed_, *sums_, samples_);
   sums_.reset();
   const CopyRange all{.count = samples_, .scale = noise_.scale};
   const std::int64_t total = points_.size() * samples_, batch = which_.batch.examples;
   for (std::int64_t begin = 0; begin < total; begin += batch) {
     const CopyRange copies = part(all, begin, std::min(batch, total - begin));
     loops_.stop_if_asked();
-    lanes.draw(worker, *placed_, copies);
-    const Eigen::MatrixXd along = lanes.along(worker, *placed_, copies);
+    device.inputs().draw(worker, *placed_, copies);
+    const Eigen::MatrixXd along = device.gradients().along(worker, *placed_, copies);
     for (std::int64_t lane = 0; lane < copies.lanes; ++lane)
       results_[copies.point(lane)].along_mean.col(copies.copy(lane)) = along.col(lane);
   }
-  std::vector<Eigen::MatrixXd> grams = lanes.grams(worker, Kept::whitened);
+  std::vector<Eigen::MatrixXd> grams = device.gradients().grams(worker, GradientForm::whitened);
   for (std::size_t i = 0; i < results_.size(); ++i) {
     results_[i].margins = results_[i].sampled.rowwise().mean();
     results_[i].gram = std::move(grams[i]);
   }
-  lanes.drop_kept(worker);
+  device.gradients().drop_kept(worker);
 }
 
 }  // namespace probust

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "probust/base/parallel.h"
-#include "probust/exec/lanes.h"
+#include "probust/exec/batch_device.h"
 
 namespace probust {
 
@@ -20,16 +20,16 @@ inline CopyRange part(CopyRange copies, std::int64_t begin, std::int64_t lanes) 
 /// The loops over the lanes of a device, with its workers, its batches and stop requests. Throw Error.
 class LaneLoops {
  public:
-  LaneLoops(Lanes& lanes, Progress& progress) : lanes_(lanes), progress_(progress) {}
+  LaneLoops(BatchDevice& device, Progress& progress) : device_(device), progress_(progress) {}
 
-  Lanes& lanes() const { return lanes_; }
-  std::int64_t rivals() const { return lanes_.classes() - 1; }
+  BatchDevice& device() const { return device_; }
+  std::int64_t rivals() const { return device_.facts().classes - 1; }
   void stop_if_asked() const { probust::stop_if_asked(&progress_.stop); }
 
   /// Splits 0..total-1 into chunks of `step` and calls body(first, count, worker) for each. Chunks are smaller if some workers
   /// would be idle otherwise.
   void for_chunks(std::int64_t total, std::int64_t step, const std::function<void(std::int64_t, std::int64_t, int)>& body) const {
-    const int workers = lanes_.workers();
+    const int workers = device_.facts().workers;
     step = std::max<std::int64_t>(1, std::min(step, (total + workers - 1) / workers));
     parallel_for((total + step - 1) / step, workers, [&](std::int64_t task, int worker) {
       stop_if_asked();
@@ -42,7 +42,7 @@ class LaneLoops {
   template <class Body>
   void for_copies(const PlacedPoints& placed, const CopyRange& all, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count;
-    for_chunks(total, lanes_.forward_batch().examples, [&](std::int64_t begin, std::int64_t lanes, int worker) {
+    for_chunks(total, device_.facts().forward_batch.examples, [&](std::int64_t begin, std::int64_t lanes, int worker) {
       draw_chunk(placed, part(all, begin, lanes), total, worker, body);
     });
   }
@@ -50,7 +50,7 @@ class LaneLoops {
   /// The same by one worker.
   template <class Body>
   void for_copies(const PlacedPoints& placed, const CopyRange& all, int worker, const Body& body) const {
-    const std::int64_t total = placed.points.size() * all.count, step = lanes_.forward_batch().examples;
+    const std::int64_t total = placed.points.size() * all.count, step = device_.facts().forward_batch.examples;
     for (std::int64_t begin = 0; begin < total; begin += step) {
       stop_if_asked();
       draw_chunk(placed, part(all, begin, std::min(step, total - begin)), total, worker, body);
@@ -60,14 +60,14 @@ class LaneLoops {
  private:
   template <class Body>
   void draw_chunk(const PlacedPoints& placed, const CopyRange& copies, std::int64_t total, int worker, const Body& body) const {
-    lanes_.draw(worker, placed, copies);
+    device_.inputs().draw(worker, placed, copies);
     const std::int64_t next = copies.begin + copies.lanes;
     body(copies, worker, [&] {
-      if (next < total) lanes_.draw_soon(worker, placed, part(copies, next, std::min(copies.lanes, total - next)));
+      if (next < total) device_.inputs().draw_soon(worker, placed, part(copies, next, std::min(copies.lanes, total - next)));
     });
   }
 
-  Lanes& lanes_;
+  BatchDevice& device_;
   Progress& progress_;
 };
 

@@ -10,32 +10,32 @@ CopyRange first_of_pairs(const Noise& noise, std::int64_t first, std::int64_t co
 }
 
 // Overwrites the first copies with the second ones. Additive noise is reflected at x instead of drawn again.
-void draw_second(Lanes& lanes, const PlacedPoints& placed, CopyRange copies, int worker) {
-  if (placed.shape.additive()) return lanes.reflect(worker, placed, copies);
+void draw_second(BatchDevice& device, const PlacedPoints& placed, CopyRange copies, int worker) {
+  if (placed.shape.additive()) return device.inputs().reflect(worker, placed, copies);
   if (placed.shape.mirrored()) {
     copies.scale = -copies.scale;
   } else {
     copies.offset = 1;
   }
-  lanes.draw(worker, placed, copies);
+  device.inputs().draw(worker, placed, copies);
 }
 
 // Computes margins of the pairs whose first copies are in the lanes. pairs(i) is where those of point i go: column j is copy j.
 template <class Meanwhile, class PairsOf>
-void run_pairs(Lanes& lanes, const PlacedPoints& placed, const CopyRange& copies, int worker, const Meanwhile& meanwhile,
+void run_pairs(BatchDevice& device, const PlacedPoints& placed, const CopyRange& copies, int worker, const Meanwhile& meanwhile,
                const PairsOf& pairs) {
   const auto store = [&](Eigen::MatrixXd Pairs::*side) {
-    const LogitsView logits = lanes.logits(worker);
+    const LogitsView logits = device.runs().logits(worker);
     for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
       const std::int64_t i = copies.point(lane);
       logits.store_margins(lane, placed.points.target[i], (pairs(i).*side).col(copies.copy(lane)));
     }
   };
-  lanes.forward(worker, copies.lanes);
+  device.runs().forward(worker, copies.lanes);
   meanwhile();
   store(&Pairs::plus);
-  draw_second(lanes, placed, copies, worker);
-  lanes.forward(worker, copies.lanes);
+  draw_second(device, placed, copies, worker);
+  device.runs().forward(worker, copies.lanes);
   store(&Pairs::minus);
 }
 
@@ -43,10 +43,10 @@ void run_pairs(Lanes& lanes, const PlacedPoints& placed, const CopyRange& copies
 
 std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
                             std::int64_t first) {
-  const auto placed = loops.lanes().place(points, *noise.shape);
+  const auto placed = loops.device().inputs().place(points, *noise.shape);
   std::vector<Pairs> result = room_for_pairs(points.size(), loops.rivals(), count);
   loops.for_copies(*placed, first_of_pairs(noise, first, count), [&](const CopyRange& copies, int worker, const auto& meanwhile) {
-    run_pairs(loops.lanes(), *placed, copies, worker, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
+    run_pairs(loops.device(), *placed, copies, worker, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
   });
   return result;
 }
@@ -54,18 +54,19 @@ std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const 
 void project(const LaneLoops& loops, int worker, const Sweep& which, const Points& points,
              std::span<const std::vector<std::int64_t>> rivals, const Noise& noise, AskedPairs asked,
              std::span<Projection> result, std::span<Eigen::MatrixXf> gradients) {
-  Lanes& lanes = loops.lanes();
+  BatchDevice& device = loops.device();
   const std::int64_t count = points.size(), rows = static_cast<std::int64_t>(rivals[0].size());
-  const auto placed = lanes.place(points, *noise.shape);
-  lanes.load(worker, points.x.data.data(), count);
-  for (const Kept kept : {Kept::raw, Kept::whitened}) lanes.make_room(worker, kept, count, rows);
-  lanes.sweep(worker, which, points.index, {rows, points.target, rivals}, [&](std::int64_t, std::int64_t) {
-    lanes.keep(worker, Kept::raw);
-    lanes.whiten(worker, *placed);
-    lanes.keep(worker, Kept::whitened);
+  const auto placed = device.inputs().place(points, *noise.shape);
+  device.inputs().load(worker, points.x.data.data(), count);
+  for (const GradientForm kept : {GradientForm::raw, GradientForm::whitened})
+    device.gradients().make_room(worker, kept, count, rows);
+  device.runs().sweep(worker, which, points.index, {rows, points.target, rivals}, [&](std::int64_t, std::int64_t) {
+    device.gradients().keep(worker, GradientForm::raw);
+    device.gradients().whiten(worker, *placed);
+    device.gradients().keep(worker, GradientForm::whitened);
   });
-  std::vector<Eigen::MatrixXd> grams = lanes.grams(worker, Kept::whitened);
-  const LogitsView logits = lanes.logits(worker);
+  std::vector<Eigen::MatrixXd> grams = device.gradients().grams(worker, GradientForm::whitened);
+  const LogitsView logits = device.runs().logits(worker);
   std::vector<Pairs> pairs = room_for_pairs(count, loops.rivals(), asked.count - asked.known);
   for (std::int64_t b = 0; b < count; ++b) {
     result[b].margins.resize(loops.rivals());
@@ -77,17 +78,17 @@ void project(const LaneLoops& loops, int worker, const Sweep& which, const Point
   const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
     const CopyRange all = first_of_pairs(noise, first, of_each);
     loops.for_copies(*placed, all, worker, [&](const CopyRange& copies, int, const auto& meanwhile) {
-      const Eigen::MatrixXd along = lanes.along(worker, *placed, copies);
+      const Eigen::MatrixXd along = device.gradients().along(worker, *placed, copies);
       for (std::int64_t lane = 0; lane < copies.lanes; ++lane)
         result[copies.point(lane)].along.col(first + copies.copy(lane)) = along.col(lane);
       if (!run) return meanwhile();
-      run_pairs(lanes, *placed, copies, worker, meanwhile, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
+      run_pairs(device, *placed, copies, worker, meanwhile, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
     });
   };
   project_pairs(0, asked.known, false);
   project_pairs(asked.known, asked.count - asked.known, true);
-  if (!gradients.empty()) lanes.read_kept(worker, gradients);
-  lanes.drop_kept(worker);
+  if (!gradients.empty()) device.gradients().read_kept(worker, gradients);
+  device.gradients().drop_kept(worker);
 }
 
 }  // namespace probust

@@ -19,9 +19,9 @@
 // of its answer. N is the number of points, C of classes, m = C - 1 of margins (or fewer: ExecutorFacts::backwards_to_linearize).
 namespace probust {
 
-/// What is linearised: the classifier at the point, or its mean under the noise by moment propagation (moments/moments.h), which
+/// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h), which
 /// is accurate at the scale of the noise.
-enum class Around { point, noise };
+enum class LinearizeAt { input, noise_mean };
 
 /// How often each class wins, [N][C].
 using PredictionCounts = std::vector<std::vector<std::int64_t>>;
@@ -92,15 +92,15 @@ struct PairMargins {
 
 /// Projects the noise of pairs 0 .. count - 1 on the gradients of the margins over `rivals` [N][k] (classes, not rows; k is the
 /// same for every point), and computes the margins of pairs `known` .. count - 1. Costs 2 (count - known) forwards per point,
-/// plus one forward and k backwards with Around::point, or about twice that with Around::noise. Error{unsupported} if an
-/// operator has no moment rule and `around` is noise.
+/// plus one forward and k backwards with LinearizeAt::input, or about twice that with LinearizeAt::noise_mean. Error{unsupported}
+/// if an operator has no moment rule and `at` is noise_mean.
 struct ProjectNoise {
   using Answer = std::vector<Projection>;
   const Points& points;
   const std::vector<std::vector<std::int64_t>>& rivals;
   const Noise& noise;
   std::int64_t count, known;
-  Around around;
+  LinearizeAt at;
 };
 
 using ExecutorQuestion = std::variant<LogitsAt, JacobianAt, LinearizeAtPoint, LinearizeAtMean, LinearizeAveraged,

@@ -8,7 +8,7 @@
 #include "probust/base/parallel.h"
 #include "probust/base/stop.h"
 #include "probust/base/transpose.h"
-#include "probust/exec/coarse.h"
+#include "probust/exec/chunked_executor.h"
 #include "probust/exec/host/host_copies.h"
 #include "probust/noise/sampled.h"
 
@@ -114,7 +114,8 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
     loops.stop_if_asked();
     const std::int64_t pairs = std::min(kPairs, count - k);
     const Draws draws = draws_of(std::span(points.draws).subspan(k, pairs));
-    const Tensor e = drawn(noise, draws.keys, points.seed, k, pairs, loops.lanes().point_shape(), loops.lanes().workers());
+    const Tensor e =
+        drawn(noise, draws.keys, points.seed, k, pairs, loops.device().facts().point_shape, loops.device().facts().workers);
     loops.for_chunks(n, kPointsTogether, [&](std::int64_t first, std::int64_t some, int) {
       for (std::int64_t i = first; i < first + some; ++i) {
         for (std::int64_t p = 0; p < pairs; ++p) {
@@ -127,12 +128,12 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
   }
 }
 
-std::unique_ptr<SharedDraws> SharedDraws::of(Lanes& lanes, const AffineStart& start, Progress& progress) {
+std::unique_ptr<SharedDraws> SharedDraws::of(BatchDevice& device, const AffineStart& start, Progress& progress) {
   try {
-    auto first = lanes.of_part(start.first, kShare), rest = lanes.of_part(start.rest, kShare);
+    auto first = device.of_part(start.first, kShare), rest = device.of_part(start.rest, kShare);
     if (!first || !rest) return nullptr;
     return std::unique_ptr<SharedDraws>(
-        new SharedDraws(make_coarse_executor(std::move(first)), make_coarse_executor(std::move(rest), &progress)));
+        new SharedDraws(make_chunked_executor(std::move(first)), make_chunked_executor(std::move(rest), &progress)));
   } catch (const Error& error) {
     if (error.code != ErrorCode::resources) throw;
     throw Error{ErrorCode::resources, option("memory"), "points that share draws take four times as much as one example",

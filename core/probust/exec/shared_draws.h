@@ -28,7 +28,7 @@ class SharedDraws {
  public:
   /// On lanes of the same device; null if it has none for parts of the classifier. Error{resources} if there is too little memory
   /// for them. Passes of the rest count as those of `progress`.
-  static std::unique_ptr<SharedDraws> of(Lanes& lanes, const AffineStart& start, Progress& progress);
+  static std::unique_ptr<SharedDraws> of(BatchDevice& device, const AffineStart& start, Progress& progress);
 
   std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,
                            const StopToken& stop) const;

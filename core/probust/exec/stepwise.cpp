@@ -289,12 +289,12 @@ std::vector<Pairs> StepwiseExecutor::in_parts(const PairMargins& question) {
 // First the gradients of all points and the projected noise of their copies, then the copies' margins in parts, which draws their
 // noise again.
 std::vector<Projection> StepwiseExecutor::in_parts(const ProjectNoise& question) {
-  const auto& [points, rivals, noise, count, known, around] = question;
-  const QuestionKey key = QuestionKey("project").with(points, rivals, noise, count, std::int64_t{around == Around::noise});
+  const auto& [points, rivals, noise, count, known, at] = question;
+  const QuestionKey key = QuestionKey("project").with(points, rivals, noise, count, std::int64_t{at == LinearizeAt::noise_mean});
   const auto part = [&](const Points& some, std::int64_t first) {
     const std::vector<std::vector<std::int64_t>> theirs(question.rivals.begin() + first,
                                                         question.rivals.begin() + first + some.size());
-    return inner().project(some, theirs, question.noise, question.count, question.count, question.around);
+    return inner().project(some, theirs, question.noise, question.count, question.count, question.at);
   };
   std::vector<Projection> all = ask_points<Projection>(key, points, part);
   if (known == count) return all;

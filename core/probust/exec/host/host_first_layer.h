@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "probust/exec/host/first_layer.h"
-#include "probust/exec/host/host_lanes.h"
+#include "probust/exec/host/host_device.h"
 #include "probust/exec/host/host_rows.h"
 
 namespace probust {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/lanes.h"
+#include "cuda/batch_device.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,35 +36,41 @@ struct GradientGroup {
 
 const NoiseOnDevice& there(const PlacedPoints& placed) { return static_cast<const NoiseOnDevice&>(placed); }
 
-class CudaLanes final : public Lanes {
+class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts, BatchGradients {
  public:
-  CudaLanes(const Graph& classifier, const ExecutorOptions& options, const CudaOptions& cuda)
-      : name_("cuda:" + std::to_string(cuda.ordinal)),
-        options_(options),
+  CudaBatchDevice(const Graph& classifier, const ExecutorOptions& options, const CudaOptions& cuda)
+      : options_(options),
         warn_(cuda.warn),
         precision_(cuda.precision),
         device_(cuda.ordinal, cuda.precision),
         graph_(simplify(classifier)),
         solver_(*this) {
     check_classifier(graph_);
-    point_shape_ = graph_[graph_.inputs()[0]].shape;
-    elements_ = element_count(point_shape_);
+    const Shape& point = graph_[graph_.inputs()[0]].shape;
+    elements_ = element_count(point);
     classes_ = graph_[graph_.outputs[0]].shape[0];
     options_.threads = std::max(1, options_.threads);
     const std::int64_t most = device_.free_bytes() / 10 * 8;
     options_.memory = options_.memory == 0 ? most : std::min(options_.memory, most);
-    host_options_ = options_;
-    host_options_.memory = std::min(options_.memory, kHostBytes);
     batches_.emplace(device_, graph_, options_, warn_);
+    facts_ = {.name = "cuda:" + std::to_string(cuda.ordinal),
+              .point_shape = point,
+              .classes = classes_,
+              .classifier = &graph_,
+              .forward_batch = batches_->forward_batch(),
+              .options = options_};
+    facts_.options.memory = std::min(options_.memory, kHostBytes);  // callers plan with host memory
   }
 
-  std::string_view name() const override { return name_; }
-  const Shape& point_shape() const override { return point_shape_; }
-  std::int64_t classes() const override { return classes_; }
-  const Graph* classifier() const override { return &graph_; }
-  const ExecutorOptions& options() const override { return host_options_; }  // callers plan with host memory
-  int workers() const override { return 1; }
-  Batch forward_batch() const override { return batches_->forward_batch(); }
+  const DeviceFacts& facts() const override { return facts_; }
+  BatchInputs& inputs() override { return *this; }
+  BatchRuns& runs() override { return *this; }
+  BatchCounts& counts() override { return *this; }
+  BatchGradients& gradients() override { return *this; }
+  void release() override {}
+  std::unique_ptr<BatchDevice> without_last_layer(const SplitClassifier&) override { return nullptr; }
+  std::unique_ptr<BatchDevice> of_part(const Graph&, double) override { return nullptr; }
+
   void report_to(Progress& progress) override { progress_ = &progress; }
   void use() override { device_.use(); }
   normal::ProblemSolver* normal_solver() override { return &solver_; }
@@ -114,7 +120,8 @@ class CudaLanes final : public Lanes {
     run_forward(lanes);
   }
 
-  Sweep prepare(Around around, std::int64_t rows) override { return batches_->prepare(around, rows); }
+  Sweep prepare(LinearizeAt at, std::int64_t rows) override { return batches_->prepare(at, rows); }
+  Sweep prepare_sums(std::int64_t rows) override { return prepare(LinearizeAt::input, rows); }
 
   void sweep(int, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
              const std::function<void(std::int64_t, std::int64_t)>& take) override {
@@ -128,7 +135,7 @@ class CudaLanes final : public Lanes {
     if (which.noise != nullptr) inputs.push_back(place_variances(*which.noise, index));
     inputs.push_back(nullptr);
     place_seeds(seeds, count);
-    const DeviceProgram& program = batches_->gradient(which.around);
+    const DeviceProgram& program = batches_->gradient(which.at);
     std::vector<float> logits;
     for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) {
       stop_if_asked(&progress_->stop);
@@ -160,6 +167,8 @@ class CudaLanes final : public Lanes {
     progress_->passes += kPropagationPasses * lanes;
   }
 
+  std::vector<KindTime> profile(const Points&, const Sweep*) override { return {}; }
+
   LogitsView variances(int) override { return {host_variances_.data(), classes_, 1}; }
 
   LogitsView logits(int) override {
@@ -186,11 +195,11 @@ class CudaLanes final : public Lanes {
     device_.wait();
   }
 
-  std::vector<std::vector<std::int64_t>> read_counts(const DeviceBuffer& counts) override {
+  PredictionCounts read_counts(const DeviceBuffer& counts) override {
     const auto& counters = static_cast<const CudaCounts&>(counts).counters;
     std::vector<std::uint32_t> all(static_cast<std::size_t>(counters.size()));
     device_.download(all.data(), counters.data(), static_cast<std::int64_t>(all.size() * sizeof(std::uint32_t)));
-    std::vector<std::vector<std::int64_t>> of_points;
+    PredictionCounts of_points;
     for (auto first = all.begin(); first != all.end(); first += classes_) of_points.emplace_back(first, first + classes_);
     return of_points;
   }
@@ -205,15 +214,15 @@ class CudaLanes final : public Lanes {
     there(placed).whiten(index_, buffers().keys.data(), group_.seeds * group_.examples, group_.gradients);
   }
 
-  void make_room(int, Kept which, std::int64_t examples, std::int64_t rows) override {
-    kept_as(which).grown(device_, examples * rows * elements_);
+  void make_room(int, GradientForm form, std::int64_t examples, std::int64_t rows) override {
+    kept_as(form).grown(device_, examples * rows * elements_);
     kept_examples_ = examples;
     kept_rows_ = rows;
   }
 
-  void keep(int, Kept which) override {
+  void keep(int, GradientForm form) override {
     store_rows(device_, group_.gradients, group_.seeds, group_.examples, elements_, group_.first, group_.rows,
-               kept_as(which).data());
+               kept_as(form).data());
   }
 
   std::unique_ptr<DeviceBuffer> make_sums(const Sweep&, std::int64_t points, std::int64_t rows) override {
@@ -241,20 +250,20 @@ class CudaLanes final : public Lanes {
   void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& buffer, std::int64_t samples) override {
     const auto& sums = static_cast<const CudaSums&>(buffer);
     const std::int64_t size = sums.points * sums.rows * elements_;
-    for (const Kept kept : {Kept::raw, Kept::whitened}) make_room(worker, kept, sums.points, sums.rows);
-    average(device_, sums.sums.data(), samples, size, kept_as(Kept::raw).data());
-    device_.copy(kept_as(Kept::whitened).data(), kept_as(Kept::raw).data(), size * kFloatBytes);
+    for (const GradientForm form : {GradientForm::raw, GradientForm::whitened}) make_room(worker, form, sums.points, sums.rows);
+    average(device_, sums.sums.data(), samples, size, kept_as(GradientForm::raw).data());
+    device_.copy(kept_as(GradientForm::whitened).data(), kept_as(GradientForm::raw).data(), size * kFloatBytes);
     std::vector<std::int64_t> index;  // each row as if it were a separate example
     for (const std::int64_t one : placed.points.index) index.insert(index.end(), static_cast<std::size_t>(sums.rows), one);
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     const Array<std::uint32_t> rows(device_, keys);
-    there(placed).whiten(index, rows.data(), rows.size(), kept_as(Kept::whitened).data());
+    there(placed).whiten(index, rows.data(), rows.size(), kept_as(GradientForm::whitened).data());
   }
 
-  std::vector<Eigen::MatrixXd> grams(int, Kept which) override {
+  std::vector<Eigen::MatrixXd> grams(int, GradientForm form) override {
     const std::int64_t n = kept_rows_;
     double* on_device = buffers().products.grown(device_, kept_examples_ * n * n);
-    gram(device_, kept_as(which).data(), kept_examples_, n, elements_, on_device);
+    gram(device_, kept_as(form).data(), kept_examples_, n, elements_, on_device);
     std::vector<double> all(static_cast<std::size_t>(kept_examples_ * n * n));
     device_.download(all.data(), on_device, static_cast<std::int64_t>(all.size()) * kDoubleBytes);  // each download waits
     std::vector<Eigen::MatrixXd> result;
@@ -265,14 +274,18 @@ class CudaLanes final : public Lanes {
 
   Eigen::MatrixXd along(int, const PlacedPoints& placed, const CopyRange& copies) override {
     double* products = buffers().products.grown(device_, copies.lanes * kept_rows_);
-    cuda::along(device_, there(placed).on_device(copies), kept_as(Kept::raw).data(), kept_rows_, input().data(), products);
+    cuda::along(device_, there(placed).on_device(copies), kept_as(GradientForm::raw).data(), kept_rows_, input().data(),
+                products);
     return downloaded_products(kept_rows_, copies.lanes);
   }
+
+  void read_kept(int, std::span<Eigen::MatrixXf>) override {}  // facts().reads_gradients is not set
+  void drop_kept(int) override {}
 
  private:
   Buffers& buffers() { return batches_->buffers; }
   Array<float>& input() { return buffers().inputs[static_cast<std::size_t>(current_)]; }
-  Array<float>& kept_as(Kept which) { return buffers().kept[static_cast<std::size_t>(which)]; }
+  Array<float>& kept_as(GradientForm form) { return buffers().kept[static_cast<std::size_t>(form)]; }
 
   std::vector<float> downloaded(const float* values, std::int64_t size) {
     std::vector<float> here(static_cast<std::size_t>(size));
@@ -368,18 +381,17 @@ class CudaLanes final : public Lanes {
   // Normal probabilities in the memory that is left.
   class NormalSolver final : public normal::ProblemSolver {
    public:
-    explicit NormalSolver(CudaLanes& lanes) : lanes_(lanes) {}
+    explicit NormalSolver(CudaBatchDevice& of) : of_(of) {}
     void solve(std::span<const normal::Problem> problems, std::span<normal::Probability> answers,
                const normal::Options& options) override {
-      lanes_.device_.use();
-      const std::int64_t bytes =
-          std::min(lanes_.options_.memory - lanes_.batches_->buffers.bytes(), lanes_.device_.free_bytes() / 10 * 9);
-      const auto found = cuda::normal_probabilities(lanes_.device_, problems, lanes_.options_.threads, bytes, options);
+      of_.device_.use();
+      const std::int64_t bytes = std::min(of_.options_.memory - of_.batches_->buffers.bytes(), of_.device_.free_bytes() / 10 * 9);
+      const auto found = cuda::normal_probabilities(of_.device_, problems, of_.options_.threads, bytes, options);
       std::copy(found.begin(), found.end(), answers.begin());
     }
 
    private:
-    CudaLanes& lanes_;
+    CudaBatchDevice& of_;
   };
 
   // Copies that were drawn before they are needed, into the buffer that is not current.
@@ -393,8 +405,8 @@ class CudaLanes final : public Lanes {
     std::int64_t lanes = 0;
   };
 
-  std::string name_;
-  ExecutorOptions options_, host_options_;
+  DeviceFacts facts_;
+  ExecutorOptions options_;
   std::function<void(const std::string&)> warn_;
   Progress* progress_ = nullptr;
   Precision precision_;
@@ -402,7 +414,6 @@ class CudaLanes final : public Lanes {
   std::set<std::string> noises_told_;
   Device device_;
   Graph graph_;
-  Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   std::optional<Batches> batches_;
   NormalSolver solver_;
@@ -417,8 +428,9 @@ class CudaLanes final : public Lanes {
 
 }  // namespace
 
-std::unique_ptr<Lanes> make_cuda_lanes(const Graph& classifier, const ExecutorOptions& options, const CudaOptions& cuda) {
-  return std::make_unique<CudaLanes>(classifier, options, cuda);
+std::unique_ptr<BatchDevice> make_cuda_batch_device(const Graph& classifier, const ExecutorOptions& options,
+                                                    const CudaOptions& cuda) {
+  return std::make_unique<CudaBatchDevice>(classifier, options, cuda);
 }
 
 }  // namespace probust::cuda

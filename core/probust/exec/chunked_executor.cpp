@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/coarse.h"
+#include "probust/exec/chunked_executor.h"
 
 #include <algorithm>
 #include <optional>
@@ -15,32 +15,33 @@
 namespace probust {
 namespace {
 
-class CoarseExecutor final : public Executor {
+class ChunkedExecutor final : public Executor {
  public:
-  explicit CoarseExecutor(std::unique_ptr<Lanes> lanes, Progress* shared = nullptr)
+  explicit ChunkedExecutor(std::unique_ptr<BatchDevice> device, Progress* shared = nullptr)
       : Executor(shared),
-        lanes_(std::move(lanes)),
-        loops_(*lanes_, progress),
-        elements_(element_count(lanes_->point_shape())),
-        rivals_(lanes_->classes() - 1) {
-    lanes_->report_to(progress);
-    const Graph* const classifier = lanes_->classifier();
-    if (lanes_->splits_last_layer()) split_ = split_last_layer(*classifier);
-    facts_ = {.name = std::string(lanes_->name()),
-              .point_shape = lanes_->point_shape(),
-              .classes = lanes_->classes(),
-              .differentiable = lanes_->differentiable(),
+        device_(std::move(device)),
+        loops_(*device_, progress),
+        elements_(element_count(device_->facts().point_shape)),
+        rivals_(device_->facts().classes - 1) {
+    device_->report_to(progress);
+    const DeviceFacts& device_facts = device_->facts();
+    const Graph* const classifier = device_facts.classifier;
+    if (device_facts.splits_last_layer) split_ = split_last_layer(*classifier);
+    facts_ = {.name = device_facts.name,
+              .point_shape = device_facts.point_shape,
+              .classes = device_facts.classes,
+              .differentiable = device_facts.differentiable,
               .handles_missing = classifier != nullptr && probust::handles_missing(*classifier),
               .backwards_to_linearize = split_ ? std::int64_t{split_->last->weights.cols()} : rivals_,
-              .forward_batch = lanes_->forward_batch(),
-              .options = lanes_->options()};
+              .forward_batch = device_facts.forward_batch,
+              .options = device_facts.options};
   }
 
   const ExecutorFacts& facts() const override { return facts_; }
   bool piecewise_constant() override {
     if (!differentiable()) return true;  // there are no gradients
-    if (lanes_->classifier() == nullptr) return false;
-    if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(*lanes_->classifier());
+    if (device_->facts().classifier == nullptr) return false;
+    if (!piecewise_constant_) piecewise_constant_ = is_piecewise_constant(*device_->facts().classifier);
     return *piecewise_constant_;
   }
   Batch gradient_batch() const override { return gradient_batch_; }
@@ -57,16 +58,16 @@ class CoarseExecutor final : public Executor {
     });
   }
 
-  void release() override { lanes_->release(); }
+  void release() override { device_->release(); }
 
-  normal::ProblemSolver* normal_solver() override { return lanes_->normal_solver(); }
+  normal::ProblemSolver* normal_solver() override { return device_->normal_solver(); }
 
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) override {
     return call([&] {
       check(*this, points);
-      if (!gradients) return lanes_->profile(points, nullptr);
+      if (!gradients) return device_->runs().profile(points, nullptr);
       const Sweep which = prepare(rivals_);
-      return lanes_->profile(points, &which);
+      return device_->runs().profile(points, &which);
     });
   }
 
@@ -75,9 +76,9 @@ class CoarseExecutor final : public Executor {
     const std::int64_t n = checked_rows(*this, asked.x);
     Tensor result({n, classes()});
     loops_.for_chunks(n, forward_batch().examples, [&](std::int64_t first, std::int64_t count, int worker) {
-      lanes_->load(worker, asked.x.data.data() + first * elements_, count);
-      lanes_->forward(worker, count);
-      lanes_->logits(worker).store(count, classes(), result.data.data() + first * classes());
+      device_->inputs().load(worker, asked.x.data.data() + first * elements_, count);
+      device_->runs().forward(worker, count);
+      device_->runs().logits(worker).store(count, classes(), result.data.data() + first * classes());
     });
     return result;
   }
@@ -93,9 +94,10 @@ class CoarseExecutor final : public Executor {
     std::vector<float> rows(static_cast<std::size_t>(classes() * elements_));
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t unknown = 0;  // the place in the data; nothing is whitened
-      lanes_->load(0, asked.x.data.data() + i * elements_, 1);
-      lanes_->sweep(0, which, std::span(&unknown, 1), {.rows = classes()},
-                    [&](std::int64_t row, std::int64_t) { lanes_->read_gradients(0, rows.data() + row * elements_); });
+      device_->inputs().load(0, asked.x.data.data() + i * elements_, 1);
+      device_->runs().sweep(0, which, std::span(&unknown, 1), {.rows = classes()}, [&](std::int64_t row, std::int64_t) {
+        device_->gradients().read_gradients(0, rows.data() + row * elements_);
+      });
       asked.take(i, rows);
     }
     return {};
@@ -112,7 +114,7 @@ class CoarseExecutor final : public Executor {
     check(*this, asked.points, *asked.noise.shape);
     if (Executor* features = without_last_layer())
       return through(asked.points, features->linearize_smoothed(for_features(asked.points), asked.noise));
-    return linearized(asked.points, *asked.noise.shape, prepare(rivals_, Around::noise, &asked.noise));
+    return linearized(asked.points, *asked.noise.shape, prepare(rivals_, LinearizeAt::noise_mean, &asked.noise));
   }
 
   std::vector<LogitMoments> answer_to(const PropagateMoments& asked) {
@@ -121,12 +123,12 @@ class CoarseExecutor final : public Executor {
     if (asked.noise.shape->differs()) {
       throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point", ""};
     }
-    const Batch batch = lanes_->prepare_moments();
+    const Batch batch = device_->runs().prepare_moments();
     std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));
     loops_.for_chunks(points.size(), batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
-      lanes_->load(worker, points.x.data.data() + first * elements_, count);
-      lanes_->propagate(worker, asked.noise, count);
-      const LogitsView means = lanes_->logits(worker), variances = lanes_->variances(worker);
+      device_->inputs().load(worker, points.x.data.data() + first * elements_, count);
+      device_->runs().propagate(worker, asked.noise, count);
+      const LogitsView means = device_->runs().logits(worker), variances = device_->runs().variances(worker);
       for (std::int64_t b = 0; b < count; ++b) result[first + b] = {means.lane(b, classes()), variances.lane(b, classes())};
     });
     return result;
@@ -152,15 +154,15 @@ class CoarseExecutor final : public Executor {
 
   PredictionCounts answer_to(const CountPredictions& asked) {
     check(*this, asked.points, *asked.noise.shape);
-    const auto placed = lanes_->place(asked.points, *asked.noise.shape);
-    const auto counts = lanes_->make_counts(asked.points.size());
+    const auto placed = device_->inputs().place(asked.points, *asked.noise.shape);
+    const auto counts = device_->counts().make_counts(asked.points.size());
     const CopyRange all{.first = asked.first, .count = asked.samples, .scale = asked.noise.scale};
     loops_.for_copies(*placed, all, [&](const CopyRange& copies, int worker, const auto& meanwhile) {
-      lanes_->forward(worker, copies.lanes);
+      device_->runs().forward(worker, copies.lanes);
       meanwhile();
-      lanes_->count_winners(worker, copies, *counts);
+      device_->counts().count_winners(worker, copies, *counts);
     });
-    return lanes_->read_counts(*counts);
+    return device_->counts().read_counts(*counts);
   }
 
   std::vector<Pairs> answer_to(const PairMargins& asked) {
@@ -181,9 +183,9 @@ class CoarseExecutor final : public Executor {
     check_pairs(*this, points, *noise.shape, asked.count);
     if (points.size() == 0) return {};
     const std::int64_t rows = std::ssize(asked.rivals[0]);
-    const Sweep which = prepare(rows, asked.around, &noise);
+    const Sweep which = prepare(rows, asked.at, &noise);
     std::vector<Projection> result(static_cast<std::size_t>(points.size()));
-    const bool by_draw = asked.known == asked.count && lanes_->reads_kept() && projects_by_draw(points, noise, rows);
+    const bool by_draw = asked.known == asked.count && device_->facts().reads_gradients && projects_by_draw(points, noise, rows);
     std::vector<Eigen::MatrixXf> gradients(by_draw ? result.size() : 0);
     loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t examples, int worker) {
       const auto part = [&](auto& all) { return std::span(all).subspan(first, examples); };
@@ -199,24 +201,24 @@ class CoarseExecutor final : public Executor {
   template <class Body>
   auto call(const Body& body) -> Result<decltype(body())> {
     auto result = guarded("model", [&] {
-      lanes_->use();
+      device_->use();
       return body();
     });
-    facts_.forward_batch = lanes_->forward_batch();  // what the call compiled takes memory
-    facts_.options.memory = lanes_->options().memory;
+    facts_.forward_batch = device_->facts().forward_batch;  // what the call compiled takes memory
+    facts_.options.memory = device_->facts().options.memory;
     return result;
   }
 
-  // Sweeps over the margins at the point or, with Around::noise, under the noise.
-  Sweep prepare(std::int64_t rows, Around around = Around::point, const Noise* noise = nullptr) {
-    Sweep which = lanes_->prepare(around, rows);
-    if (around == Around::noise) which.noise = noise;
+  // Sweeps over the margins at the input or, with LinearizeAt::noise_mean, under the noise.
+  Sweep prepare(std::int64_t rows, LinearizeAt at = LinearizeAt::input, const Noise* noise = nullptr) {
+    Sweep which = device_->runs().prepare(at, rows);
+    if (at == LinearizeAt::noise_mean) which.noise = noise;
     if (rows >= rivals_) gradient_batch_ = which.batch;
     return which;
   }
 
   Sweep prepare_sums() {
-    const Sweep which = lanes_->prepare_sums(rivals_);
+    const Sweep which = device_->runs().prepare_sums(rivals_);
     gradient_batch_ = which.batch;
     return which;
   }
@@ -224,15 +226,15 @@ class CoarseExecutor final : public Executor {
   // The executor of the last layer's inputs, made when first needed; null if the layer is not split off.
   Executor* without_last_layer() {
     if (!split_) return nullptr;
-    if (!features_) features_ = std::make_unique<CoarseExecutor>(lanes_->without_last_layer(*split_), &progress);
+    if (!features_) features_ = std::make_unique<ChunkedExecutor>(device_->without_last_layer(*split_), &progress);
     return features_.get();
   }
 
   // For draws that points share, made when first needed; null if the classifier does not begin with an affine layer.
   const SharedDraws* shared_draws() {
-    if (std::exchange(sought_start_, true) || lanes_->classifier() == nullptr) return shared_draws_.get();
-    if (const std::optional<AffineStart> start = split_affine_start(*lanes_->classifier()))
-      shared_draws_ = SharedDraws::of(*lanes_, *start, progress);
+    if (std::exchange(sought_start_, true) || device_->facts().classifier == nullptr) return shared_draws_.get();
+    if (const std::optional<AffineStart> start = split_affine_start(*device_->facts().classifier))
+      shared_draws_ = SharedDraws::of(*device_, *start, progress);
     return shared_draws_.get();
   }
 
@@ -241,25 +243,25 @@ class CoarseExecutor final : public Executor {
   }
 
   std::vector<Linearization> linearized(const Points& points, const NoiseShape& shape, const Sweep& which) {
-    const auto placed = lanes_->place(points, shape);
+    const auto placed = device_->inputs().place(points, shape);
     std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
     loops_.for_chunks(points.size(), which.batch.examples, [&](std::int64_t first, std::int64_t count, int worker) {
       const auto targets = std::span(points.target).subspan(first, count), index = std::span(points.index).subspan(first, count);
-      lanes_->load(worker, points.x.data.data() + first * elements_, count);
-      lanes_->make_room(worker, Kept::whitened, count, rivals_);
-      lanes_->sweep(worker, which, index, {rivals_, targets}, [&](std::int64_t, std::int64_t) {
-        lanes_->whiten(worker, *placed);
-        lanes_->keep(worker, Kept::whitened);
+      device_->inputs().load(worker, points.x.data.data() + first * elements_, count);
+      device_->gradients().make_room(worker, GradientForm::whitened, count, rivals_);
+      device_->runs().sweep(worker, which, index, {rivals_, targets}, [&](std::int64_t, std::int64_t) {
+        device_->gradients().whiten(worker, *placed);
+        device_->gradients().keep(worker, GradientForm::whitened);
       });
-      std::vector<Eigen::MatrixXd> grams = lanes_->grams(worker, Kept::whitened);
-      const LogitsView logits = lanes_->logits(worker);
+      std::vector<Eigen::MatrixXd> grams = device_->gradients().grams(worker, GradientForm::whitened);
+      const LogitsView logits = device_->runs().logits(worker);
       for (std::int64_t b = 0; b < count; ++b) {
         Linearization& out = result[first + b];
         out.margins.resize(rivals_);
         logits.store_margins(b, targets[b], out.margins);
         out.gram = std::move(grams[b]);
       }
-      lanes_->drop_kept(worker);
+      device_->gradients().drop_kept(worker);
     });
     return result;
   }
@@ -267,7 +269,7 @@ class CoarseExecutor final : public Executor {
   // linearize_averaged, a batch of copies of each point at a time.
   class CopyByCopy final : public Averages {
    public:
-    CopyByCopy(CoarseExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
+    CopyByCopy(ChunkedExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
         : Averages(executor.progress.stop), executor_(executor), samples_(samples) {
       const Sweep which = executor.prepare_sums();
       for (std::int64_t i = 0; i < points.size(); ++i)
@@ -299,27 +301,27 @@ class CoarseExecutor final : public Executor {
       return error.code == ErrorCode::interrupted && !executor_.progress.stop;
     }
 
-    CoarseExecutor& executor_;
+    ChunkedExecutor& executor_;
     std::int64_t samples_;
     std::vector<std::unique_ptr<GroupMean>> means_;
   };
 
-  std::unique_ptr<Lanes> lanes_;
+  std::unique_ptr<BatchDevice> device_;
   LaneLoops loops_;
   std::int64_t elements_, rivals_;
   ExecutorFacts facts_;
   std::optional<bool> piecewise_constant_;
   Batch gradient_batch_;
   std::optional<SplitClassifier> split_;  // if there are many classes
-  std::unique_ptr<CoarseExecutor> features_;
+  std::unique_ptr<ChunkedExecutor> features_;
   std::unique_ptr<SharedDraws> shared_draws_;
   bool sought_start_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Executor> make_coarse_executor(std::unique_ptr<Lanes> lanes, Progress* progress) {
-  return std::make_unique<CoarseExecutor>(std::move(lanes), progress);
+std::unique_ptr<Executor> make_chunked_executor(std::unique_ptr<BatchDevice> device, Progress* progress) {
+  return std::make_unique<ChunkedExecutor>(std::move(device), progress);
 }
 
 }  // namespace probust

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/host/host_lanes.h"
+#include "probust/exec/host/host_device.h"
 
 #include <algorithm>
 #include <array>
@@ -23,43 +23,40 @@
 namespace probust {
 namespace {
 
-class HostLanes final : public Lanes {
+class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts, BatchGradients {
  public:
-  HostLanes(std::string_view name, Compile compile, const Graph& classifier, const ExecutorOptions& options)
-      : name_(name),
-        compile_(compile),
+  HostDevice(std::string_view name, Compile compile, const Graph& classifier, const ExecutorOptions& options)
+      : compile_(compile),
         graph_(simplified(classifier)),
-        point_shape_((*graph_)[graph_->inputs()[0]].shape),
-        elements_(element_count(point_shape_)),
+        elements_(element_count((*graph_)[graph_->inputs()[0]].shape)),
         classes_((*graph_)[graph_->outputs[0]].shape[0]),
         memory_(options, elements_, classes_) {
+    find_facts(name, (*graph_)[graph_->inputs()[0]].shape);
     memory_.check_values_fit(*graph_);
     forward_ = compile_(pool_first(*graph_));
     fit();
     make_workers();
   }
 
-  HostLanes(std::string_view name, std::unique_ptr<Program> forward, std::unique_ptr<Program> gradient, Shape point,
-            std::int64_t classes, const ExecutorOptions& options)
-      : name_(name),
-        point_shape_(std::move(point)),
-        elements_(element_count(point_shape_)),
+  HostDevice(std::string_view name, std::unique_ptr<Program> forward, std::unique_ptr<Program> gradient, const Shape& point,
+             std::int64_t classes, const ExecutorOptions& options)
+      : elements_(element_count(point)),
         classes_(classes),
         memory_(options, elements_, classes_),
         forward_(std::move(forward)),
-        gradient_(std::move(gradient)),
-        forward_batch_(memory_.forward_batch(*forward_)) {
+        gradient_(std::move(gradient)) {
+    find_facts(name, point);
+    facts_.forward_batch = memory_.forward_batch(*forward_);
     make_workers();
   }
 
-  std::string_view name() const override { return name_; }
-  const Shape& point_shape() const override { return point_shape_; }
-  std::int64_t classes() const override { return classes_; }
-  const Graph* classifier() const override { return graph_ ? &*graph_ : nullptr; }
-  bool differentiable() const override { return graph_ || gradient_; }
-  const ExecutorOptions& options() const override { return memory_.options(); }
-  int workers() const override { return memory_.options().threads; }
-  Batch forward_batch() const override { return forward_batch_; }
+  const DeviceFacts& facts() const override { return facts_; }
+  BatchInputs& inputs() override { return *this; }
+  BatchRuns& runs() override { return *this; }
+  BatchCounts& counts() override { return *this; }
+  BatchGradients& gradients() override { return *this; }
+  void use() override {}
+  normal::ProblemSolver* normal_solver() override { return nullptr; }
 
   void report_to(Progress& progress) override {
     progress_ = &progress;
@@ -68,27 +65,25 @@ class HostLanes final : public Lanes {
 
   void release() override { make_workers(); }
 
-  bool splits_last_layer() const override { return compile_ != nullptr; }
-
   // Frees our memory first, or both would hold all of it. The last layer's weights exist three times: as constant, packed and as
   // a matrix; the features' lanes subtract their own.
-  std::unique_ptr<Lanes> without_last_layer(const SplitClassifier& split) override {
+  std::unique_ptr<BatchDevice> without_last_layer(const SplitClassifier& split) override {
     make_workers();
     ExecutorOptions rest = memory_.options();
     if (rest.weights_included) {
       const std::int64_t last = (split.last->weights.size() + split.last->bias.size()) * static_cast<std::int64_t>(sizeof(float));
       rest.memory = std::max<std::int64_t>(1, memory_.given() - 3 * last);
     }
-    return std::make_unique<HostLanes>(name_, compile_, split.features, rest);
+    return std::make_unique<HostDevice>(facts_.name, compile_, split.features, rest);
   }
 
   // Frees our memory first, as above.
-  std::unique_ptr<Lanes> of_part(const Graph& part, double share) override {
+  std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) override {
     make_workers();
     ExecutorOptions own = memory_.options();
     own.memory = static_cast<std::int64_t>(static_cast<double>(own.memory) * share);
     own.weights_included = false;  // they are, in what is left to us
-    return std::make_unique<HostLanes>(name_, compile_, part, own);
+    return std::make_unique<HostDevice>(facts_.name, compile_, part, own);
   }
 
   // ---- inputs
@@ -114,6 +109,8 @@ class HostLanes final : public Lanes {
     placed.shape.add({placed.points.seed, own.points, own.samples}, elements_, static_cast<float>(copies.scale), x);
   }
 
+  void draw_soon(int, const PlacedPoints&, const CopyRange&) override {}
+
   void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
     float* const x = workers_[worker].inputs.data();
     change_lanes(placed, copies, elements_, x, [](float old, float value) { return value - (old - value); });
@@ -131,22 +128,22 @@ class HostLanes final : public Lanes {
     progress_->passes += lanes;
   }
 
-  Sweep prepare(Around around, std::int64_t rows) override {
-    std::unique_ptr<Program>& program = around == Around::point ? gradient_ : smoothed_;
+  Sweep prepare(LinearizeAt at, std::int64_t rows) override {
+    std::unique_ptr<Program>& program = at == LinearizeAt::input ? gradient_ : smoothed_;
     if (!program) {
       if (!graph_)
-        throw gradient_
-            ? no_moments()
-            : Error{ErrorCode::unsupported, "gradients", "are not available from " + name_, "ask for what needs logits alone"};
-      compile_into(program, around == Around::point ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_));
+        throw gradient_ ? no_moments()
+                        : Error{ErrorCode::unsupported, "gradients", "are not available from " + facts_.name,
+                                "ask for what needs logits alone"};
+      compile_into(program, at == LinearizeAt::input ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_));
     }
-    return {around, memory_.gradient_batch(*program, rows)};
+    return {at, memory_.gradient_batch(*program, rows)};
   }
 
   Sweep prepare_sums(std::int64_t rows) override {
     if (graph_ && !sought_first_layer_) find_first_layer();
-    if (!first_layer_) return prepare(Around::point, rows);
-    return {.around = Around::point, .batch = memory_.gradient_batch(first_layer_->rest(), rows), .to_first_layer = true};
+    if (!first_layer_) return prepare(LinearizeAt::input, rows);
+    return {.at = LinearizeAt::input, .batch = memory_.gradient_batch(first_layer_->rest(), rows), .to_first_layer = true};
   }
 
   void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
@@ -201,7 +198,7 @@ class HostLanes final : public Lanes {
   std::vector<KindTime> profile(const Points& points, const Sweep* gradients) override {
     HostWorker& own = workers_[0];
     const Program& program = gradients != nullptr ? *gradient_ : *forward_;
-    const Batch most = gradients != nullptr ? gradients->batch : forward_batch_;
+    const Batch most = gradients != nullptr ? gradients->batch : facts_.forward_batch;
     const Batch batch{std::min(points.size(), most.examples), most.seeds};
     load(0, points.x.data.data(), batch.examples);
     const std::vector<std::int64_t> index(static_cast<std::size_t>(batch.examples), 0);
@@ -241,9 +238,7 @@ class HostLanes final : public Lanes {
     }
   }
 
-  std::vector<std::vector<std::int64_t>> read_counts(const DeviceBuffer& counts) override {
-    return static_cast<const HostCounts&>(counts).of_points;
-  }
+  PredictionCounts read_counts(const DeviceBuffer& counts) override { return static_cast<const HostCounts&>(counts).of_points; }
 
   // ---- reductions of the gradients of the current group of seeds
 
@@ -259,13 +254,13 @@ class HostLanes final : public Lanes {
     placed.shape.whiten(own.points, elements_, own.group.gradients);
   }
 
-  void make_room(int worker, Kept which, std::int64_t examples, std::int64_t rows) override {
-    workers_[worker].kept_as(which).assign(static_cast<std::size_t>(examples), RowMatrix(rows, elements_));
+  void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) override {
+    workers_[worker].kept_as(form).assign(static_cast<std::size_t>(examples), RowMatrix(rows, elements_));
   }
 
-  void keep(int worker, Kept which) override {
+  void keep(int worker, GradientForm form) override {
     HostWorker& own = workers_[worker];
-    unpack(own.group.gradients, own.group.first, own.group.seeds, own.kept_as(which));
+    unpack(own.group.gradients, own.group.first, own.group.seeds, own.kept_as(form));
   }
 
   std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) override {
@@ -301,30 +296,30 @@ class HostLanes final : public Lanes {
     const auto points = static_cast<std::int64_t>(sums.of_points.size());
     for (RowMatrix& one : sums.of_points) one /= static_cast<double>(samples);
     const std::int64_t most_seeds = sums.which.batch.seeds, rows = sums.of_points[0].rows();
-    std::vector<RowMatrix>& raw = own.kept_as(Kept::raw);
+    std::vector<RowMatrix>& raw = own.kept_as(GradientForm::raw);
     raw = sums.which.to_first_layer ? first_layer_->by_inputs(sums.of_points, most_seeds, own.workspace)
                                     : std::move(sums.of_points);
     sums.of_points.clear();
     own.index = placed.points.index;
-    make_room(worker, Kept::whitened, points, rows);
+    make_room(worker, GradientForm::whitened, points, rows);
     for (std::int64_t first = 0; first < rows; first += most_seeds) {
       const std::int64_t seeds = std::min(most_seeds, rows - first);
       own.group = {own.gradients.take(elements_ * seeds * points), first, seeds, points};
       pack(raw, first, seeds, own.group.gradients);
       whiten(worker, placed);
-      keep(worker, Kept::whitened);
+      keep(worker, GradientForm::whitened);
     }
   }
 
-  std::vector<Eigen::MatrixXd> grams(int worker, Kept which) override {
+  std::vector<Eigen::MatrixXd> grams(int worker, GradientForm form) override {
     std::vector<Eigen::MatrixXd> all;
-    for (const RowMatrix& u : workers_[worker].kept_as(which)) all.push_back(gram_of(u, progress_->stop));
+    for (const RowMatrix& u : workers_[worker].kept_as(form)) all.push_back(gram_of(u, progress_->stop));
     return all;
   }
 
   Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
     HostWorker& own = workers_[worker];
-    const std::vector<RowMatrix>& u = own.kept_as(Kept::raw);
+    const std::vector<RowMatrix>& u = own.kept_as(GradientForm::raw);
     Eigen::MatrixXd all(u[0].rows(), copies.lanes);
     for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
       all.middleCols(from, to - from) =
@@ -333,10 +328,8 @@ class HostLanes final : public Lanes {
     return all;
   }
 
-  bool reads_kept() const override { return true; }
-
   void read_kept(int worker, std::span<Eigen::MatrixXf> to) override {
-    const std::vector<RowMatrix>& raw = workers_[worker].kept_as(Kept::raw);
+    const std::vector<RowMatrix>& raw = workers_[worker].kept_as(GradientForm::raw);
     for (std::size_t b = 0; b < to.size(); ++b) to[b] = raw[b].cast<float>();
   }
 
@@ -345,6 +338,18 @@ class HostLanes final : public Lanes {
   }
 
  private:
+  void find_facts(std::string_view name, const Shape& point) {
+    facts_ = {.name = std::string(name),
+              .point_shape = point,
+              .classes = classes_,
+              .classifier = graph_ ? &*graph_ : nullptr,
+              .differentiable = graph_ || gradient_,
+              .workers = memory_.options().threads,
+              .options = memory_.options(),
+              .splits_last_layer = compile_ != nullptr,
+              .reads_gradients = true};
+  }
+
   static Graph simplified(const Graph& classifier) {
     Graph graph = simplify(classifier);
     check_classifier(graph);
@@ -352,7 +357,7 @@ class HostLanes final : public Lanes {
   }
 
   Error no_moments() const {
-    return {ErrorCode::unsupported, "moments", "are not available from " + name_, "use another estimator than adf"};
+    return {ErrorCode::unsupported, "moments", "are not available from " + facts_.name, "use another estimator than adf"};
   }
 
   void compile_into(std::unique_ptr<Program>& program, const Graph& derived) {
@@ -370,23 +375,24 @@ class HostLanes final : public Lanes {
       programs.insert(programs.end(), more.begin(), more.end());
     }
     memory_.subtract_weights(*graph_, programs);
-    forward_batch_ = memory_.forward_batch(*forward_);
+    facts_.options = memory_.options();
+    facts_.forward_batch = memory_.forward_batch(*forward_);
   }
 
   // Also frees the memory of earlier runs.
   void make_workers() {
     workers_.clear();
-    workers_.resize(static_cast<std::size_t>(workers()));
+    workers_.resize(static_cast<std::size_t>(facts_.workers));
     for (HostWorker& worker : workers_) {
       for (Workspace* workspace : {&worker.workspace, &worker.first_layer}) {
-        workspace->verify = options().verify;
+        workspace->verify = facts_.options.verify;
         workspace->stop = progress_ != nullptr ? &progress_->stop : nullptr;
       }
     }
   }
 
   void verify(const HostWorker& worker) const {
-    if (options().verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
+    if (facts_.options.verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
   }
 
   // Only sweeps for sums need it.
@@ -415,7 +421,7 @@ class HostLanes final : public Lanes {
 
   const Program& program_of(const Sweep& which) const {
     if (which.to_first_layer) return first_layer_->rest();
-    return which.around == Around::point ? *gradient_ : *smoothed_;
+    return which.at == LinearizeAt::input ? *gradient_ : *smoothed_;
   }
 
   // Elements of the gradients of a sweep.
@@ -460,31 +466,29 @@ class HostLanes final : public Lanes {
     return cotangents;
   }
 
-  std::string name_;
+  DeviceFacts facts_;
   Compile compile_ = nullptr;
   std::optional<Graph> graph_;
-  Shape point_shape_;
   std::int64_t elements_ = 0, classes_ = 0;
   HostMemory memory_;
   Progress* progress_ = nullptr;
   std::unique_ptr<Program> forward_, gradient_, smoothed_, moments_;
   std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end there
   bool sought_first_layer_ = false;
-  Batch forward_batch_;
   std::vector<HostWorker> workers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Lanes> make_host_lanes(std::string_view name, Compile compile, const Graph& classifier,
-                                       const ExecutorOptions& options) {
-  return std::make_unique<HostLanes>(name, compile, classifier, options);
+std::unique_ptr<BatchDevice> make_host_device(std::string_view name, Compile compile, const Graph& classifier,
+                                              const ExecutorOptions& options) {
+  return std::make_unique<HostDevice>(name, compile, classifier, options);
 }
 
-std::unique_ptr<Lanes> make_forward_lanes(std::string_view name, std::unique_ptr<Program> forward,
-                                          std::unique_ptr<Program> gradient, Shape point, std::int64_t classes,
-                                          const ExecutorOptions& options) {
-  return std::make_unique<HostLanes>(name, std::move(forward), std::move(gradient), std::move(point), classes, options);
+std::unique_ptr<BatchDevice> make_forward_device(std::string_view name, std::unique_ptr<Program> forward,
+                                                 std::unique_ptr<Program> gradient, const Shape& point, std::int64_t classes,
+                                                 const ExecutorOptions& options) {
+  return std::make_unique<HostDevice>(name, std::move(forward), std::move(gradient), point, classes, options);
 }
 
 }  // namespace probust

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "probust/base/linear_algebra.h"
@@ -60,14 +60,14 @@ struct Seeds {
 
 /// A forward and backward pass, prepared for a number of seeds.
 struct Sweep {
-  Around around;
+  LinearizeAt at;
   Batch batch;                   ///< the most examples and seeds that run together
-  const Noise* noise = nullptr;  ///< with Around::noise
+  const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
   bool to_first_layer = false;   ///< whether its gradients are those by the outputs of the first layer (first_layer.h)
 };
 
-/// Gradients that a worker keeps after a sweep: as they are, or whitened by the noise (noise.h).
-enum class Kept { raw, whitened };
+/// How a worker keeps gradients after a sweep: as they are, or whitened by the noise (noise.h).
+enum class GradientForm { raw, whitened };
 
 /// Logits on the host, valid until the worker's next run.
 struct LogitsView {
@@ -100,55 +100,44 @@ class DeviceBuffer {
   virtual ~DeviceBuffer() = default;
 };
 
-/// What a device provides to the coarse calls of an executor (coarse.h): it fills lanes with points or noisy copies, runs
-/// programs on them and reduces what comes out. Each worker has one set of lanes, and workers may be used from different threads
-/// at once. Chunks, pairs, progress and stopping are the caller's; batches that fit the memory are the device's. All functions
-/// throw Error.
-class Lanes {
+/// What a device is. Only the batch and the memory change, when it compiles another program.
+struct DeviceFacts {
+  std::string name{};
+  Shape point_shape{};
+  std::int64_t classes = 0;
+  const Graph* classifier = nullptr;  ///< null if it is unknown
+  bool differentiable = true;
+  int workers = 1;
+  Batch forward_batch{};
+  ExecutorOptions options{};
+  bool splits_last_layer = false;  ///< whether there are devices for a classifier without its last layer
+  bool reads_gradients = false;    ///< whether BatchGradients::read_kept works
+};
+
+/// Fills a worker's lanes. Every call replaces them, except that `reflect` changes those of the last draw.
+class BatchInputs {
  public:
-  virtual ~Lanes() = default;
-
-  virtual std::string_view name() const = 0;
-  virtual const Shape& point_shape() const = 0;
-  virtual std::int64_t classes() const = 0;
-  virtual const Graph* classifier() const = 0;  ///< null if it is unknown
-  virtual bool differentiable() const { return classifier() != nullptr; }
-  virtual const ExecutorOptions& options() const = 0;
-  virtual int workers() const = 0;
-  virtual Batch forward_batch() const = 0;
-
-  /// Whose passes to count, and whose stop request to obey.
-  virtual void report_to(Progress& progress) = 0;
-  /// Begins a call, from any thread.
-  virtual void use() {}
-  /// Frees memory of earlier runs that is kept for reuse.
-  virtual void release() {}
-  /// Whether the device has lanes for a classifier without its last layer.
-  virtual bool splits_last_layer() const { return false; }
-  /// These lanes, within the same limits; null if there are none.
-  virtual std::unique_ptr<Lanes> without_last_layer(const SplitClassifier&) { return nullptr; }
-  /// Lanes for a part of the classifier, with a share of the memory; null if there are none. Error{resources} if a single example
-  /// does not fit.
-  virtual std::unique_ptr<Lanes> of_part(const Graph& /*part*/, double /*share*/) { return nullptr; }
-
-  // ---- inputs: every call replaces the worker's lanes
-
   virtual std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) = 0;
   /// Points [count, elements] as they are.
   virtual void load(int worker, const float* points, std::int64_t count) = 0;
   virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
   /// Announces the next draw, for devices that can draw while they run.
-  virtual void draw_soon(int /*worker*/, const PlacedPoints& /*placed*/, const CopyRange& /*copies*/) {}
+  virtual void draw_soon(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
   /// Mirrors the copies in the lanes at their points.
   virtual void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
 
-  // ---- runs
+ protected:
+  ~BatchInputs() = default;
+};
 
+/// Runs programs on the lanes.
+class BatchRuns {
+ public:
   virtual void forward(int worker, std::int64_t lanes) = 0;
   /// Compiles what it takes, and chooses a batch for this number of seeds. Error{unsupported} if there are no gradients.
-  virtual Sweep prepare(Around around, std::int64_t rows) = 0;
-  /// The same at the point for gradients that are only added to sums: a device may let its sweeps end at the first layer.
-  virtual Sweep prepare_sums(std::int64_t rows) { return prepare(Around::point, rows); }
+  virtual Sweep prepare(LinearizeAt at, std::int64_t rows) = 0;
+  /// The same at the input for gradients that are only added to sums: a device may let its sweeps end at the first layer.
+  virtual Sweep prepare_sums(std::int64_t rows) = 0;
   /// Sweeps over the examples in the lanes, which belong to the points at positions `index` of the data. Calls take(first_row,
   /// rows) for each group of seeds, while the gradients of this group can be reduced.
   virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
@@ -161,28 +150,39 @@ class Lanes {
   virtual LogitsView variances(int worker) = 0;
   /// Of the last forward, sweep or propagation.
   virtual LogitsView logits(int worker) = 0;
-  /// Executor::normal_solver.
-  virtual normal::ProblemSolver* normal_solver() { return nullptr; }
   /// Executor::profile, of this sweep or, without one, of forwards.
-  virtual std::vector<KindTime> profile(const Points& /*points*/, const Sweep* /*sweep*/) { return {}; }
+  virtual std::vector<KindTime> profile(const Points& points, const Sweep* sweep) = 0;
 
-  // ---- reductions of logits
+ protected:
+  ~BatchRuns() = default;
+};
 
+/// Reduces logits to counts.
+class BatchCounts {
+ public:
   /// Counters [points][classes], all zero.
   virtual std::unique_ptr<DeviceBuffer> make_counts(std::int64_t points) = 0;
-  /// Counts which class has the largest logit in each lane.
+  /// Counts which class has the largest logit in each lane of the last forward.
   virtual void count_winners(int worker, const CopyRange& copies, DeviceBuffer& counts) = 0;
-  virtual std::vector<std::vector<std::int64_t>> read_counts(const DeviceBuffer& counts) = 0;
+  virtual PredictionCounts read_counts(const DeviceBuffer& counts) = 0;
 
-  // ---- reductions of the gradients of the current group of seeds
+ protected:
+  ~BatchCounts() = default;
+};
+
+/// Reduces gradients. A sweep's gradients are read, whitened, kept or added while it offers them, a group of seeds at a time;
+/// kept ones stay until the worker's next sweep that keeps some.
+class BatchGradients {
+ public:
+  // ---- of the group that the sweep offers
 
   /// [rows of the group, elements] for one example.
   virtual void read_gradients(int worker, float* rows) = 0;
   /// By the noise at the points that the sweep was given.
   virtual void whiten(int worker, const PlacedPoints& placed) = 0;
   /// Makes room for the kept gradients of a sweep, [examples][rows][elements].
-  virtual void make_room(int worker, Kept which, std::int64_t examples, std::int64_t rows) = 0;
-  virtual void keep(int worker, Kept which) = 0;
+  virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
+  virtual void keep(int worker, GradientForm form) = 0;
   /// Sums over copies of the gradients of such sweeps, [points][rows].
   virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
   /// Adds those of copies to the sums of their points, in the order of the copies.
@@ -190,19 +190,51 @@ class Lanes {
   /// [rows, copies] of the last sweep whose gradients were added: each copy's noise along its own gradients.
   virtual Eigen::MatrixXd along_own(int worker) = 0;
 
-  // ---- reductions of kept gradients
+  // ---- of kept gradients
 
   /// Keeps the means of sums over `samples` copies, raw and whitened. The sums are no longer usable.
   virtual void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& sums, std::int64_t samples) = 0;
   /// [rows, rows] U Uᵀ for the kept gradients U of each example.
-  virtual std::vector<Eigen::MatrixXd> grams(int worker, Kept which) = 0;
+  virtual std::vector<Eigen::MatrixXd> grams(int worker, GradientForm form) = 0;
   /// [rows, copies] of the raw gradients of each copy's point along the copy's noise.
   virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
-  /// Whether they can be read, and the raw ones of each example [rows, elements].
-  virtual bool reads_kept() const { return false; }
-  virtual void read_kept(int /*worker*/, std::span<Eigen::MatrixXf> /*to*/) {}
+  /// The raw ones of each example [rows, elements], if DeviceFacts::reads_gradients.
+  virtual void read_kept(int worker, std::span<Eigen::MatrixXf> to) = 0;
   /// Frees the kept gradients, if that is not done by the next sweep.
-  virtual void drop_kept(int /*worker*/) {}
+  virtual void drop_kept(int worker) = 0;
+
+ protected:
+  ~BatchGradients() = default;
+};
+
+/// What a device provides to a ChunkedExecutor: it fills lanes with points or noisy copies, runs programs on them and reduces the
+/// results. Each worker has one set of lanes, and workers may be used from different threads at once. Chunks, pairs, progress and
+/// stopping are the executor's; batches that fit the memory are the device's. All functions, also of the four interfaces, throw
+/// Error.
+class BatchDevice {
+ public:
+  virtual ~BatchDevice() = default;
+
+  virtual const DeviceFacts& facts() const = 0;
+  virtual BatchInputs& inputs() = 0;
+  virtual BatchRuns& runs() = 0;
+  virtual BatchCounts& counts() = 0;
+  virtual BatchGradients& gradients() = 0;
+
+  /// Whose passes to count, and whose stop request to obey.
+  virtual void report_to(Progress& progress) = 0;
+  /// Begins a call, from any thread.
+  virtual void use() = 0;
+  /// Frees memory of earlier runs that is kept for reuse.
+  virtual void release() = 0;
+  /// This device, within the same limits, for the classifier without its last layer; null if DeviceFacts::splits_last_layer is
+  /// not set.
+  virtual std::unique_ptr<BatchDevice> without_last_layer(const SplitClassifier& split) = 0;
+  /// The same for a part of the classifier, with a share of the memory; null if there is none. Error{resources} if a single
+  /// example does not fit.
+  virtual std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) = 0;
+  /// Executor::normal_solver.
+  virtual normal::ProblemSolver* normal_solver() = 0;
 };
 
 }  // namespace probust
