@@ -68,7 +68,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   BatchCounts& counts() override { return *this; }
   BatchGradients& gradients() override { return *this; }
   void release() override {}
-  std::unique_ptr<BatchDevice> without_last_layer(const SplitClassifier&) override { return nullptr; }
+  std::unique_ptr<BatchDevice> without_head(const HeadSplit&) override { return nullptr; }
   std::unique_ptr<BatchDevice> of_part(const Graph&, double) override { return nullptr; }
 
   void report_to(Progress& progress) override { progress_ = &progress; }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "probust/exec/gradient_graphs.h"
 #include "probust/ops/op.h"
+#include "probust/passes/gradient_graphs.h"
 
 namespace probust::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "cuda/batch_device.h"
 #include "cuda/multi_gpu.h"
-#include "probust/exec/chunked_executor.h"
+#include "probust/exec/plan/chunked_executor.h"
 
 namespace probust::cuda {
 

@@ -11,7 +11,7 @@
 #include "probust/estimators/common.h"
 #include "probust/estimators/learning.h"
 #include "probust/estimators/statistics/regression_fit.h"
-#include "probust/exec/shared_draws.h"
+#include "probust/exec/plan/shared_draws.h"
 
 namespace probust {
 namespace {

@@ -14,7 +14,7 @@
 
 namespace probust {
 
-struct SplitClassifier;
+struct HeadSplit;
 
 /// Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count. A point's copy c has the noise of
 /// sample stride (first + c) + offset.
@@ -63,7 +63,8 @@ struct Sweep {
   LinearizeAt at;
   Batch batch;                   ///< the most examples and seeds that run together
   const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
-  bool to_first_layer = false;   ///< whether its gradients are those by the outputs of the first layer (first_layer.h)
+  bool to_first_layer =
+      false;  ///< whether its gradients are those by the outputs of the first layer (passes/first_layer_split.h)
 };
 
 /// How a worker keeps gradients after a sweep: as they are, or whitened by the noise (noise.h).
@@ -110,8 +111,8 @@ struct DeviceFacts {
   int workers = 1;
   Batch forward_batch{};
   ExecutorOptions options{};
-  bool splits_last_layer = false;  ///< whether there are devices for a classifier without its last layer
-  bool reads_gradients = false;    ///< whether BatchGradients::read_kept works
+  bool splits_head = false;      ///< whether there are devices for a classifier without its last layer
+  bool reads_gradients = false;  ///< whether BatchGradients::read_kept works
 };
 
 /// Fills a worker's lanes. Every call replaces them, except that `reflect` changes those of the last draw.
@@ -227,9 +228,9 @@ class BatchDevice {
   virtual void use() = 0;
   /// Frees memory of earlier runs that is kept for reuse.
   virtual void release() = 0;
-  /// This device, within the same limits, for the classifier without its last layer; null if DeviceFacts::splits_last_layer is
+  /// This device, within the same limits, for the classifier without its last layer; null if DeviceFacts::splits_head is
   /// not set.
-  virtual std::unique_ptr<BatchDevice> without_last_layer(const SplitClassifier& split) = 0;
+  virtual std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) = 0;
   /// The same for a part of the classifier, with a share of the memory; null if there is none. Error{resources} if a single
   /// example does not fit.
   virtual std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) = 0;

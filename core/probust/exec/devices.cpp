@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "probust/base/text.h"
-#include "probust/exec/chunked_executor.h"
 #include "probust/exec/host/host_device.h"
+#include "probust/exec/plan/chunked_executor.h"
 
 namespace probust {
 namespace {

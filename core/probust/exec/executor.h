@@ -11,7 +11,7 @@
 #include "probust/base/error.h"
 #include "probust/base/job.h"
 #include "probust/exec/facts.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/exec/question.h"
 #include "probust/graph/graph.h"
 
@@ -125,9 +125,9 @@ std::vector<std::string_view> backends();
 /// Error{resources} for a device that is not present, or if a single example does not fit the memory.
 Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier, const ExecutorOptions& options);
 
-/// An executor for a classifier without a graph, such as one that runs elsewhere (exec/external_engine.h), of points of shape
-/// `point`. It is differentiable if there is a program for its gradients, whose inputs and outputs are those of gradient_graph.
-/// Uses options.batch examples per run.
+/// An executor for a classifier without a graph, such as one that runs elsewhere (exec/programs/external_engine.h), of points of
+/// shape `point`. It is differentiable if there is a program for its gradients, whose inputs and outputs are those of
+/// gradient_graph. Uses options.batch examples per run.
 std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, const Shape& point,
                                                 std::int64_t classes, const ExecutorOptions& options,
                                                 std::unique_ptr<Program> gradient = nullptr);

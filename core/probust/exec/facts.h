@@ -7,7 +7,7 @@
 
 #include "probust/base/tensor.h"
 #include "probust/exec/precision.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 
 namespace probust {
 

@@ -9,14 +9,14 @@
 
 #include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
-#include "probust/exec/gradient_graphs.h"
 #include "probust/exec/host/host_copies.h"
 #include "probust/exec/host/host_first_layer.h"
 #include "probust/exec/host/host_memory.h"
 #include "probust/exec/host/host_rows.h"
 #include "probust/exec/host/host_worker.h"
-#include "probust/exec/host/last_layer.h"
-#include "probust/exec/step_times.h"
+#include "probust/exec/host/step_times.h"
+#include "probust/passes/gradient_graphs.h"
+#include "probust/passes/head_split.h"
 #include "probust/passes/pool_first.h"
 #include "probust/passes/simplify.h"
 
@@ -67,7 +67,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
 
   // Frees our memory first, or both would hold all of it. The last layer's weights exist three times: as constant, packed and as
   // a matrix; the features' lanes subtract their own.
-  std::unique_ptr<BatchDevice> without_last_layer(const SplitClassifier& split) override {
+  std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) override {
     make_workers();
     ExecutorOptions rest = memory_.options();
     if (rest.weights_included) {
@@ -346,7 +346,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
               .differentiable = graph_ || gradient_,
               .workers = memory_.options().threads,
               .options = memory_.options(),
-              .splits_last_layer = compile_ != nullptr,
+              .splits_head = compile_ != nullptr,
               .reads_gradients = true};
   }
 

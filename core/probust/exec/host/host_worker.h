@@ -8,7 +8,7 @@
 
 #include "probust/exec/batch_device.h"
 #include "probust/exec/host/host_rows.h"
-#include "probust/exec/workspace.h"
+#include "probust/exec/programs/workspace.h"
 
 // What the lanes of the processor keep (host_device.cpp).
 namespace probust {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "probust/base/job.h"
-#include "probust/exec/external_engine.h"
 #include "probust/exec/forwarding_executor.h"
+#include "probust/exec/programs/external_engine.h"
 
 namespace probust {
 

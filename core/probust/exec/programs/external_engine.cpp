@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/external_engine.h"
+#include "probust/exec/programs/external_engine.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/transpose.h"
-#include "probust/exec/gradient_graphs.h"
+#include "probust/passes/gradient_graphs.h"
 #include "probust/passes/simplify.h"
 
 namespace probust {

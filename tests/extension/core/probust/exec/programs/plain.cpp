@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 
 namespace probust {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "probust/base/tensor.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 
 namespace probust {
 

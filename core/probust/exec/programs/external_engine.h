@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 
 namespace probust {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/executor_job.h"
+#include "probust/exec/pause/executor_job.h"
 
 #include <limits>
 
-#include "probust/exec/stepwise.h"
+#include "probust/exec/pause/stepwise.h"
 
 namespace probust {
 

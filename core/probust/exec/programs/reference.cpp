@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "probust/base/error.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/ops/append.h"
 #include "probust/ops/op.h"
 

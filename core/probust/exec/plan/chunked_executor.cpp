@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/chunked_executor.h"
+#include "probust/exec/plan/chunked_executor.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,10 +7,10 @@
 
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/checks.h"
-#include "probust/exec/group_mean.h"
-#include "probust/exec/host/last_layer.h"
-#include "probust/exec/pairs.h"
-#include "probust/exec/shared_draws.h"
+#include "probust/exec/host/head_margins.h"
+#include "probust/exec/plan/group_mean.h"
+#include "probust/exec/plan/pairs.h"
+#include "probust/exec/plan/shared_draws.h"
 
 namespace probust {
 namespace {
@@ -26,7 +26,7 @@ class ChunkedExecutor final : public Executor {
     device_->report_to(progress);
     const DeviceFacts& device_facts = device_->facts();
     const Graph* const classifier = device_facts.classifier;
-    if (device_facts.splits_last_layer) split_ = split_last_layer(*classifier);
+    if (device_facts.splits_head) split_ = split_head(*classifier);
     facts_ = {.name = device_facts.name,
               .point_shape = device_facts.point_shape,
               .classes = device_facts.classes,
@@ -53,7 +53,7 @@ class ChunkedExecutor final : public Executor {
   Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return call([&]() -> std::unique_ptr<Averages> {
       check(*this, points, *noise.shape);
-      if (without_last_layer() != nullptr) return averages_at_once(*this, points, noise, samples);
+      if (without_head() != nullptr) return averages_at_once(*this, points, noise, samples);
       return std::make_unique<CopyByCopy>(*this, points, noise, samples);
     });
   }
@@ -105,14 +105,14 @@ class ChunkedExecutor final : public Executor {
 
   std::vector<Linearization> answer_to(const LinearizeAtPoint& asked) {
     check(*this, asked.points, asked.shape);
-    if (Executor* features = without_last_layer())
+    if (Executor* features = without_head())
       return through(asked.points, features->linearize(for_features(asked.points), asked.shape));
     return linearized(asked.points, asked.shape, prepare(rivals_));
   }
 
   std::vector<Linearization> answer_to(const LinearizeAtMean& asked) {
     check(*this, asked.points, *asked.noise.shape);
-    if (Executor* features = without_last_layer())
+    if (Executor* features = without_head())
       return through(asked.points, features->linearize_smoothed(for_features(asked.points), asked.noise));
     return linearized(asked.points, *asked.noise.shape, prepare(rivals_, LinearizeAt::noise_mean, &asked.noise));
   }
@@ -137,7 +137,7 @@ class ChunkedExecutor final : public Executor {
   std::vector<Linearization> answer_to(const LinearizeAveraged& asked) {
     const Points& points = asked.points;
     check(*this, points, *asked.noise.shape);
-    if (Executor* features = without_last_layer())
+    if (Executor* features = without_head())
       return through(points, features->linearize_averaged(for_features(points), asked.noise, asked.samples));
     const Sweep which = prepare_sums();
     std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
@@ -224,16 +224,16 @@ class ChunkedExecutor final : public Executor {
   }
 
   // The executor of the last layer's inputs, made when first needed; null if the layer is not split off.
-  Executor* without_last_layer() {
+  Executor* without_head() {
     if (!split_) return nullptr;
-    if (!features_) features_ = std::make_unique<ChunkedExecutor>(device_->without_last_layer(*split_), &progress);
+    if (!features_) features_ = std::make_unique<ChunkedExecutor>(device_->without_head(*split_), &progress);
     return features_.get();
   }
 
   // For draws that points share, made when first needed; null if the classifier does not begin with an affine layer.
   const SharedDraws* shared_draws() {
     if (std::exchange(sought_start_, true) || device_->facts().classifier == nullptr) return shared_draws_.get();
-    if (const std::optional<AffineStart> start = split_affine_start(*device_->facts().classifier))
+    if (const std::optional<AffinePrefix> start = split_affine_prefix(*device_->facts().classifier))
       shared_draws_ = SharedDraws::of(*device_, *start, progress);
     return shared_draws_.get();
   }
@@ -312,7 +312,7 @@ class ChunkedExecutor final : public Executor {
   ExecutorFacts facts_;
   std::optional<bool> piecewise_constant_;
   Batch gradient_batch_;
-  std::optional<SplitClassifier> split_;  // if there are many classes
+  std::optional<HeadSplit> split_;  // if there are many classes
   std::unique_ptr<ChunkedExecutor> features_;
   std::unique_ptr<SharedDraws> shared_draws_;
   bool sought_start_ = false;

@@ -9,7 +9,7 @@
 
 #include "probust/base/job.h"
 #include "probust/exec/executor.h"
-#include "probust/exec/external_engine.h"
+#include "probust/exec/programs/external_engine.h"
 
 namespace probust {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/workspace.h"
+#include "probust/exec/programs/workspace.h"
 
 #include <algorithm>
 #include <cstdint>

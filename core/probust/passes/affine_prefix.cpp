@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/host/affine_start.h"
+#include "probust/passes/affine_prefix.h"
 
 #include <algorithm>
 #include <utility>
@@ -48,14 +48,6 @@ bool affine_in(const Graph& graph, const Node& node, ValueId operand) {
   }
 }
 
-// The end of the longest chain of affine nodes from the input; each value of the chain is read by the next node alone.
-ValueId end_of_affine_start(const Graph& graph, ValueId x) {
-  const std::vector<ValueId> readers = only_readers(graph);
-  ValueId z = x;
-  while (readers[z] != kNoValue && affine_in(graph, graph[readers[z]], z)) z = readers[z];
-  return z;
-}
-
 Graph up_to(Graph graph, ValueId z) {
   graph.outputs = {build::reshape(graph, z, {element_count(graph[z].shape)})};
   return simplify(graph);
@@ -79,20 +71,30 @@ Graph from(const Graph& graph, ValueId z) {
 }
 
 // Operations that each copy saves if z is not computed from it.
-double saved(const AffineStart& start, const Graph& graph, ValueId x, ValueId z) {
+double saved(const AffinePrefix& split, const Graph& graph, ValueId x, ValueId z) {
   const auto elements = [&](ValueId id) { return static_cast<double>(element_count(graph[id].shape)); };
-  return flops(start.first) + kFlopsToDraw * elements(x) - kFlopsToMove * elements(z);
+  return flops(split.first) + kFlopsToDraw * elements(x) - kFlopsToMove * elements(z);
 }
 
 }  // namespace
 
-std::optional<AffineStart> split_affine_start(const Graph& classifier) {
+std::vector<ValueId> affine_values(const Graph& classifier) {
+  const std::vector<ValueId> readers = only_readers(classifier);
+  std::vector<ValueId> values{classifier.inputs()[0]};
+  for (ValueId next = readers[values[0]]; next != kNoValue && affine_in(classifier, classifier[next], values.back());
+       next = readers[next])
+    values.push_back(next);
+  return values;
+}
+
+std::optional<AffinePrefix> split_affine_prefix(const Graph& classifier) {
   const Graph graph = pool_first(classifier);
-  const ValueId x = graph.inputs()[0], z = end_of_affine_start(graph, x);
+  const std::vector<ValueId> affine = affine_values(graph);
+  const ValueId x = affine.front(), z = affine.back();
   if (z == x || z == graph.outputs[0]) return std::nullopt;
-  AffineStart start{up_to(graph, z), from(graph, z)};
-  if (saved(start, graph, x, z) < kLeastShare * flops(classifier)) return std::nullopt;
-  return start;
+  AffinePrefix split{up_to(graph, z), from(graph, z)};
+  if (saved(split, graph, x, z) < kLeastShare * flops(classifier)) return std::nullopt;
+  return split;
 }
 
 }  // namespace probust

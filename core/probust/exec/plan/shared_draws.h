@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "probust/exec/host/affine_start.h"
-#include "probust/exec/lane_loops.h"
+#include "probust/exec/plan/lane_loops.h"
+#include "probust/passes/affine_prefix.h"
 
 namespace probust {
 
@@ -22,13 +22,13 @@ bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t row
 void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
                      std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result);
 
-/// Executor::pairs of points that share draws of additive noise, for classifiers with an affine start (affine_start.h). On the
-/// processor only.
+/// Executor::pairs of points that share draws of additive noise, for classifiers with an affine prefix (passes/affine_prefix.h).
+/// On the processor only.
 class SharedDraws {
  public:
   /// On lanes of the same device; null if it has none for parts of the classifier. Error{resources} if there is too little memory
   /// for them. Passes of the rest count as those of `progress`.
-  static std::unique_ptr<SharedDraws> of(BatchDevice& device, const AffineStart& start, Progress& progress);
+  static std::unique_ptr<SharedDraws> of(BatchDevice& device, const AffinePrefix& start, Progress& progress);
 
   std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,
                            const StopToken& stop) const;

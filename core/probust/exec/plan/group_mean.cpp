@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/group_mean.h"
+#include "probust/exec/plan/group_mean.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/shared_draws.h"
+#include "probust/exec/plan/shared_draws.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,8 +8,8 @@
 #include "probust/base/parallel.h"
 #include "probust/base/stop.h"
 #include "probust/base/transpose.h"
-#include "probust/exec/chunked_executor.h"
 #include "probust/exec/host/host_copies.h"
+#include "probust/exec/plan/chunked_executor.h"
 #include "probust/noise/sampled.h"
 
 namespace probust {
@@ -128,7 +128,7 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
   }
 }
 
-std::unique_ptr<SharedDraws> SharedDraws::of(BatchDevice& device, const AffineStart& start, Progress& progress) {
+std::unique_ptr<SharedDraws> SharedDraws::of(BatchDevice& device, const AffinePrefix& start, Progress& progress) {
   try {
     auto first = device.of_part(start.first, kShare), rest = device.of_part(start.rest, kShare);
     if (!first || !rest) return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/function_program.h"
+#include "probust/exec/programs/function_program.h"
 
 #include <algorithm>
 #include <exception>

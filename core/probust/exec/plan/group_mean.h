@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "probust/exec/lane_loops.h"
+#include "probust/exec/plan/lane_loops.h"
 
 namespace probust {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/pairs.h"
+#include "probust/exec/plan/pairs.h"
 
 namespace probust {
 namespace {

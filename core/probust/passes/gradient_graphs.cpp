@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/gradient_graphs.h"
+#include "probust/passes/gradient_graphs.h"
 
 #include <array>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "probust/exec/workspace.h"
+#include "probust/exec/programs/workspace.h"
 #include "probust/graph/graph.h"
 
 namespace probust {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/stepwise.h"
+#include "probust/exec/pause/stepwise.h"
 
 #include <algorithm>
 #include <chrono>

@@ -11,7 +11,7 @@
 // dense network on images, most of the work of a backward pass.
 namespace probust {
 
-struct FirstLayer {
+struct FirstLayerSplit {
   std::int64_t outputs = 0;  ///< w, the size of z
   Graph rest;                ///< (x, c [C]) -> (f(x), the gradient of cᵀ f by z); c is a seeded input
   Graph forward;             ///< e -> W e; e is a seeded input
@@ -19,6 +19,6 @@ struct FirstLayer {
 };
 
 /// Nothing if there is no such layer with at most half as many outputs as inputs.
-std::optional<FirstLayer> split_first_layer(const Graph& classifier);
+std::optional<FirstLayerSplit> split_first_layer(const Graph& classifier);
 
 }  // namespace probust

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/exec/step_times.h"
+#include "probust/exec/host/step_times.h"
 
 #include <algorithm>
 
