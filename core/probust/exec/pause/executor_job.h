@@ -17,8 +17,8 @@ class StepwiseExecutor;
 
 /// A job whose pieces are ordinary code that asks an executor. When a step is over, or an external engine must answer first, the
 /// question that is being asked ends with Error{interrupted}, and the next step repeats the piece: its earlier questions are
-/// answered from memory. So a piece asks the same questions again if it is repeated (Error{internal} if a sample of the arguments
-/// differs), and changes the state of the job only after the last one.
+/// answered from memory. So a piece asks the same questions again if it is repeated (Error{internal} if an argument differs; a
+/// noise must have the same shape object), and changes the state of the job only after the last one.
 class ExecutorJob : public Job {
  public:
   ~ExecutorJob() override;

@@ -3,60 +3,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <limits>
 
 #include "probust/exec/checks.h"
+#include "probust/exec/pause/question_key.h"
 
 namespace probust {
 namespace {
 
 constexpr std::int64_t kLeastLanes = 16;  // a group that kernels process at once
-
-// A number that identifies a question: its kind and its arguments. Every attempt computes it, so of long lists it takes only some
-// elements.
-class QuestionKey {
- public:
-  explicit QuestionKey(std::string_view kind) { add(kind); }
-
-  template <class... Parts>
-  QuestionKey& with(const Parts&... parts) {
-    (add(parts), ...);
-    return *this;
-  }
-
-  operator std::uint64_t() const { return value_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  void add(std::uint64_t word) {
-    value_ = (value_ ^ word) * 0x9e3779b97f4a7c15;
-    value_ ^= value_ >> 32;
-  }
-  void add(std::int64_t number) { add(static_cast<std::uint64_t>(number)); }
-  void add(double number) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &number, sizeof bits);
-    add(bits);
-  }
-  void add(float number) { add(double{number}); }
-  void add(std::string_view text) {
-    for (const char character : text) add(static_cast<std::uint64_t>(character));
-  }
-  template <class T>
-  void add(const std::vector<T>& list) {
-    constexpr std::size_t kMost = 256;
-    add(std::uint64_t{list.size()});
-    for (std::size_t i = 0; i < list.size(); i += list.size() / kMost + 1) add(list[i]);
-  }
-  void add(const Tensor& x) { with(x.shape, x.data); }
-  void add(const Points& points) { with(points.x, points.index, points.target, points.seed, points.draws); }
-  void add(const NoiseShape& shape) { add(std::string_view(shape.name())); }
-  void add(const Noise& noise) { with(*noise.shape, noise.scale); }
-
-  std::uint64_t value_ = 0;
-};
 
 }  // namespace
 
