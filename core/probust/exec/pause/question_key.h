@@ -42,7 +42,7 @@ class QuestionKey {
     std::memcpy(&bits, &number, sizeof bits);
     add(bits);
   }
-  void add(std::string_view text) { add_bytes(std::as_bytes(std::span(text))); }
+  void add(std::string_view text) { add_bytes(std::as_bytes(std::span(text.data(), text.size()))); }
   template <class T>
   void add(const std::vector<T>& list) {
     if constexpr (std::is_arithmetic_v<T>) {
