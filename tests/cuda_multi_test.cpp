@@ -285,7 +285,7 @@ Answers answers_of(Executor& executor, const Points& points) {
           executor.linearize(points, *kGaussian.shape).value(),
           executor.linearize_smoothed(points, kGaussian).value(),
           executor.linearize_averaged(points, kGaussian, 7).value(),
-          executor.project(points, rivals, kGaussian, 9, 2, Around::noise).value()};
+          executor.project(points, rivals, kGaussian, 9, 2, LinearizeAt::noise_mean).value()};
 }
 
 template <class T>
@@ -447,6 +447,22 @@ TEST(CudaSeveral, PlanTheirOwnBatches) {
   const auto first = on_one(graph, 16);
   EXPECT_TRUE(first->linearize_smoothed(dense_points(16), kGaussian));
   EXPECT_LT(first->gradient_batch().examples, 16) << "the other tests have no device with little memory";
+}
+
+TEST(CudaSeveral, HaveTheFactsOfOneDevice) {
+  const Graph graph = test::small_smooth_network(4);
+  const Cards devices(equal_cards(3));
+  const auto one = on_one(graph), all = on_all(graph);
+  EXPECT_EQ(all->name(), "cuda:all");
+  EXPECT_EQ(all->point_shape(), one->point_shape());
+  EXPECT_EQ(all->classes(), one->classes());
+  EXPECT_EQ(all->differentiable(), one->differentiable());
+  EXPECT_EQ(all->handles_missing(), one->handles_missing());
+  EXPECT_EQ(all->piecewise_constant(), one->piecewise_constant());
+  EXPECT_EQ(all->backwards_to_linearize(), one->backwards_to_linearize());
+  EXPECT_EQ(all->forward_batch().examples, one->forward_batch().examples);
+  all->release();
+  EXPECT_EQ(all->averages(dense_points(2), kGaussian, 5).value()->planned(), 5);
 }
 
 // The caller plans for the device with the most memory; the others divide what is too large for them.

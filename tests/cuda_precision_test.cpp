@@ -94,8 +94,8 @@ TEST(CudaPrecision, CoarseCallsAgreeWithFloat32) {
     };
     check([&](Executor& one) { return one.linearize(points, *noise.shape).value(); });
     check([&](Executor& one) { return one.linearize_averaged(points, noise, 5).value(); });
-    check([&](Executor& one) { return one.project(points, rivals, noise, 7, 2, Around::point).value(); });
-    check([&](Executor& one) { return one.project(points, rivals, noise, 7, 2, Around::noise).value(); });
+    check([&](Executor& one) { return one.project(points, rivals, noise, 7, 2, LinearizeAt::input).value(); });
+    check([&](Executor& one) { return one.project(points, rivals, noise, 7, 2, LinearizeAt::noise_mean).value(); });
   }
 }
 

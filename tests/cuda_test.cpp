@@ -11,9 +11,9 @@
 #include "cuda/program.h"
 #include "probust/autodiff/vjp.h"
 #include "probust/estimators/estimator.h"
-#include "probust/exec/gradient_graphs.h"
 #include "probust/ops/append.h"
 #include "probust/ops/op.h"
+#include "probust/passes/gradient_graphs.h"
 #include "probust/passes/simplify.h"
 #include "support/architectures.h"
 #include "support/imported.h"
@@ -605,7 +605,7 @@ void expect_same_calls(Executor& device, Executor& host, const Points& points, c
   std::vector<std::vector<std::int64_t>> rivals;
   for (const std::int64_t target : points.target)
     rivals.push_back({(target + 1) % host.classes(), (target + 2) % host.classes()});
-  for (const Around around : {Around::point, Around::noise}) {
+  for (const LinearizeAt around : {LinearizeAt::input, LinearizeAt::noise_mean}) {
     const auto own = device.project(points, rivals, noise, 7, 2, around).value(),
                theirs = host.project(points, rivals, noise, 7, 2, around).value();
     for (std::size_t i = 0; i < theirs.size(); ++i) {
@@ -636,8 +636,8 @@ TEST(CudaExecutor, SharedDrawsAgree) {
     const auto pairs = device->pairs(points, noise, 6, 2).value(), host_pairs = host->pairs(points, noise, 6, 2).value();
     for (std::size_t i = 0; i < pairs.size(); ++i) expect_near(pairs[i], host_pairs[i], name);
     if (shape->gaussian().kind == GaussianView::Kind::absent) continue;
-    const auto own = device->project(points, rivals, noise, 8, 8, Around::point).value(),
-               theirs = host->project(points, rivals, noise, 8, 8, Around::point).value();
+    const auto own = device->project(points, rivals, noise, 8, 8, LinearizeAt::input).value(),
+               theirs = host->project(points, rivals, noise, 8, 8, LinearizeAt::input).value();
     for (std::size_t i = 0; i < theirs.size(); ++i) EXPECT_TRUE(near(own[i].along, theirs[i].along)) << name;
   }
 }
@@ -725,7 +725,7 @@ TEST(CudaExecutor, HoldsNoMoreThanItWasGiven) {
       const auto device = make_cuda_executor(graph, {1, given, 0}, options).value();
       ASSERT_LT(device->forward_batch().examples, 4096);  // limited by memory, not by the largest batch
       (void)device->sample(points, noise, 500).value();
-      (void)device->project(points, rivals, noise, 200, 2, Around::point).value();
+      (void)device->project(points, rivals, noise, 200, 2, LinearizeAt::input).value();
       (void)device->linearize(points, *noise.shape).value();
       (void)device->linearize_averaged(many, noise, 4).value();
       EXPECT_LT(most_memory_held() - before, given + kBeside) << given << ", " << name_of(precision);

@@ -13,7 +13,7 @@
 
 #include "probust/base/parallel.h"
 #include "probust/exec/devices.h"
-#include "probust/exec/stepwise.h"
+#include "probust/exec/forwarding_executor.h"
 #include "probust/ops/append.h"
 #include "support/networks.h"
 
@@ -53,8 +53,10 @@ Everything run_all(std::string_view backend, const ExecutorOptions& options, std
       executor->sample(points, noise, samples).value(),
       executor->pairs(points, noise, samples).value(),
       executor->pairs(points, {clipped(noise.shape, {0, 1}), noise.scale}, samples).value(),
-      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, Around::noise).value(),
-      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, Around::point).value()};
+      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, LinearizeAt::noise_mean)
+          .value(),
+      executor->project(points, std::vector<std::vector<std::int64_t>>(13, {0, 2}), noise, samples, 5, LinearizeAt::input)
+          .value()};
 }
 
 void expect_identical(const std::vector<Linearization>& a, const std::vector<Linearization>& b) {
@@ -113,13 +115,10 @@ TEST(Executor, AveragesThatFailedStayFailed) {
 
 TEST(Executor, AnExecutorThatCannotDivideAveragesDoesThemAtOnce) {
   const auto inner = make_executor("cpu", test::small_cnn(), {}).value();
-  StepTime time;
-  time.begin(1e6);
-  StepwiseExecutor executor(*inner, time, nullptr);
   const Points points = some_points(3, {1, 8, 8}, 4);
   const Noise noise{isotropic_gaussian(), 0.3};
   const std::int64_t passes = 3 * 7 * inner->classes();
-  const auto averages = executor.averages(points, noise, 7).value();
+  const auto averages = averages_at_once(*inner, points, noise, 7);
   EXPECT_EQ(averages->done(), 0);
   EXPECT_TRUE(averages->step(0));
   EXPECT_EQ(averages->done(), averages->planned());
@@ -127,9 +126,61 @@ TEST(Executor, AnExecutorThatCannotDivideAveragesDoesThemAtOnce) {
   EXPECT_EQ(inner->progress.passes, passes);
   expect_identical(actual, inner->linearize_averaged(points, noise, 7).value());
   const Points wrong = some_points(2, {5}, 4);
-  const auto wrong_ones = executor.averages(wrong, noise, 7).value();
+  const auto wrong_ones = averages_at_once(*inner, wrong, noise, 7);
   EXPECT_EQ(guarded("averages", [&] { return wrong_ones->step(0); }).error().code, ErrorCode::unreadable);
   EXPECT_EQ(inner->averages(wrong, noise, 7).error().code, ErrorCode::unreadable);
+}
+
+template <class Answering>
+concept CanAnswer = requires(const ExecutorQuestion& question, const Answering& answering) {
+  answer_by_type(question, answering);
+};
+
+struct AnswersAll {
+  template <class Asked>
+  Result<typename Asked::Answer> operator()(const Asked&) const;
+};
+
+// All but PairMargins.
+struct AnswersAllButOne {
+  Result<Tensor> operator()(const LogitsAt&) const;
+  Result<std::monostate> operator()(const JacobianAt&) const;
+  Result<std::vector<Linearization>> operator()(const LinearizeAtPoint&) const;
+  Result<std::vector<Linearization>> operator()(const LinearizeAtMean&) const;
+  Result<std::vector<Linearization>> operator()(const LinearizeAveraged&) const;
+  Result<std::vector<LogitMoments>> operator()(const PropagateMoments&) const;
+  Result<PredictionCounts> operator()(const CountPredictions&) const;
+  Result<std::vector<Projection>> operator()(const ProjectNoise&) const;
+};
+
+struct AnswersTheWrongType : AnswersAllButOne {
+  using AnswersAllButOne::operator();
+  Result<Tensor> operator()(const PairMargins&) const;
+};
+
+// The compiler refuses an executor that ignores a question. tests/decorator.cpp shows the same with a whole class.
+static_assert(CanAnswer<AnswersAll>);
+static_assert(!CanAnswer<AnswersAllButOne>);
+static_assert(!CanAnswer<AnswersTheWrongType>);
+
+TEST(Executor, ADecoratorHasTheFactsOfItsInnerExecutor) {
+  class PassesOn final : public ForwardingExecutor {
+   public:
+    using ForwardingExecutor::ForwardingExecutor;
+    Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override { return inner().answer(question); }
+  };
+  const auto inner = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 2}).value();
+  PassesOn executor(*inner);
+  EXPECT_EQ(&executor.facts(), &inner->facts());
+  EXPECT_EQ(&executor.progress, &inner->progress);
+  EXPECT_EQ(executor.piecewise_constant(), inner->piecewise_constant());
+  const Points points = some_points(3, {1, 8, 8}, 4);
+  expect_identical(executor.linearize(points, *isotropic_gaussian()).value(),
+                   inner->linearize(points, *isotropic_gaussian()).value());
+  EXPECT_EQ(executor.gradient_batch().examples, 2);
+  EXPECT_FALSE(executor.profile(points, true).value().empty());
+  const auto averages = executor.averages(points, {isotropic_gaussian(), 0.3}, 7).value();
+  EXPECT_FALSE(averages->step(0)) << "the inner executor divides them";
 }
 
 bool same(const Pairs& a, const Pairs& b) { return a.plus == b.plus && a.minus == b.minus; }
@@ -210,7 +261,7 @@ TEST(Executor, MarginsMoveByTheNoiseAlongTheirGradients) {
   const std::vector<Pairs> pairs = executor->pairs(points, noise, 11).value();
   std::vector<std::vector<std::int64_t>> rivals;
   for (const std::int64_t target : points.target) rivals.push_back({target == 0 ? 1 : 0, target == 3 ? 2 : 3});
-  const auto projections = executor->project(points, rivals, noise, 11, 0, Around::point).value();
+  const auto projections = executor->project(points, rivals, noise, 11, 0, LinearizeAt::input).value();
   for (std::size_t i = 0; i < 3; ++i) {
     const Eigen::Index rows[] = {0, 2};
     for (const Eigen::Index a : {0, 1}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Forward passes computed outside: the answers are bit-identical to those of an executor that computes them itself.
-#include "probust/exec/external_engine.h"
+#include "probust/exec/programs/external_engine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Averages of gradients that are multiplied by the first layer's weights once, not for every copy.
-#include "probust/exec/host/first_layer.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "probust/analysis/geometry/jacobian.h"
+#include "probust/passes/first_layer_split.h"
 #include "support/first_layers.h"
 
 namespace probust {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "probust/estimators/common.h"
-#include "probust/exec/host/last_layer.h"
+#include "probust/exec/host/head_margins.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
@@ -58,8 +58,8 @@ Eigen::MatrixXd sample_covariance(const Linearization& linear, const std::vector
 double distance(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b) { return (a - b).norm() / b.norm(); }
 
 TEST(ManyClasses, GradientsThroughTheLastLayerAreTheMarginsOwn) {
-  ASSERT_TRUE(split_last_layer(perceptron(kMany)).has_value());
-  ASSERT_FALSE(split_last_layer(perceptron(kFew)).has_value());
+  ASSERT_TRUE(split_head(perceptron(kMany)).has_value());
+  ASSERT_FALSE(split_head(perceptron(kFew)).has_value());
   const auto many = make_executor("cpu", perceptron(kMany), {}).value(), few = make_executor("cpu", perceptron(kFew), {}).value();
   EXPECT_EQ(many->backwards_to_linearize(), kWidth);
   EXPECT_EQ(few->backwards_to_linearize(), kFew - 1);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "conformance_skips.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/lower/lower.h"
 #include "probust/onnx/wire.h"

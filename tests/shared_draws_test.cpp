@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "probust/exec/executor.h"
-#include "probust/exec/host/affine_start.h"
 #include "probust/ops/append.h"
+#include "probust/passes/affine_prefix.h"
 #include "support/first_layers.h"
 
 namespace probust {
@@ -66,7 +66,7 @@ std::vector<std::vector<std::int64_t>> random_draws(std::int64_t n, std::int64_t
 
 TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
   const auto outputs = [](const Graph& graph) -> std::int64_t {
-    const auto start = split_affine_start(graph);
+    const auto start = split_affine_prefix(graph);
     return start ? element_count(start->first[start->first.outputs[0]].shape) : 0;
   };
   EXPECT_EQ(outputs(perceptron({20, 30})), 20);
@@ -134,7 +134,7 @@ TEST(SharedDraws, AreProjectedByTheirKeys) {
   for (std::int64_t i = 0; i < n; ++i) rivals.push_back({(points.target[i] + 1) % kClasses, (points.target[i] + 3) % kClasses});
   const Noise cut{clipped(uniform_noise(), {-0.5, 0.5}), 0.3};  // not additive
   for (const Noise& noise : {parse_noise("gaussian:0.2"), cut}) {
-    for (const Around around : {Around::point, Around::noise}) {
+    for (const LinearizeAt around : {LinearizeAt::input, LinearizeAt::noise_mean}) {
       const auto executor = make_executor("cpu", graph, {.threads = 2}).value();
       const auto shared = executor->project(points, rivals, noise, count, count, around).value();
       for (std::int64_t i = 0; i < n; ++i) {

@@ -255,6 +255,8 @@ TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
   const Points points = points_of(test::random_tensor({100, 1, 8, 8}, random), std::vector<std::int64_t>(100, 0), 0, 1);
   Points others = points;
   ++others.target[99];
+  Points moved = points;
+  moved.x.data[1235] = std::nextafter(moved.x.data[1235], 2.0F);
   const Noise noise = parse_noise("gaussian:0.2");
   using Question = std::function<void(Executor&)>;
   const Question first = [&](Executor& of) { (void)of.sample(points, noise, 1000).value(); };
@@ -265,6 +267,7 @@ TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
       [&](Executor& of) { (void)of.sample(points, parse_noise("uniform:0.2"), 1000).value(); },
       [&](Executor& of) { (void)of.sample(slice(points, 0, 99), noise, 1000).value(); },
       [&](Executor& of) { (void)of.sample(others, noise, 1000).value(); },
+      [&](Executor& of) { (void)of.sample(moved, noise, 1000).value(); },
       [&](Executor& of) { (void)of.pairs(points, noise, 1000).value(); },
       [&](Executor& of) { (void)of.linearize_averaged(points, noise, 1000).value(); },
       [&](Executor& of) { (void)of.logits(points.x).value(); },
@@ -279,6 +282,25 @@ TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
     expect_refusal(ErrorCode::internal, [&] { job.step(0); });
   };
   for (const Question& question : changed) after(question);
+}
+
+TEST(Stepwise, NoiseOfTheSameNameAndOtherNumbersIsAnotherQuestion) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
+  std::mt19937 random(8);
+  const Points points = points_of(test::random_tensor({100, 1, 8, 8}, random), std::vector<std::int64_t>(100, 0), 0, 1);
+  std::vector<double> deviations(64, 0.2);
+  const auto shape = [&] { return diagonal_gaussian({{64}, deviations, "array"}, "gaussian:std=FILE"); };
+  const Noise first{shape(), 1};
+  deviations[63] = 0.3;
+  const Noise second{shape(), 1};
+  EXPECT_EQ(first.text(), second.text());
+  int attempts = 0;
+  Computation<int> job(*executor, 1, [&](Executor& of) {
+    (void)of.sample(points, ++attempts == 1 ? first : second, 1000).value();
+    return 0;
+  });
+  EXPECT_FALSE(job.step(0));
+  expect_refusal(ErrorCode::internal, [&] { job.step(0); });
 }
 
 TEST(Stepwise, APauseCannotBeIgnored) {

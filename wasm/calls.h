@@ -10,7 +10,7 @@
 
 #include "convert.h"
 #include "probust/base/job.h"
-#include "probust/exec/external_engine.h"
+#include "probust/exec/programs/external_engine.h"
 #include "probust/model.h"
 #include "probust/train/trainer.h"
 

@@ -16,7 +16,7 @@
 #include "probust/check/of_model.h"
 #include "probust/exec/devices.h"
 #include "probust/exec/executor.h"
-#include "probust/exec/function_program.h"
+#include "probust/exec/programs/function_program.h"
 #include "probust/noise/noise.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"

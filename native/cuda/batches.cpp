@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "probust/exec/gradient_graphs.h"
 #include "probust/ops/op.h"
+#include "probust/passes/gradient_graphs.h"
 
 namespace probust::cuda {
 namespace {
@@ -54,14 +54,14 @@ Batches::Batches(Device& device, const Graph& classifier, const ExecutorOptions&
       forward_(compile(classifier)),
       forward_batch_(fit_forward()) {}
 
-Sweep Batches::prepare(Around around, std::int64_t rows) {
-  auto& program = around == Around::point ? gradient_ : smoothed_;
-  if (!program) program = compile(around == Around::point ? gradient_graph(graph_) : smoothed_gradient_graph(graph_));
-  const auto known = gradient_batches_.find({around, rows});
-  if (known != gradient_batches_.end()) return {around, known->second};
+Sweep Batches::prepare(LinearizeAt at, std::int64_t rows) {
+  auto& program = at == LinearizeAt::input ? gradient_ : smoothed_;
+  if (!program) program = compile(at == LinearizeAt::input ? gradient_graph(graph_) : smoothed_gradient_graph(graph_));
+  const auto known = gradient_batches_.find({at, rows});
+  if (known != gradient_batches_.end()) return {at, known->second};
   const Batch batch = fit_gradient(*program, rows);
-  gradient_batches_[{around, rows}] = batch;
-  return {around, batch};
+  gradient_batches_[{at, rows}] = batch;
+  return {at, batch};
 }
 
 Batch Batches::prepare_moments() {

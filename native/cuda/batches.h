@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cuda/program.h"
-#include "probust/exec/lanes.h"
+#include "probust/exec/batch_device.h"
 
 namespace probust::cuda {
 
@@ -17,7 +17,7 @@ struct Buffers {
   static constexpr std::int64_t kInputs = 2;
   std::array<Array<float>, kInputs> inputs;  ///< copies that run, and the next ones, which are drawn at the same time
   Array<float> arena, variances, cotangents, repeated_logits, repeated_gradients;
-  std::array<Array<float>, 2> kept;  ///< by Kept, [examples][rows][elements]
+  std::array<Array<float>, 2> kept;  ///< by GradientForm, [examples][rows][elements]
   Array<double> products;
   Array<std::uint32_t> keys;
   Array<std::int32_t> targets, rivals;
@@ -34,11 +34,11 @@ class Batches {
   const DeviceProgram& forward() const { return *forward_; }
   Batch forward_batch() const { return forward_batch_; }
   /// Compiles the gradients if they are not, and reserves what a batch for this number of seeds needs.
-  Sweep prepare(Around around, std::int64_t rows);
+  Sweep prepare(LinearizeAt at, std::int64_t rows);
   /// The same for moments.
   Batch prepare_moments();
   const DeviceProgram& moments() const { return *moments_; }
-  const DeviceProgram& gradient(Around around) const { return around == Around::point ? *gradient_ : *smoothed_; }
+  const DeviceProgram& gradient(LinearizeAt at) const { return at == LinearizeAt::input ? *gradient_ : *smoothed_; }
 
   /// The logits [lanes][classes] of points [lanes][elements] in float32, whatever the device's precision: of at most this many,
   /// and of as many as fit the memory of forwards, perhaps none. By a program that does not stay.
@@ -59,7 +59,7 @@ class Batches {
   std::int64_t elements_, classes_, most_lanes_;
   std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_, moments_;
   Batch forward_batch_, moment_batch_;
-  std::map<std::pair<Around, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
+  std::map<std::pair<LinearizeAt, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
 };
 
 }  // namespace probust::cuda

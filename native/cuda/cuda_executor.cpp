@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/cuda_executor.h"
 
-#include "cuda/lanes.h"
+#include "cuda/batch_device.h"
 #include "cuda/multi_gpu.h"
-#include "probust/exec/coarse.h"
+#include "probust/exec/plan/chunked_executor.h"
 
 namespace probust::cuda {
 
@@ -11,7 +11,7 @@ Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, co
                                                      const CudaOptions& cuda) {
   return guarded("model", [&]() -> std::unique_ptr<Executor> {
     if (cuda.ordinal == CudaOptions::kAll) return make_multi_gpu_executor(classifier, options, cuda);
-    return make_coarse_executor(make_cuda_lanes(classifier, options, cuda), cuda.progress);
+    return make_chunked_executor(make_cuda_batch_device(classifier, options, cuda), cuda.progress);
   });
 }
 

@@ -13,7 +13,7 @@
 
 #include "cuda/device.h"
 #include "cuda/kernels.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/graph/graph.h"
 
 // From a graph to kernel calls. Values are stored as [lanes][elements]: an example's elements are contiguous, because cuDNN's
@@ -152,7 +152,7 @@ class DeviceLowering {
   /// The same, stored in a type.
   const void* constant(std::span<const float> values, Type type);
 
-  /// Converts sources of elements (exec/gather_offsets.h) to offsets in the given orders.
+  /// Converts sources of elements (exec/programs/gather_offsets.h) to offsets in the given orders.
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                            const Shape& to, Order to_order);
 

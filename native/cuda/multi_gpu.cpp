@@ -23,104 +23,32 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     const auto size = [](const auto& part) { return std::pair(part->options().memory, part->forward_batch().examples); };
     largest_ =
         std::max_element(parts_.begin(), parts_.end(), [&](const auto& a, const auto& b) { return size(a) < size(b); })->get();
+    facts_ = largest_->facts();  // options().memory is the host's
+    facts_.name = "cuda:all";
   }
 
-  std::string_view name() const override { return "cuda:all"; }
-  std::int64_t classes() const override { return largest_->classes(); }
-  const Shape& point_shape() const override { return largest_->point_shape(); }
+  const ExecutorFacts& facts() const override { return facts_; }
   bool piecewise_constant() override { return largest_->piecewise_constant(); }
-  bool handles_missing() override { return largest_->handles_missing(); }
-  Batch forward_batch() const override { return largest_->forward_batch(); }
   Batch gradient_batch() const override { return largest_->gradient_batch(); }
-  const ExecutorOptions& options() const override { return largest_->options(); }  // memory is the host's
 
-  Result<Tensor> logits(const Tensor& x) override {
-    if (x.shape.empty()) return largest_->logits(x);  // which throws the error
-    return guarded("model", [&] {
-      const std::int64_t n = x.shape[0];
-      Tensor all({n, classes()});
-      in_turns(divided(n, chunks_of(n)), [&](Executor& part, const Chunk& chunk) {
-        const Tensor own = part.logits(rows(x, chunk.first, chunk.count)).value();
-        std::copy(own.data.begin(), own.data.end(), all.data.begin() + chunk.first * classes());
-      });
-      return all;
-    });
+  Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override {
+    auto result = answer_by_type(question, [this](const auto& asked) { return guarded("model", [&] { return divide(asked); }); });
+    facts_.forward_batch = largest_->forward_batch();  // what a part compiled takes memory
+    facts_.options.memory = largest_->options().memory;
+    return result;
   }
 
-  // Results are needed in the order of the points, so several devices have no advantage.
-  Result<std::monostate> jacobian(const Tensor& x,
-                                  const std::function<void(std::int64_t, std::span<const float>)>& take) override {
-    return largest_->jacobian(x, take);
+  // Not divided, because its parts would have to wait for each other.
+  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return averages_at_once(*this, points, noise, samples);
   }
 
-  Result<std::vector<Linearization>> linearize(const Points& points, const NoiseShape& shape) override {
-    return by_points<Linearization>(points, classes() - 1,
-                                    [&](Executor& part, const Points& own, std::int64_t) { return part.linearize(own, shape); });
+  Result<std::vector<KindTime>> profile(const Points& points, bool gradients) override {
+    return largest_->profile(points, gradients);
   }
 
-  Result<std::vector<Linearization>> linearize_smoothed(const Points& points, const Noise& noise) override {
-    return by_points<Linearization>(points, classes() - 1, [&](Executor& part, const Points& own, std::int64_t) {
-      return part.linearize_smoothed(own, noise);
-    });
-  }
-
-  Result<std::vector<LogitMoments>> moments(const Points& points, const Noise& noise) override {
-    return by_points<LogitMoments>(points, kPropagationPasses,
-                                   [&](Executor& part, const Points& own, std::int64_t) { return part.moments(own, noise); });
-  }
-
-  // Sums over samples are rounded, so a point's samples stay on one device.
-  Result<std::vector<Linearization>> linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) override {
-    return by_points<Linearization>(points, samples * (classes() - 1), [&](Executor& part, const Points& own, std::int64_t) {
-      return part.linearize_averaged(own, noise, samples);
-    });
-  }
-
-  Result<std::vector<std::vector<std::int64_t>>> sample(const Points& points, const Noise& noise, std::int64_t samples,
-                                                        std::int64_t first) override {
-    using Counts = std::vector<std::int64_t>;
-    if (!few(points, samples)) {
-      return by_points<Counts>(points, samples, [&](Executor& part, const Points& own, std::int64_t) {
-        return part.sample(own, noise, samples, first);
-      });
-    }
-    return guarded("model", [&] {
-      check(*this, points);
-      std::vector<Counts> counts(static_cast<std::size_t>(points.size()), Counts(static_cast<std::size_t>(classes()), 0));
-      std::mutex mutex;
-      in_turns(divided(samples, chunks_of(points.size() * samples)), [&](Executor& part, const Chunk& chunk) {
-        const std::vector<Counts> own = part.sample(points, noise, chunk.count, first + chunk.first).value();
-        const std::lock_guard lock(mutex);
-        for (std::size_t i = 0; i < own.size(); ++i)
-          std::transform(own[i].begin(), own[i].end(), counts[i].begin(), counts[i].begin(), std::plus<>());
-      });
-      return counts;
-    });
-  }
-
-  Result<std::vector<Pairs>> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) override {
-    if (!few(points, count)) {
-      return by_points<Pairs>(
-          points, count, [&](Executor& part, const Points& own, std::int64_t) { return part.pairs(own, noise, count, first); });
-    }
-    return guarded("model", [&] {
-      check(*this, points);
-      std::vector<Pairs> all = room_for_pairs(points.size(), classes() - 1, count);
-      in_turns(divided(count, chunks_of(points.size() * count)), [&](Executor& part, const Chunk& chunk) {
-        const std::vector<Pairs> own = part.pairs(points, noise, chunk.count, first + chunk.first).value();
-        for (std::size_t i = 0; i < own.size(); ++i) put_pairs(own[i], chunk.first, all[i]);
-      });
-      return all;
-    });
-  }
-
-  Result<std::vector<Projection>> project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
-                                          const Noise& noise, std::int64_t count, std::int64_t known, Around around) override {
-    const std::int64_t rows = rivals.empty() ? 0 : static_cast<std::int64_t>(rivals[0].size());
-    return by_points<Projection>(points, rows + count - known, [&](Executor& part, const Points& own, std::int64_t begin) {
-      const std::vector<std::vector<std::int64_t>> some(rivals.begin() + begin, rivals.begin() + begin + own.size());
-      return part.project(own, some, noise, count, known, around);
-    });
+  void release() override {
+    for (const auto& part : parts_) part->release();
   }
 
   normal::ProblemSolver* normal_solver() override { return this; }
@@ -135,6 +63,92 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   }
 
  private:
+  Tensor divide(const LogitsAt& asked) {
+    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // which throws the error
+    const std::int64_t n = asked.x.shape[0];
+    Tensor all({n, classes()});
+    in_turns(divided(n, chunks_of(n)), [&](Executor& part, const Chunk& chunk) {
+      const Tensor own = part.logits(rows(asked.x, chunk.first, chunk.count)).value();
+      std::copy(own.data.begin(), own.data.end(), all.data.begin() + chunk.first * classes());
+    });
+    return all;
+  }
+
+  // Results are needed in the order of the points, so several devices have no advantage.
+  std::monostate divide(const JacobianAt& asked) { return largest_->jacobian(asked.x, asked.take).value(); }
+
+  std::vector<Linearization> divide(const LinearizeAtPoint& asked) {
+    return by_points<Linearization>(asked.points, classes() - 1, [&](Executor& part, const Points& own, std::int64_t) {
+      return part.linearize(own, asked.shape);
+    });
+  }
+
+  std::vector<Linearization> divide(const LinearizeAtMean& asked) {
+    return by_points<Linearization>(asked.points, classes() - 1, [&](Executor& part, const Points& own, std::int64_t) {
+      return part.linearize_smoothed(own, asked.noise);
+    });
+  }
+
+  // Sums over samples are rounded, so a point's samples stay on one device.
+  std::vector<Linearization> divide(const LinearizeAveraged& asked) {
+    return by_points<Linearization>(asked.points, asked.samples * (classes() - 1),
+                                    [&](Executor& part, const Points& own, std::int64_t) {
+                                      return part.linearize_averaged(own, asked.noise, asked.samples);
+                                    });
+  }
+
+  std::vector<LogitMoments> divide(const PropagateMoments& asked) {
+    return by_points<LogitMoments>(asked.points, kPropagationPasses, [&](Executor& part, const Points& own, std::int64_t) {
+      return part.moments(own, asked.noise);
+    });
+  }
+
+  PredictionCounts divide(const CountPredictions& asked) {
+    using Counts = std::vector<std::int64_t>;
+    const Points& points = asked.points;
+    if (!few(points, asked.samples)) {
+      return by_points<Counts>(points, asked.samples, [&](Executor& part, const Points& own, std::int64_t) {
+        return part.sample(own, asked.noise, asked.samples, asked.first);
+      });
+    }
+    check(*this, points);
+    PredictionCounts counts(static_cast<std::size_t>(points.size()), Counts(static_cast<std::size_t>(classes()), 0));
+    std::mutex mutex;
+    in_turns(divided(asked.samples, chunks_of(points.size() * asked.samples)), [&](Executor& part, const Chunk& chunk) {
+      const PredictionCounts own = part.sample(points, asked.noise, chunk.count, asked.first + chunk.first).value();
+      const std::lock_guard lock(mutex);
+      for (std::size_t i = 0; i < own.size(); ++i)
+        std::transform(own[i].begin(), own[i].end(), counts[i].begin(), counts[i].begin(), std::plus<>());
+    });
+    return counts;
+  }
+
+  std::vector<Pairs> divide(const PairMargins& asked) {
+    const Points& points = asked.points;
+    if (!few(points, asked.count)) {
+      return by_points<Pairs>(points, asked.count, [&](Executor& part, const Points& own, std::int64_t) {
+        return part.pairs(own, asked.noise, asked.count, asked.first);
+      });
+    }
+    check(*this, points);
+    std::vector<Pairs> all = room_for_pairs(points.size(), classes() - 1, asked.count);
+    in_turns(divided(asked.count, chunks_of(points.size() * asked.count)), [&](Executor& part, const Chunk& chunk) {
+      const std::vector<Pairs> own = part.pairs(points, asked.noise, chunk.count, asked.first + chunk.first).value();
+      for (std::size_t i = 0; i < own.size(); ++i) put_pairs(own[i], chunk.first, all[i]);
+    });
+    return all;
+  }
+
+  std::vector<Projection> divide(const ProjectNoise& asked) {
+    const auto& rivals = asked.rivals;
+    const std::int64_t rows = rivals.empty() ? 0 : static_cast<std::int64_t>(rivals[0].size());
+    const auto call = [&](Executor& part, const Points& own, std::int64_t begin) {
+      const std::vector<std::vector<std::int64_t>> some(rivals.begin() + begin, rivals.begin() + begin + own.size());
+      return part.project(own, some, asked.noise, asked.count, asked.known, asked.at);
+    };
+    return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
+  }
+
   // Leaves out devices with too little memory for the model, unless all have.
   void make_parts(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) {
     cuda.progress = &progress;
@@ -176,22 +190,21 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   // The results of call(device, points, index of the first) for chunks of points, in the order of the points. A point takes
   // `lanes` lanes.
   template <class T, class Call>
-  Result<std::vector<T>> by_points(const Points& points, std::int64_t lanes, Call call) {
-    return guarded("model", [&] {
-      check(*this, points);
-      std::vector<T> all(static_cast<std::size_t>(points.size()));
-      in_turns(divided(points.size(), chunks_of(points.size() * lanes)), [&](Executor& part, const Chunk& chunk) {
-        std::vector<T> own = call(part, slice(points, chunk.first, chunk.count), chunk.first).value();
-        std::move(own.begin(), own.end(), all.begin() + chunk.first);
-      });
-      return all;
+  std::vector<T> by_points(const Points& points, std::int64_t lanes, Call call) {
+    check(*this, points);
+    std::vector<T> all(static_cast<std::size_t>(points.size()));
+    in_turns(divided(points.size(), chunks_of(points.size() * lanes)), [&](Executor& part, const Chunk& chunk) {
+      std::vector<T> own = call(part, slice(points, chunk.first, chunk.count), chunk.first).value();
+      std::move(own.begin(), own.end(), all.begin() + chunk.first);
     });
+    return all;
   }
 
   std::function<void(const std::string&)> warn_;
   std::vector<std::unique_ptr<Executor>> parts_;
   Executor* largest_ = nullptr;  // the part with the most memory
-  std::set<std::size_t> told_;   // the parts whose lack of memory was reported
+  ExecutorFacts facts_;
+  std::set<std::size_t> told_;  // the parts whose lack of memory was reported
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "cuda/device.h"
 #include "cuda/kernels.h"
-#include "probust/exec/lanes.h"
+#include "probust/exec/batch_device.h"
 
 namespace probust::cuda {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
 

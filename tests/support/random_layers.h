@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/ops/op.h"
 #include "support/op_cases.h"
 

@@ -11,9 +11,9 @@ MAY_INCLUDE = {
     "base": [],
     "graph": ["base"],
     "ops": ["base", "graph"],
-    "passes": ["base", "graph", "ops"],
     "autodiff": ["base", "graph", "ops"],
     "moments": ["base", "graph", "ops"],
+    "passes": ["base", "graph", "ops", "autodiff", "moments"],
     "onnx": ["base", "graph", "ops", "passes"],
     "noise": ["base"],
     "normal": ["base"],
@@ -70,5 +70,12 @@ for folder in ("core", "native", "wasm", "web", "demos", "benchmarks"):
         if lines > MOST_LINES:
             wrong += 1
             print(f"{source.relative_to(ROOT)}: {lines} lines, of at most {MOST_LINES}: divide it")
-print(f"{checked} includes, {wrong} against the order of the directories or too long")
+MOST_VIRTUAL = 12  # functions, of each interface in exec/
+for source in sorted((CORE / "probust/exec").rglob("*.h")):
+    for name, body in re.findall(r"^(?:class|struct) (\w+)[^;{]*\{(.*?)^\};", source.read_text(), re.MULTILINE | re.DOTALL):
+        functions = len(re.findall(r"^\s*virtual (?!~)", body, re.MULTILINE))
+        if functions > MOST_VIRTUAL:
+            wrong += 1
+            print(f"{source.relative_to(ROOT)}: {name} has {functions} virtual functions, of at most {MOST_VIRTUAL}: divide it")
+print(f"{checked} includes; {wrong} errors")
 sys.exit(1 if wrong or not checked else 0)

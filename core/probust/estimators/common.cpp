@@ -207,7 +207,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
 
 bool propagates(Executor& executor, const Points& points, const Noise& noise) {
   const std::int64_t rival = points.target[0] == 0 ? 1 : 0;
-  const auto tried = executor.project(slice(points, 0, 1), {{rival}}, noise, 0, 0, Around::noise);
+  const auto tried = executor.project(slice(points, 0, 1), {{rival}}, noise, 0, 0, LinearizeAt::noise_mean);
   if (!tried && tried.error().code != ErrorCode::unsupported) throw tried.error();
   return static_cast<bool>(tried);
 }

@@ -7,7 +7,7 @@
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/statistics/pair_statistics.h"
-#include "probust/exec/host/last_layer.h"
+#include "probust/exec/host/head_margins.h"
 
 namespace probust {
 

@@ -11,7 +11,7 @@
 #include "probust/estimators/common.h"
 #include "probust/estimators/learning.h"
 #include "probust/estimators/statistics/regression_fit.h"
-#include "probust/exec/shared_draws.h"
+#include "probust/exec/plan/shared_draws.h"
 
 namespace probust {
 namespace {
@@ -31,8 +31,9 @@ class LearnedResiduals {
         executor_(evaluation.executor()),
         noise_(noise),
         cost_(cost),
-        around_(cost >= kPropagationPays && propagates(executor_, evaluation.points(), noise) ? Around::noise : Around::point),
-        propagates_(around_ == Around::noise && may_propagate(evaluation.points(), noise)),
+        around_(cost >= kPropagationPays && propagates(executor_, evaluation.points(), noise) ? LinearizeAt::noise_mean
+                                                                                              : LinearizeAt::input),
+        propagates_(around_ == LinearizeAt::noise_mean && may_propagate(evaluation.points(), noise)),
         budget_(regression_budget(propagates_ ? cost - kPropagationPasses : cost, executor_.classes(), around_)) {}
 
   std::vector<Estimate> estimates() {
@@ -137,7 +138,7 @@ class LearnedResiduals {
   Executor& executor_;
   const Noise& noise_;
   std::int64_t cost_;
-  Around around_;
+  LinearizeAt around_;
   bool propagates_;  // moments beside the gradients
   RegressionBudget budget_;
   SharedPoints shared_;

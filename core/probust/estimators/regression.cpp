@@ -33,7 +33,7 @@ std::vector<CovarianceModel> models_of(const std::vector<RegressionFit>& fits, c
   return pooled_covariances(own, targets, logits, pairs);
 }
 
-std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, std::int64_t cost, Around around,
+std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, std::int64_t cost, LinearizeAt around,
                                     Learning learning) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
@@ -77,15 +77,15 @@ std::vector<Estimate> by_regression(Evaluation& evaluation, const Noise& noise, 
 }  // namespace
 
 std::vector<Estimate> estimate_regression(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
-  return by_regression(evaluation, noise, asked.samples, Around::point, Learning::alone);
+  return by_regression(evaluation, noise, asked.samples, LinearizeAt::input, Learning::alone);
 }
 
 std::vector<Estimate> estimate_regression_pooled(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
-  return by_regression(evaluation, noise, asked.samples, Around::point, Learning::from_others);
+  return by_regression(evaluation, noise, asked.samples, LinearizeAt::input, Learning::from_others);
 }
 
 std::vector<Estimate> estimate_regression_adf(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
-  return by_regression(evaluation, noise, asked.samples, Around::noise, Learning::alone);
+  return by_regression(evaluation, noise, asked.samples, LinearizeAt::noise_mean, Learning::alone);
 }
 
 }  // namespace probust

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "probust/base/text.h"
-#include "probust/exec/coarse.h"
-#include "probust/exec/host/host_lanes.h"
+#include "probust/exec/host/host_device.h"
+#include "probust/exec/plan/chunked_executor.h"
 
 namespace probust {
 namespace {
@@ -72,7 +72,7 @@ std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& clas
                 "is " + std::string(name_of(options.precision)) + ", and the processor has float32",
                 "leave it out, or give a GPU as " + option("device")};
   }
-  return make_coarse_executor(make_host_lanes(backend.name, backend.compile, classifier, options));
+  return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options));
 }
 
 // A device of another kind if there is one, else the processor. What keeps a device from being used is a warning.
@@ -164,11 +164,10 @@ Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const G
   });
 }
 
-std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, Shape point,
+std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, const Shape& point,
                                                 std::int64_t classes, const ExecutorOptions& options,
                                                 std::unique_ptr<Program> gradient) {
-  return make_coarse_executor(
-      make_forward_lanes(name, std::move(forward), std::move(gradient), std::move(point), classes, options));
+  return make_chunked_executor(make_forward_device(name, std::move(forward), std::move(gradient), point, classes, options));
 }
 
 }  // namespace probust

@@ -33,12 +33,53 @@ class AveragesAtOnce final : public Averages {
   std::vector<Linearization> made_;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Averages>> Executor::averages(const Points& points, const Noise& noise, std::int64_t samples) {
-  return std::unique_ptr<Averages>(std::make_unique<AveragesAtOnce>(*this, points, noise, samples));
+// The answer to a question, as its own type.
+template <class Asked>
+Result<typename Asked::Answer> asked(Executor& executor, const Asked& question) {
+  Result<ExecutorAnswer> answer = executor.answer(question);
+  if (!answer) return answer.error();
+  return std::get<typename Asked::Answer>(std::move(answer).value());
 }
 
-Result<std::vector<KindTime>> Executor::profile(const Points&, bool) { return std::vector<KindTime>{}; }
+}  // namespace
+
+Result<Tensor> Executor::logits(const Tensor& x) { return asked(*this, LogitsAt{x}); }
+
+Result<std::monostate> Executor::jacobian(const Tensor& x, const JacobianAt::Take& take) {
+  return asked(*this, JacobianAt{x, take});
+}
+
+Result<std::vector<Linearization>> Executor::linearize(const Points& points, const NoiseShape& shape) {
+  return asked(*this, LinearizeAtPoint{points, shape});
+}
+
+Result<std::vector<Linearization>> Executor::linearize_smoothed(const Points& points, const Noise& noise) {
+  return asked(*this, LinearizeAtMean{points, noise});
+}
+
+Result<std::vector<Linearization>> Executor::linearize_averaged(const Points& points, const Noise& noise, std::int64_t samples) {
+  return asked(*this, LinearizeAveraged{points, noise, samples});
+}
+
+Result<std::vector<LogitMoments>> Executor::moments(const Points& points, const Noise& noise) {
+  return asked(*this, PropagateMoments{points, noise});
+}
+
+Result<PredictionCounts> Executor::sample(const Points& points, const Noise& noise, std::int64_t samples, std::int64_t first) {
+  return asked(*this, CountPredictions{points, noise, samples, first});
+}
+
+Result<std::vector<Pairs>> Executor::pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first) {
+  return asked(*this, PairMargins{points, noise, count, first});
+}
+
+Result<std::vector<Projection>> Executor::project(const Points& points, const std::vector<std::vector<std::int64_t>>& rivals,
+                                                  const Noise& noise, std::int64_t count, std::int64_t known, LinearizeAt at) {
+  return asked(*this, ProjectNoise{points, rivals, noise, count, known, at});
+}
+
+std::unique_ptr<Averages> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples) {
+  return std::make_unique<AveragesAtOnce>(executor, points, noise, samples);
+}
 
 }  // namespace probust

@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "probust/base/linear_algebra.h"
+#include "probust/passes/head_split.h"
 
 // What executors return about the margins g_i = f_t - f_i of a target t over its rivals i, the other classes in order.
 namespace probust {
-
-/// With more rivals than this, executors may compute margin gradients from the gradients of the last layer's inputs.
-inline constexpr std::int64_t kManyRivals = 256;
-
-/// A linear last layer with inputs h: f = W h + b.
-struct LastLayer {
-  Eigen::MatrixXf weights;  ///< W [C, w]
-  Eigen::VectorXf bias;     ///< b [C]
-};
 
 /// A classifier linearised around a point: all that a probability is computed from. m = C - 1. Use `variances` and `covariance`
 /// rather than `gram`, which has another meaning if `last` is set.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -121,6 +122,11 @@ std::string known_noise() {
   std::vector<std::string> forms;
   for (const Entry& entry : kModels) forms.emplace_back(entry.written);
   return join(forms);
+}
+
+NoiseShape::NoiseShape() {
+  static std::atomic<std::uint64_t> made{0};
+  serial_ = ++made;
 }
 
 std::string NoiseShape::text(double scale) const { return name() + ":" + shortest_text(scale); }

@@ -59,6 +59,11 @@ struct ElementNoise {
 class NoiseShape {
  public:
   virtual ~NoiseShape() = default;
+  NoiseShape(const NoiseShape&) = delete;
+  NoiseShape& operator=(const NoiseShape&) = delete;
+
+  /// A number that no other shape of this process has: two shapes of one name may have other numbers.
+  std::uint64_t serial() const { return serial_; }
 
   /// Identifies the shape, e.g. "gaussian" or "gaussian:cov=FILE".
   virtual std::string name() const = 0;
@@ -109,6 +114,12 @@ class NoiseShape {
 
   /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
+
+ protected:
+  NoiseShape();
+
+ private:
+  std::uint64_t serial_;
 };
 
 /// A noise model: a shape and a scale. Whatever the shape determines is computed once for all scales.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "probust/exec/executor_job.h"
+#include "probust/exec/pause/executor_job.h"
 #include "probust/run/request.h"
 #include "probust/run/row.h"
 

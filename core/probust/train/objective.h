@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/train/network.h"
 
 namespace probust {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "cuda/lowering.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/programs/gather_offsets.h"
 
 namespace probust::cuda {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cuda/lowering.h"
 #include "probust/base/error.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/programs/gather_offsets.h"
 #include "probust/ops/op.h"
 
 namespace probust::cuda {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/lowering.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/programs/gather_offsets.h"
 #include "probust/ops/op.h"
 
 namespace probust::cuda {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "cuda/lowering.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/programs/gather_offsets.h"
 #include "probust/ops/op.h"
 
 namespace probust::cuda {

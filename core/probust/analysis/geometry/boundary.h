@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "probust/exec/executor_job.h"
+#include "probust/exec/pause/executor_job.h"
 
 namespace probust {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "probust/exec/executor_job.h"
+#include "probust/exec/pause/executor_job.h"
 
 namespace probust {
 

@@ -22,8 +22,8 @@ constexpr std::uint32_t kSlopeStream = 0x51095;  // of the generator: apart from
 
 // The cost of the gradients in forwards: a backward counts as one; moment propagation, with its gradients, was measured at about
 // three times as much.
-std::int64_t cost_of(std::int64_t gradients, Around around) {
-  return around == Around::point ? 1 + gradients : 4 + 3 * gradients;
+std::int64_t cost_of(std::int64_t gradients, LinearizeAt around) {
+  return around == LinearizeAt::input ? 1 + gradients : 4 + 3 * gradients;
 }
 
 // Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients imply. `rows` are the
@@ -137,13 +137,13 @@ double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatte
 
 }  // namespace
 
-RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Around around) {
+RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, LinearizeAt around) {
   const std::int64_t gradients = std::min<std::int64_t>(cost <= kFrugal ? 2 : 3, classes - 1);
   return {gradients, (cost - cost_of(gradients, around)) / 2, cost <= kFrugal ? 0.5 : 0.7};
 }
 
-void count_passes(Estimate& estimate, const RegressionBudget& budget, Around around) {
-  const std::int64_t each = around == Around::point ? 1 : 2;  // means and variances
+void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around) {
+  const std::int64_t each = around == LinearizeAt::input ? 1 : 2;  // means and variances
   estimate.forwards = 2 * budget.pairs + each;
   estimate.backwards = budget.gradients * each;
 }

@@ -20,10 +20,10 @@ struct RegressionBudget {
   std::int64_t pilot() const { return std::min(pairs, std::max<std::int64_t>(6, pairs / 8)); }
 };
 
-RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Around around);
+RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, LinearizeAt around);
 
 /// Sets the passes that a regression with this budget takes.
-void count_passes(Estimate& estimate, const RegressionBudget& budget, Around around);
+void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around);
 
 /// Sampled pairs of each point, and the margins of the rivals nearest to them, which get gradients.
 struct Chosen {

@@ -5,7 +5,7 @@
 
 #include "probust/exec/cpu/copy_ranges.h"
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/programs/gather_offsets.h"
 
 namespace probust::cpu {
 namespace {

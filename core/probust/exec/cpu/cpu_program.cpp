@@ -12,7 +12,7 @@
 #include "probust/exec/cpu/fusion.h"
 #include "probust/exec/cpu/gemm.h"
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/ops/append.h"
 #include "probust/ops/op.h"
 

@@ -8,8 +8,8 @@
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/cpu/lanes.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/cpu/repeat_lanes.h"
+#include "probust/exec/programs/gather_offsets.h"
 #include "probust/ops/op.h"
 #include "probust/ops/unary.h"
 

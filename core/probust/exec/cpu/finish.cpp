@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "probust/exec/cpu/fusion.h"
-#include "probust/exec/cpu/lanes.h"
+#include "probust/exec/cpu/repeat_lanes.h"
 
 namespace probust::cpu {
 namespace {

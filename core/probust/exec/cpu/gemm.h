@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "probust/base/tensor.h"
-#include "probust/exec/workspace.h"
+#include "probust/exec/programs/workspace.h"
 
 namespace probust::cpu {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "probust/exec/program.h"
+#include "probust/exec/programs/program.h"
 #include "probust/graph/graph.h"
 
 namespace probust::cpu {

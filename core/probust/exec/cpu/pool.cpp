@@ -5,7 +5,7 @@
 
 #include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/kernel.h"
-#include "probust/exec/gather_offsets.h"
+#include "probust/exec/programs/gather_offsets.h"
 #include "probust/ops/op.h"
 
 namespace probust::cpu {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "probust/exec/batch_device.h"
 #include "probust/exec/cpu/block.h"
-#include "probust/exec/lanes.h"
 
 // Loops over copies of points in lanes, on the processor.
 namespace probust {

@@ -6,7 +6,7 @@
 
 namespace probust {
 
-HostFirstLayer::HostFirstLayer(const FirstLayer& layer, Compile compile)
+HostFirstLayer::HostFirstLayer(const FirstLayerSplit& layer, Compile compile)
     : inputs_(element_count(layer.backward[layer.backward.outputs[0]].shape)),
       outputs_(layer.outputs),
       rest_(compile(layer.rest)),

@@ -6,19 +6,19 @@
 #include <memory>
 #include <vector>
 
-#include "probust/exec/host/first_layer.h"
-#include "probust/exec/host/host_lanes.h"
+#include "probust/exec/host/host_device.h"
 #include "probust/exec/host/host_rows.h"
+#include "probust/passes/first_layer_split.h"
 
 namespace probust {
 
 /// A classifier's first layer W x + b and the layers after it, as programs.
 class HostFirstLayer {
  public:
-  HostFirstLayer(const FirstLayer& layer, Compile compile);
+  HostFirstLayer(const FirstLayerSplit& layer, Compile compile);
 
   std::int64_t outputs() const { return outputs_; }
-  /// FirstLayer::rest.
+  /// FirstLayerSplit::rest.
   const Program& rest() const { return *rest_; }
   /// All of them.
   std::array<const Program*, 3> programs() const { return {rest_.get(), forward_.get(), backward_.get()}; }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "probust/exec/workspace.h"
+#include "probust/exec/programs/workspace.h"
 
 namespace probust {
 namespace {

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
+#include "probust/exec/batch_device.h"
 #include "probust/exec/host/host_rows.h"
-#include "probust/exec/lanes.h"
-#include "probust/exec/workspace.h"
+#include "probust/exec/programs/workspace.h"
 
-// What the lanes of the processor keep (host_lanes.cpp).
+// What the lanes of the processor keep (host_device.cpp).
 namespace probust {
 
 struct HostCounts final : DeviceBuffer {
@@ -39,14 +39,14 @@ struct HostWorker {
   std::vector<std::int64_t> index;  // of the points of a sweep, in the data
   std::int64_t lanes = 0;           // of the logits
   GradientGroup group;
-  std::array<std::vector<RowMatrix>, 2> kept;  // by Kept, per example
+  std::array<std::vector<RowMatrix>, 2> kept;  // by GradientForm, per example
   RowMatrix along_own;                         // [rows, examples]
 
   bool intact() const {
     return inputs.intact() && variances.intact() && logits.intact() && logit_variances.intact() && cotangents.intact() &&
            gradients.intact() && noise.intact() && moved.intact();
   }
-  std::vector<RowMatrix>& kept_as(Kept which) { return kept[static_cast<std::size_t>(which)]; }
+  std::vector<RowMatrix>& kept_as(GradientForm form) { return kept[static_cast<std::size_t>(form)]; }
 };
 
 }  // namespace probust

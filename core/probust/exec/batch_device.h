@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/base/linear_algebra.h"
+#include "probust/base/transpose.h"
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+struct HeadSplit;
+
+/// Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count. A point's copy c has the noise of
+/// sample stride (first + c) + offset.
+struct CopyRange {
+  std::int64_t first = 0, count = 1, begin = 0, lanes = 0;
+  double scale = 1;  ///< of the noise; negative for its antithetic draws
+  int stride = 1, offset = 0;
+  bool of_pairs = false;  ///< copy c belongs to pair first + c, whose draw points may share
+
+  std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+  std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
+  std::int64_t sample(std::int64_t lane) const { return stride * (first + copy(lane)) + offset; }
+  bool operator==(const CopyRange&) const = default;
+};
+
+/// The points of a call and the shape of their noise, where a device can read them. Refers to both, so they must outlive it.
+struct PlacedPoints {
+  PlacedPoints(const Points& all, const NoiseShape& noise) : points(all), shape(noise) {}
+  virtual ~PlacedPoints() = default;
+  PlacedPoints(const PlacedPoints&) = delete;
+  PlacedPoints& operator=(const PlacedPoints&) = delete;
+
+  /// The position in the data that is part of the key of a lane's noise.
+  std::int64_t position(const CopyRange& copies, std::int64_t lane) const {
+    const std::int64_t i = copies.point(lane);
+    return copies.of_pairs && !points.draws.empty() ? points.draws[copies.first + copies.copy(lane)][i] : points.index[i];
+  }
+
+  const Points& points;
+  const NoiseShape& shape;
+};
+
+/// The cotangents of a sweep, `rows` for each example: of its margins f_t - f_i, or of the logits themselves.
+struct Seeds {
+  std::int64_t rows = 0;
+  std::span<const std::int64_t> targets{};              ///< [examples] t; empty: seed `row` is the logit `row`
+  std::span<const std::vector<std::int64_t>> rivals{};  ///< [examples][rows] i; empty: all other classes, in order
+
+  std::int64_t rival(std::int64_t example, std::int64_t row) const {
+    return rivals.empty() ? rival_of(row, targets[example]) : rivals[example][row];
+  }
+};
+
+/// A forward and backward pass, prepared for a number of seeds.
+struct Sweep {
+  LinearizeAt at;
+  Batch batch;                   ///< the most examples and seeds that run together
+  const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
+  bool to_first_layer =
+      false;  ///< whether its gradients are those by the outputs of the first layer (passes/first_layer_split.h)
+};
+
+/// How a worker keeps gradients after a sweep: as they are, or whitened by the noise (noise.h).
+enum class GradientForm { raw, whitened };
+
+/// Logits on the host, valid until the worker's next run.
+struct LogitsView {
+  const float* data;
+  std::int64_t lane_stride, class_stride;
+
+  /// As [lanes][classes].
+  void store(std::int64_t lanes, std::int64_t classes, float* rows) const {
+    if (lane_stride == 1 && class_stride == lanes) return transpose(data, classes, lanes, rows);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      for (std::int64_t c = 0; c < classes; ++c) rows[lane * classes + c] = data[lane * lane_stride + c * class_stride];
+    }
+  }
+
+  /// [classes] of one lane.
+  Eigen::VectorXd lane(std::int64_t lane, std::int64_t classes) const {
+    using Strided = Eigen::Map<const Eigen::VectorXf, 0, Eigen::InnerStride<>>;
+    return Strided(data + lane * lane_stride, classes, Eigen::InnerStride<>(class_stride)).cast<double>();
+  }
+
+  template <class Column>
+  void store_margins(std::int64_t lane, std::int64_t target, Column&& margins) const {
+    probust::store_margins(data + lane * lane_stride, class_stride, target, margins);
+  }
+};
+
+/// Numbers in the memory of a device.
+class DeviceBuffer {
+ public:
+  virtual ~DeviceBuffer() = default;
+};
+
+/// What a device is. Only the batch and the memory change, when it compiles another program.
+struct DeviceFacts {
+  std::string name{};
+  Shape point_shape{};
+  std::int64_t classes = 0;
+  const Graph* classifier = nullptr;  ///< null if it is unknown
+  bool differentiable = true;
+  int workers = 1;
+  Batch forward_batch{};
+  ExecutorOptions options{};
+  bool splits_head = false;      ///< whether there are devices for a classifier without its last layer
+  bool reads_gradients = false;  ///< whether BatchGradients::read_kept works
+};
+
+/// Fills a worker's lanes. Every call replaces them, except that `reflect` changes those of the last draw.
+class BatchInputs {
+ public:
+  virtual std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) = 0;
+  /// Points [count, elements] as they are.
+  virtual void load(int worker, const float* points, std::int64_t count) = 0;
+  virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// Announces the next draw, for devices that can draw while they run.
+  virtual void draw_soon(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// Mirrors the copies in the lanes at their points.
+  virtual void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+
+ protected:
+  ~BatchInputs() = default;
+};
+
+/// Runs programs on the lanes.
+class BatchRuns {
+ public:
+  virtual void forward(int worker, std::int64_t lanes) = 0;
+  /// Compiles what it takes, and chooses a batch for this number of seeds. Error{unsupported} if there are no gradients.
+  virtual Sweep prepare(LinearizeAt at, std::int64_t rows) = 0;
+  /// The same at the input for gradients that are only added to sums: a device may let its sweeps end at the first layer.
+  virtual Sweep prepare_sums(std::int64_t rows) = 0;
+  /// Sweeps over the examples in the lanes, which belong to the points at positions `index` of the data. Calls take(first_row,
+  /// rows) for each group of seeds, while the gradients of this group can be reduced.
+  virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
+                     const std::function<void(std::int64_t, std::int64_t)>& take) = 0;
+  /// Compiles what propagates moments, and chooses a batch. Error{unsupported} if an operator has no moment rule.
+  virtual Batch prepare_moments() = 0;
+  /// Moments of the logits at the points in the lanes, under noise that is the same at all points. `logits` are the means.
+  virtual void propagate(int worker, const Noise& noise, std::int64_t lanes) = 0;
+  /// Of the last propagation.
+  virtual LogitsView variances(int worker) = 0;
+  /// Of the last forward, sweep or propagation.
+  virtual LogitsView logits(int worker) = 0;
+  /// Executor::profile, of this sweep or, without one, of forwards.
+  virtual std::vector<KindTime> profile(const Points& points, const Sweep* sweep) = 0;
+
+ protected:
+  ~BatchRuns() = default;
+};
+
+/// Reduces logits to counts.
+class BatchCounts {
+ public:
+  /// Counters [points][classes], all zero.
+  virtual std::unique_ptr<DeviceBuffer> make_counts(std::int64_t points) = 0;
+  /// Counts which class has the largest logit in each lane of the last forward.
+  virtual void count_winners(int worker, const CopyRange& copies, DeviceBuffer& counts) = 0;
+  virtual PredictionCounts read_counts(const DeviceBuffer& counts) = 0;
+
+ protected:
+  ~BatchCounts() = default;
+};
+
+/// Reduces gradients. A sweep's gradients are read, whitened, kept or added while it offers them, a group of seeds at a time;
+/// kept ones stay until the worker's next sweep that keeps some.
+class BatchGradients {
+ public:
+  // ---- of the group that the sweep offers
+
+  /// [rows of the group, elements] for one example.
+  virtual void read_gradients(int worker, float* rows) = 0;
+  /// By the noise at the points that the sweep was given.
+  virtual void whiten(int worker, const PlacedPoints& placed) = 0;
+  /// Makes room for the kept gradients of a sweep, [examples][rows][elements].
+  virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
+  virtual void keep(int worker, GradientForm form) = 0;
+  /// Sums over copies of the gradients of such sweeps, [points][rows].
+  virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
+  /// Adds those of copies to the sums of their points, in the order of the copies.
+  virtual void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& sums) = 0;
+  /// [rows, copies] of the last sweep whose gradients were added: each copy's noise along its own gradients.
+  virtual Eigen::MatrixXd along_own(int worker) = 0;
+
+  // ---- of kept gradients
+
+  /// Keeps the means of sums over `samples` copies, raw and whitened. The sums are no longer usable.
+  virtual void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& sums, std::int64_t samples) = 0;
+  /// [rows, rows] U Uᵀ for the kept gradients U of each example.
+  virtual std::vector<Eigen::MatrixXd> grams(int worker, GradientForm form) = 0;
+  /// [rows, copies] of the raw gradients of each copy's point along the copy's noise.
+  virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  /// The raw ones of each example [rows, elements], if DeviceFacts::reads_gradients.
+  virtual void read_kept(int worker, std::span<Eigen::MatrixXf> to) = 0;
+  /// Frees the kept gradients, if that is not done by the next sweep.
+  virtual void drop_kept(int worker) = 0;
+
+ protected:
+  ~BatchGradients() = default;
+};
+
+/// What a device provides to a ChunkedExecutor: it fills lanes with points or noisy copies, runs programs on them and reduces the
+/// results. Each worker has one set of lanes, and workers may be used from different threads at once. Chunks, pairs, progress and
+/// stopping are the executor's; batches that fit the memory are the device's. All functions, also of the four interfaces, throw
+/// Error.
+class BatchDevice {
+ public:
+  virtual ~BatchDevice() = default;
+
+  virtual const DeviceFacts& facts() const = 0;
+  virtual BatchInputs& inputs() = 0;
+  virtual BatchRuns& runs() = 0;
+  virtual BatchCounts& counts() = 0;
+  virtual BatchGradients& gradients() = 0;
+
+  /// Whose passes to count, and whose stop request to obey.
+  virtual void report_to(Progress& progress) = 0;
+  /// Begins a call, from any thread.
+  virtual void use() = 0;
+  /// Frees memory of earlier runs that is kept for reuse.
+  virtual void release() = 0;
+  /// This device, within the same limits, for the classifier without its last layer; null if DeviceFacts::splits_head is
+  /// not set.
+  virtual std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) = 0;
+  /// The same for a part of the classifier, with a share of the memory; null if there is none. Error{resources} if a single
+  /// example does not fit.
+  virtual std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) = 0;
+  /// Executor::normal_solver.
+  virtual normal::ProblemSolver* normal_solver() = 0;
+};
+
+}  // namespace probust

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+/// An executor in front of another one, which it asks: it changes how questions are answered (`answer`) and is otherwise the
+/// inner one.
+class ForwardingExecutor : public Executor {
+ public:
+  /// `inner` must outlive it.
+  explicit ForwardingExecutor(Executor& inner) : Executor(&inner.progress), inner_(inner) {}
+
+  const ExecutorFacts& facts() const final { return inner_.facts(); }
+  bool piecewise_constant() final { return inner_.piecewise_constant(); }
+  Batch gradient_batch() const final { return inner_.gradient_batch(); }
+  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return inner_.averages(points, noise, samples);
+  }
+  Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }
+  void release() final { inner_.release(); }
+  normal::ProblemSolver* normal_solver() final { return inner_.normal_solver(); }
+
+ protected:
+  Executor& inner() const { return inner_; }
+
+ private:
+  Executor& inner_;
+};
+
+}  // namespace probust

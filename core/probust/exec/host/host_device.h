@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+
+#include "probust/exec/batch_device.h"
+
+namespace probust {
+
+/// Compiles a graph for the processor.
+using Compile = std::unique_ptr<Program> (*)(const Graph&);
+
+/// This machine's processor as a device, one worker per thread, for a classifier and a way to compile it. Error{resources} if a
+/// single example does not fit the memory.
+std::unique_ptr<BatchDevice> make_host_device(std::string_view name, Compile compile, const Graph& classifier,
+                                              const ExecutorOptions& options);
+
+/// The same for a forward program and, if it is not null, one of gradients (make_forward_executor).
+std::unique_ptr<BatchDevice> make_forward_device(std::string_view name, std::unique_ptr<Program> forward,
+                                                 std::unique_ptr<Program> gradient, const Shape& point, std::int64_t classes,
+                                                 const ExecutorOptions& options);
+
+}  // namespace probust

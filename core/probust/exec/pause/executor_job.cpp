@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/pause/executor_job.h"
+
+#include <limits>
+
+#include "probust/exec/pause/stepwise.h"
+
+namespace probust {
+
+ExecutorJob::ExecutorJob(Executor& executor, ExternalEngine* external)
+    : Job(executor.progress.stop),
+      external_(external),
+      stepwise_(std::make_unique<StepwiseExecutor>(executor, time(), external)) {}
+
+ExecutorJob::~ExecutorJob() = default;
+
+std::int64_t ExecutorJob::done() const { return external_ != nullptr ? external_->passes() : passes_; }
+
+Executor& ExecutorJob::executor() { return *stepwise_; }
+const Executor& ExecutorJob::executor() const { return *stepwise_; }
+
+bool ExecutorJob::can_pause() { return external_ != nullptr || time().left() != std::numeric_limits<double>::infinity(); }
+
+bool ExecutorJob::advance() {
+  stepwise_->begin_attempt();
+  const std::int64_t before = stepwise_->progress.passes;
+  const Result<bool> more = guarded("run", [this] { return piece(); });
+  passes_ += stepwise_->progress.passes - before;
+  if (stepwise_->paused()) {
+    if (more) throw Error{ErrorCode::internal, "run", "went on without an answer", "please report it"};
+    return true;
+  }
+  stepwise_->forget();
+  return more.value();
+}
+
+}  // namespace probust

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "probust/base/job.h"
+#include "probust/exec/executor.h"
+#include "probust/exec/programs/external_engine.h"
+
+namespace probust {
+
+class StepwiseExecutor;
+
+/// A job whose pieces are ordinary code that asks an executor. When a step is over, or an external engine must answer first, the
+/// question that is being asked ends with Error{interrupted}, and the next step repeats the piece: its earlier questions are
+/// answered from memory. So a piece asks the same questions again if it is repeated (Error{internal} if an argument differs; a
+/// noise must have the same shape object), and changes the state of the job only after the last one.
+class ExecutorJob : public Job {
+ public:
+  ~ExecutorJob() override;
+
+  /// Forward and backward passes, or inputs that the external engine has evaluated.
+  std::int64_t done() const final;
+
+ protected:
+  /// `executor` must outlive it, and so must `external`, if its logits come from there.
+  explicit ExecutorJob(Executor& executor, ExternalEngine* external = nullptr);
+
+  /// What a piece asks.
+  Executor& executor();
+  const Executor& executor() const;
+
+  /// Whether the piece may be paused and repeated; not if the step has no limit.
+  bool can_pause();
+
+ private:
+  /// Does the next piece. Returns whether there are more.
+  virtual bool piece() = 0;
+  bool advance() final;
+
+  ExternalEngine* external_;
+  std::unique_ptr<StepwiseExecutor> stepwise_;
+  std::int64_t passes_ = 0;
+};
+
+/// A function of an executor as a job of one piece.
+template <class T>
+class Computation final : public ExecutorJob {
+ public:
+  Computation(Executor& executor, std::int64_t planned, std::function<T(Executor&)> body, ExternalEngine* external = nullptr)
+      : ExecutorJob(executor, external), planned_(planned), body_(std::move(body)) {}
+
+  std::int64_t planned() const override { return planned_; }
+
+  /// Once it is finished.
+  const T& result() const { return result_.value(); }
+
+ private:
+  bool piece() override {
+    result_ = body_(executor());
+    return false;
+  }
+
+  std::int64_t planned_;
+  std::function<T(Executor&)> body_;
+  std::optional<T> result_;
+};
+
+}  // namespace probust

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "probust/base/job.h"
+#include "probust/exec/forwarding_executor.h"
+#include "probust/exec/programs/external_engine.h"
+
+namespace probust {
+
+/// What a piece of an ExecutorJob asks; used there alone. It answers questions until the time of the step is over, or an external
+/// engine must answer first. Then it is paused: the question ends with Error{interrupted}. The next attempt asks the same
+/// questions again, and each continues where it was: answers so far are kept until `forget`. No result depends on where it was
+/// paused, because none depends on chunks.
+///
+/// It is paused between lanes, copies and points. The gradients of one point, and the end of its averages, are not split.
+class StepwiseExecutor final : public ForwardingExecutor {
+ public:
+  /// `inner` and `time` must outlive it, and so must `external`, if the logits of `inner` come from there.
+  StepwiseExecutor(Executor& inner, StepTime& time, ExternalEngine* external)
+      : ForwardingExecutor(inner), time_(time), external_(external) {}
+
+  /// The questions begin again with the first.
+  void begin_attempt();
+
+  /// Whether the attempt has been paused.
+  bool paused() const { return paused_; }
+
+  /// Drops all answers: the next question is a new one.
+  void forget();
+
+  Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override;
+
+ private:
+  using Partial = std::variant<Tensor, std::vector<Linearization>, std::vector<LogitMoments>, PredictionCounts,
+                               std::vector<Pairs>, std::vector<Projection>, std::unique_ptr<Averages>>;
+
+  /// A question that was asked, and its answer so far.
+  struct Asked {
+    std::uint64_t key;  ///< of what is asked
+    Partial answer{};
+    std::int64_t done = 0;  ///< of its units: rows, points or samples
+    bool begun = false;
+    double pace = 0;  ///< milliseconds per unit
+    std::optional<Error> refused{};
+  };
+
+  Tensor in_parts(const LogitsAt& question);
+  std::monostate in_parts(const JacobianAt& question);
+  std::vector<Linearization> in_parts(const LinearizeAtPoint& question);
+  std::vector<Linearization> in_parts(const LinearizeAtMean& question);
+  std::vector<Linearization> in_parts(const LinearizeAveraged& question);
+  std::vector<LogitMoments> in_parts(const PropagateMoments& question);
+  PredictionCounts in_parts(const CountPredictions& question);
+  std::vector<Pairs> in_parts(const PairMargins& question);
+  std::vector<Projection> in_parts(const ProjectNoise& question);
+
+  Asked& next_question(std::uint64_t key);
+  template <class T, class Part, class Add>
+  T ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
+  template <class T, class Part>
+  std::vector<T> ask_points(std::uint64_t key, const Points& points, Part part);
+  void add_one_piece(Averages& averages);
+  const Averages& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
+  std::int64_t chunk(const Asked& asked, std::int64_t left, std::int64_t lanes_a_unit) const;
+  bool unlimited() const;
+  void begin_part();
+  [[noreturn]] void pause();
+  [[noreturn]] void refuse(Asked& asked, const Error& error);
+
+  StepTime& time_;
+  ExternalEngine* external_;
+  std::vector<Asked> questions_;
+  std::size_t next_ = 0;
+  bool paused_ = false;
+};
+
+}  // namespace probust

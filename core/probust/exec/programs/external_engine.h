@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "probust/exec/programs/program.h"
+
+namespace probust {
+
+/// Passes that run elsewhere and cannot be waited for, such as in another inference engine on a web page. When unknown logits or
+/// gradients are needed, the call ends with an Error. The caller fetches them and calls again; the same inputs are then requested
+/// in the same order (ExecutorJob). For executors with one thread.
+class ExternalEngine {
+ public:
+  /// Inputs whose logits are needed or, if there are cotangents, their gradients.
+  struct Inputs {
+    std::int64_t count = 0;
+    std::vector<float> values;        ///< [count, d], each as the model takes it
+    std::vector<float> cotangents{};  ///< [count, classes] c: the gradient of cᵀ logits is needed
+  };
+
+  /// The inputs whose answer was missing last; null if it has been supplied.
+  const Inputs* wanted() const { return wanted_ ? &*wanted_ : nullptr; }
+
+  /// Supplies the logits [count, classes] of the wanted inputs, or their gradients [count, d]. Throws Error{usage} if nothing is
+  /// wanted or the size is wrong.
+  void answer(std::vector<float> values, std::int64_t classes);
+
+  /// Inputs answered so far.
+  std::int64_t passes() const { return passes_; }
+
+  /// The logits of `inputs`, or their gradients. Throws Error{interrupted} if they are not known yet.
+  const std::vector<float>& ask(Inputs inputs);
+
+  /// Drops the answers so far, because the call that requested them has succeeded.
+  void forget() { answers_.clear(); }
+
+ private:
+  struct Answer {
+    Inputs inputs;
+    std::vector<float> values;
+  };
+
+  std::vector<Answer> answers_;  // a repeated call requests these again
+  std::optional<Inputs> wanted_;
+  std::int64_t passes_ = 0;
+};
+
+/// A program whose logits [classes] come from `external`. Its input first goes through `preparation` (one input, one output).
+/// `external` must outlive it.
+std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
+
+/// The same with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), c seeded, as gradient_graph. It requests
+/// gradients of at most `most` inputs together.
+std::unique_ptr<Program> external_gradient_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes,
+                                                   std::int64_t most);
+
+}  // namespace probust

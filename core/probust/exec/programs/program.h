@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/exec/programs/workspace.h"
+#include "probust/graph/graph.h"
+
+namespace probust {
+
+/// How many examples and cotangent seeds a run has. A value's elements are laid out [elements][lanes], with one lane per example
+/// (lane b) or per seed and example (lane s * examples + b). Every lane gets the same arithmetic, so its result depends neither
+/// on its position nor on the number of lanes.
+struct Batch {
+  std::int64_t examples = 1;
+  std::int64_t seeds = 1;
+
+  std::int64_t lanes(Extent extent) const {
+    return extent == Extent::constant ? 1 : extent == Extent::example ? examples : examples * seeds;
+  }
+};
+
+/// A step of a program: what it does, in a few words, and its cost for one lane of its extent.
+struct ProgramStep {
+  std::string kind;  ///< "conv 3x3", "matmul", "relu"
+  double flops = 0;
+  Extent extent = Extent::example;
+};
+
+/// Weights that a program holds in packed form. Programs with the same constants share them.
+struct PackedConstant {
+  const Tensor* constant;
+  std::int64_t order;  ///< distinguishes the packed forms of a constant
+  std::int64_t bytes;
+  auto operator<=>(const PackedConstant&) const = default;
+};
+
+/// What a run may reuse from the previous run in the same workspace, which must be of the same program.
+enum class Reuse {
+  nothing,
+  examples,  ///< all values that do not depend on the seed: the examples and their inputs are the same
+};
+
+/// A graph compiled for this machine's processor.
+class Program {
+ public:
+  virtual ~Program() = default;
+
+  /// Bytes of workspace for a run of this size, without inputs and outputs.
+  virtual std::int64_t workspace_bytes(const Batch& batch) const = 0;
+
+  /// Bytes of scratch memory in addition, if that is more than a few hundred KB.
+  virtual std::int64_t scratch_bytes(const Batch&) const { return 0; }
+
+  /// The most weights held in addition to the graph's own constants.
+  virtual std::vector<PackedConstant> packed() const { return {}; }
+
+  /// The number of lanes from which most of the work runs at full speed.
+  virtual std::int64_t least_lanes() const { return 1; }
+
+  /// Whether a run may end because its answer is not known yet, and is then repeated (external_engine.h).
+  virtual bool answers_later() const { return false; }
+
+  /// The steps of a run, in order; empty if unknown.
+  virtual std::vector<ProgramStep> steps() const { return {}; }
+
+  /// Runs the graph. inputs[i] and outputs[i] are the graph's i-th input and output, laid out [elements][lanes]. An input has the
+  /// lanes of its extent. All outputs have one lane per seed and example if any input is seeded, else one per example.
+  /// Throws Error{interrupted} soon after workspace.stop is set.
+  virtual void run(const Batch& batch, std::span<const float* const> inputs, std::span<float* const> outputs,
+                   Workspace& workspace, Reuse reuse = Reuse::nothing) const = 0;
+};
+
+/// Evaluates node by node, one lane at a time, with the operators' reference definitions. Slow; the other programs are tested
+/// against it.
+std::unique_ptr<Program> compile_reference(const Graph& graph);
+
+/// Kernels over planned buffers, with the fastest algorithm for each product.
+std::unique_ptr<Program> compile_cpu(const Graph& graph);
+
+/// The same with Eigen's matrix products for all of them: as in browsers.
+std::unique_ptr<Program> compile_eigen(const Graph& graph);
+
+}  // namespace probust

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "probust/base/error.h"
+#include "probust/base/tensor.h"
+#include "probust/exec/margins.h"
+#include "probust/exec/points.h"
+#include "probust/noise/noise.h"
+
+// What can be asked of an executor, as values. Each question refers to its arguments, which must outlive it, and names the type
+// of its answer. N is the number of points, C of classes, m = C - 1 of margins (or fewer: ExecutorFacts::backwards_to_linearize).
+namespace probust {
+
+/// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h), which
+/// is accurate at the scale of the noise.
+enum class LinearizeAt { input, noise_mean };
+
+/// How often each class wins, [N][C].
+using PredictionCounts = std::vector<std::vector<std::int64_t>>;
+
+/// Logits [N, C] at x [N, ...].
+struct LogitsAt {
+  using Answer = Tensor;
+  const Tensor& x;
+};
+
+/// Calls `take(i, jacobian)` for each point in order, with the Jacobian of the logits [C, d], row-major.
+struct JacobianAt {
+  using Answer = std::monostate;
+  using Take = std::function<void(std::int64_t, std::span<const float>)>;
+  const Tensor& x;
+  const Take& take;
+};
+
+/// The linearization at x. Costs one forward and m backwards per point.
+struct LinearizeAtPoint {
+  using Answer = std::vector<Linearization>;
+  const Points& points;
+  const NoiseShape& shape;
+};
+
+/// The classifier's mean under the noise, by Gaussian moment propagation (moments/moments.h), and its gradient at x: a
+/// linearization that is accurate at the scale of the noise. Costs about two forwards and 2 m backwards per point.
+/// Error{unsupported} if an operator has no moment rule.
+struct LinearizeAtMean {
+  using Answer = std::vector<Linearization>;
+  const Points& points;
+  const Noise& noise;
+};
+
+/// Margins and their gradients averaged over `samples` noisy copies. Costs `samples` forwards and m times as many backwards.
+struct LinearizeAveraged {
+  using Answer = std::vector<Linearization>;
+  const Points& points;
+  const Noise& noise;
+  std::int64_t samples;
+};
+
+/// The moments of the logits under the noise, by propagation as in LinearizeAtMean. Costs about three forwards per point.
+/// Error{unsupported} if an operator has no moment rule, or the noise differs from point to point.
+struct PropagateMoments {
+  using Answer = std::vector<LogitMoments>;
+  const Points& points;
+  const Noise& noise;
+};
+
+/// Counts predictions among the noisy copies first .. first + samples - 1; a copy with a NaN logit counts for no class.
+struct CountPredictions {
+  using Answer = PredictionCounts;
+  const Points& points;
+  const Noise& noise;
+  std::int64_t samples, first;
+};
+
+/// The margins of pairs first .. first + count - 1 of noisy copies of each point. Additive noise (noise.h) is drawn once per
+/// pair. If points share draws, and the classifier begins with an affine layer that is a good part of the work, its product
+/// with a draw is computed once for all of them.
+struct PairMargins {
+  using Answer = std::vector<Pairs>;
+  const Points& points;
+  const Noise& noise;
+  std::int64_t count, first;
+};
+
+/// Projects the noise of pairs 0 .. count - 1 on the gradients of the margins over `rivals` [N][k] (classes, not rows; k is the
+/// same for every point), and computes the margins of pairs `known` .. count - 1. Costs 2 (count - known) forwards per point,
+/// plus one forward and k backwards with LinearizeAt::input, or about twice that with LinearizeAt::noise_mean. Error{unsupported}
+/// if an operator has no moment rule and `at` is noise_mean.
+struct ProjectNoise {
+  using Answer = std::vector<Projection>;
+  const Points& points;
+  const std::vector<std::vector<std::int64_t>>& rivals;
+  const Noise& noise;
+  std::int64_t count, known;
+  LinearizeAt at;
+};
+
+using ExecutorQuestion = std::variant<LogitsAt, JacobianAt, LinearizeAtPoint, LinearizeAtMean, LinearizeAveraged,
+                                      PropagateMoments, CountPredictions, PairMargins, ProjectNoise>;
+
+/// One alternative for each type of answer.
+using ExecutorAnswer = std::variant<Tensor, std::monostate, std::vector<Linearization>, std::vector<LogitMoments>,
+                                    PredictionCounts, std::vector<Pairs>, std::vector<Projection>>;
+
+/// True if `Answering` can be called with each of the variant's questions and returns a Result of that question's answer.
+template <class Answering, class Variant>
+inline constexpr bool kAnswersEach = false;
+template <class Answering, class... Questions>
+inline constexpr bool kAnswersEach<Answering, std::variant<Questions...>> =
+    (std::is_invocable_r_v<Result<typename Questions::Answer>, Answering, const Questions&> && ...);
+
+template <class Answering>
+concept AnswersEveryQuestion = kAnswersEach<Answering, ExecutorQuestion>;
+
+/// Answers a question by the call for its type. It does not compile if one of the types has none, so an executor that is written
+/// with it ignores no question.
+template <AnswersEveryQuestion Answering>
+Result<ExecutorAnswer> answer_by_type(const ExecutorQuestion& question, const Answering& answering) {
+  return std::visit(
+      [&]<class Asked>(const Asked& asked) -> Result<ExecutorAnswer> {
+        Result<typename Asked::Answer> answer = answering(asked);
+        if (!answer) return answer.error();
+        return ExecutorAnswer(std::in_place_type<typename Asked::Answer>, std::move(answer).value());
+      },
+      question);
+}
+
+}  // namespace probust

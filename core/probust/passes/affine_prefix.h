@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "probust/graph/graph.h"
+
+// A classifier often begins with an affine layer z(x) = W x + b. For copies x_i + e_j of points that share draws of the noise,
+// z(x_i + e_j) = z(x_i) + W e_j: one product per point and one per draw, instead of one per copy.
+namespace probust {
+
+struct AffinePrefix {
+  Graph first;  ///< x -> z, flattened
+  Graph rest;   ///< z -> f(x)
+};
+
+/// The input of a classifier and the values after it that are affine in it, in order: each is read by the next node alone, and
+/// that node reads nothing else that varies. pool_first makes more of them.
+std::vector<ValueId> affine_values(const Graph& classifier);
+
+/// Splits a classifier after its longest affine prefix. Returns nothing if there is none, or if the split would save less than 1%
+/// of the classifier's work.
+std::optional<AffinePrefix> split_affine_prefix(const Graph& classifier);
+
+}  // namespace probust

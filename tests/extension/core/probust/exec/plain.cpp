@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "probust/exec/program.h"
-
-namespace probust {
-
-std::unique_ptr<Program> compile_plain(const Graph& graph) { return compile_reference(graph); }
-
-}  // namespace probust
