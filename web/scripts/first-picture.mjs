@@ -42,5 +42,5 @@ writeFileSync(
   new URL('../public/first.svg', import.meta.url),
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}">${regions.join('')}${ring(1)}${ring(2)}${point}</svg>\n`,
 );
-console.log(`p = ${(100 * row.p).toFixed(1)}%, answer ${'ABC'[row.target]}`);
+console.log(`p = ${(100 * row.p).toFixed(1)}%, prediction ${'ABC'[row.target]}`);
 probust.dispose();
