@@ -138,7 +138,7 @@ it('asks before it shows the classes', async () => {
   const guesses = page.getByRole('group', { name: 'Which class is most fragile?' });
   await guesses.getByRole('button', { name: '4' }).focus();
   await page.keyboard.press('Enter');
-  await expect.poll(focused).toMatch(/^You said 4\. That .* \d (is the most fragile class|comes out lowest)/);
+  await expect.poll(focused).toMatch(/^You said 4\. That .* \d (is the most fragile class|has the lowest mean p)/);
   const means = byLabel().map(({ mean }) => `${(100 * mean).toFixed(1)}%`);
   const cells = await page.locator('.fragile tbody tr').evaluateAll((all) => all.map((each) => each.children[1]!.textContent));
   expect(cells).toEqual(means);
@@ -167,7 +167,7 @@ it('says whether the guess was right, and which classes do not differ significan
     '1 has the lowest mean p, 80.0%, but with 500 points the difference from 0 (80.6%) is not significant.',
   );
   const many = of([0, 1, 2, 3], 0.8, 0.81, 0.82, 0.83);
-  expect(finding(many, String)).toMatch(/from 1 \(81\.0%\), 2 \(82\.0%\) and 1 more class\.$/);
+  expect(finding(many, String)).toMatch(/from 1 \(81\.0%\), 2 \(82\.0%\) and 1 more class is not significant\.$/);
 });
 
 it('shows the point of a card or a dot, and rings it', async () => {
@@ -306,10 +306,10 @@ it('opens the SQLite file of a run', async () => {
   const half = readFileSync(run!);
   half[18] = 2;
   await input.setInputFiles({ name: 'half.sqlite', mimeType: 'application/octet-stream', buffer: half });
-  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/half\.sqlite is not finished/);
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/half\.sqlite is incomplete/);
   const broken = readFileSync(run!).fill(0, 100);
   await input.setInputFiles({ name: 'broken.sqlite', mimeType: 'application/octet-stream', buffer: broken });
-  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/broken\.sqlite is not a run/);
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/broken\.sqlite is not a probust run/);
   rmSync(folder, { recursive: true });
 });
 

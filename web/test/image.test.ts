@@ -289,7 +289,7 @@ describe('engines', () => {
     await page.locator('.count select').selectOption(String(copies));
     expect(Math.abs((await settled()) - own) * copies).toBeLessThanOrEqual(2);
     expect(await page.locator('.engine').textContent()).toMatch(/FusedMatMul.*no\s+gradients/s);
-    expect(await page.locator('[data-form=taylor]').textContent()).toMatch(/not here.*gradients/s);
+    expect(await page.locator('[data-form=taylor]').textContent()).toMatch(/not valid.*gradients/s);
     expect(await page.locator('[data-form="probit:50"]').textContent()).toMatch(/± [\d.]+%/);
   });
 
@@ -323,7 +323,7 @@ describe('engines', () => {
       'an operator that no engine has',
       'odd.onnx',
       linear({ op: 'Nonsense', inputs: ['flat', 'W'], output: 'y' }),
-      /Neither engine runs this model.*Nonsense/,
+      /Neither engine can run this model.*Nonsense/,
     ],
     ['a text file', 'letter.onnx', Buffer.from('Dear reader, this is a letter.'), /cannot be read as an ONNX model/],
     [
@@ -361,7 +361,7 @@ describe('engines', () => {
     });
     await open();
     await openModel(bytesFile('table.onnx', table));
-    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/takes 5 numbers, which are not an image/);
+    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/is 5 numbers, which is not an image/);
   });
 
   it('says that a link does not contain the model', async () => {

@@ -322,7 +322,7 @@ describe('hovering', () => {
     expect(await lit()).toBeGreaterThan(0);
     const canvas = page.locator('probust-plane-picture canvas');
     const before = await canvas.screenshot();
-    await page.getByRole('button', { name: /^taylor :/ }).focus();
+    await page.getByRole('button', { name: /^taylor:/ }).focus();
     await expect.poll(() => page.locator('.legend').textContent()).toContain('straight boundaries');
     expect((await canvas.screenshot()).equals(before)).toBe(false);
   });

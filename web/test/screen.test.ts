@@ -383,7 +383,7 @@ describe('charts', () => {
     await open('lab=image');
     await page.locator('#curves .sensor').click({ position: { x: 200, y: 60 } });
     expect(await state('imageSigma')).not.toBe(0.3);
-    await expect.poll(async () => (await readings())[0]).toContain('counted, 1000 noisy samples');
+    await expect.poll(async () => (await readings())[0]).toContain('mc:1000, reference');
   });
 });
 

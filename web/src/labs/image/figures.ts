@@ -204,12 +204,12 @@ export function planePanel({ store, answers, key, palette, gradients, label }: F
 
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
-  const { imageSigma: sigma, imageCopies, failure } = store.state;
+  const { imageSigma: sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   const known = forms.filter((form, i) => i === 0 || curves!.value.byEstimator.get(form)!.some(({ p }) => p !== null));
   const entries = known.map((form) => {
     const at = forms.indexOf(form);
-    return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
+    return at === 0 ? { form, line: undefined, name: `${form}, reference` } : { form, line: at - 1 };
   });
   return sweepPanel({
     ...{

@@ -125,7 +125,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const { rows, forms } = listed.value;
     return html`<div class="listed">
       ${estimatorList({
-        ...{ known: this.session.estimators, rows, forms, truth: quick?.value.row, against: 'the count' },
+        ...{ known: this.session.estimators, rows, forms, truth: quick?.value.row, against: `mc:${this.state.imageCopies}` },
         stale: listed.key !== this.session.key(this.state),
         hovered: this.ui.form,
         first: isFirstList(this.state, 'imageEstimators'),
