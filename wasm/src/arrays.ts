@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Numbers of any stored type, as .npy and IDX files hold them. Results and errors are those of the command line
+// Numbers of any stored type in .npy and IDX files. Results and errors are the same as on the command line
 // (native/datasets/array.cpp).
 import { unreadable } from './errors.js';
 
-/** Throws the error for an unusable data file: "name: what; hint". */
+/** Throws the error for an unusable data file: "name what; hint", as in "x.npy has no rows; give at least one point". */
 export function refuse(name: string, what: string, hint?: string): never {
-  throw unreadable(`${name}: ${what}`, hint);
+  throw unreadable(`${name} ${what}`, hint);
 }
 
 /** How one number is stored. */
@@ -40,7 +40,7 @@ export function byteCount(shape: readonly number[], elementBytes: number, name: 
   return shape.includes(0) ? 0 : product;
 }
 
-/** All bytes after `header` as an array. */
+/** The bytes after `header` as an array. */
 export function denseArray(
   type: ElementType,
   shape: number[],

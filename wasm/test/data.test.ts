@@ -431,7 +431,7 @@ describe('IDX', () => {
     const labels = idx(8, [2], Uint8Array.of(4, 9));
     expect((await data.readIdx(images, { labels: gzipSync(labels) })).labels).toEqual(Int32Array.from([4, 9]));
     const few = await errorOf(data.readIdx(images, { labels: new File([idx(8, [1], Uint8Array.of(4))], 'few') }));
-    expect(few.message).toBe('few: has 1 labels for 2 points; give one label per point');
+    expect(few.message).toBe('few has 1 labels for 2 points; give one label per point');
     const cut = await errorOf(data.readIdx(gzipSync(images).subarray(0, 100), { name: 'cut.gz' }));
     expect(cut.message).toMatch(/^cut.gz: (is truncated|holds damaged)/);
   });
@@ -554,7 +554,7 @@ describe('images', () => {
       const own = await data.readImages([image, image], { channels: 1, resize: 18, crop: 16 });
       expect(answer.pointShape).toEqual(own.pointShape);
       expect(Float32Array.from(answer.x)).toEqual(own.x);
-      expect(answer.error).toMatch(/^unreadable text.png: cannot be decoded/);
+      expect(answer.error).toMatch(/^unreadable text.png cannot be decoded/);
       expect(answer.width).toBe(4); // the browser itself turns it
       expect(answer.same).toBe(true);
       expect(answer.notes).toEqual([
@@ -578,13 +578,13 @@ describe('images', () => {
 
   it('are refused in one line', async () => {
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => data.readImages([]), /^images: are missing/],
+      [() => data.readImages([]), /^images are missing/],
       [() => data.readImages([{ width: 2, height: 2, data: new Uint8Array(3) }]), /^image 0: is not an image/],
       [() => data.readImages([picture(2, 2, 3), picture(3, 2, 3)]), /^image 1: has 3 x 2 pixels, and image 0 has 2 x 2/],
       [() => data.readImages([picture(4, 4, 3)], { crop: 5 }), /^image 0: has 4 x 4 pixels and is smaller than crop 5/],
-      [() => data.readImages([picture(4, 4, 3)], { resize: 4, crop: 5 }), /^crop: is larger/],
-      [() => data.readImages([picture(4, 4, 3)], { resize: 0 }), /^resize: is not/],
-      [() => data.readImages([picture(4, 4, 3)], { channels: 2 as 3 }), /^channels: is 2/],
+      [() => data.readImages([picture(4, 4, 3)], { resize: 4, crop: 5 }), /^crop is larger/],
+      [() => data.readImages([picture(4, 4, 3)], { resize: 0 }), /^resize is not/],
+      [() => data.readImages([picture(4, 4, 3)], { channels: 2 as 3 }), /^channels is 2/],
       [() => data.readImages([new Blob(['x'])]), /^image 0: images cannot be decoded here/],
     ];
     for (const [call, line] of refusals) expect((await errorOf(call())).message).toMatch(line);
@@ -654,11 +654,11 @@ describe('rows', () => {
       [row!.replace('"index":0', '"index":0.5'), /^rows: row 1 has 0.5 as index/],
       [`${row!}\n${row!.replace(/"status":"\w+"/, '"status":"good"')}`, /^rows: row 2 has the status 'good'; use one of ok, tie/],
       ['index,label\n1,2\n', /^rows: row 2 has no predicted/],
-      ['\n \n', /^rows: has no rows/],
-      ['index\n', /^rows: has no rows/],
-      ['', /^rows: is empty/],
-      ['\u0001', /^rows: is not text/],
-      ['SQLite format 3', /^rows: is a run, and its rows are read as text; write them with probust export RUN -o rows.jsonl/],
+      ['\n \n', /^rows has no rows/],
+      ['index\n', /^rows has no rows/],
+      ['', /^rows is empty/],
+      ['\u0001', /^rows is not text/],
+      ['SQLite format 3', /^rows is a run, and its rows are read as text; write them with probust export RUN -o rows.jsonl/],
     ];
     for (const [text, line] of cases) {
       const error = await errorOf(data.readRows(Buffer.from(text)));
@@ -685,27 +685,27 @@ describe('noise from a function', () => {
   });
 
   it('is refused in one line', () => {
-    expect(() => data.deviations(0, 4, draw)).toThrow('count: is 0; give a whole number from 1 on');
-    expect(() => data.deviations(2, 4, draw)).toThrow('draw: gave 256 numbers for draw 0; give 4');
-    expect(() => data.deviations(2, 1, () => [NaN])).toThrow('draw: gave NaN at 0 of draw 0; give finite numbers');
-    expect(() => data.deviations(2, 1, 5 as never)).toThrow('draw: is no function');
+    expect(() => data.deviations(0, 4, draw)).toThrow('count is 0; give a whole number from 1 on');
+    expect(() => data.deviations(2, 4, draw)).toThrow('draw gave 256 numbers for draw 0; give 4');
+    expect(() => data.deviations(2, 1, () => [NaN])).toThrow('draw gave NaN at 0 of draw 0; give finite numbers');
+    expect(() => data.deviations(2, 1, 5 as never)).toThrow('draw is not a function');
   });
 });
 
 it('refuses wrong options', async () => {
   const refusals: [() => Promise<unknown>, RegExp][] = [
-    [() => data.readNpy(good, { scale: 0 }), /^scale: is zero or not finite/],
-    [() => data.readNpy(good, { offset: -1 }), /^offset: is not/],
-    [() => data.readNpy(good, { limit: 0 }), /^limit: is not/],
+    [() => data.readNpy(good, { scale: 0 }), /^scale is zero or not finite/],
+    [() => data.readNpy(good, { offset: -1 }), /^offset is not/],
+    [() => data.readNpy(good, { limit: 0 }), /^limit is not/],
     [() => data.readNpy(good, { scales: 1 } as never), /no option 'scales'/],
-    [() => data.readNpy(5 as never), /^data: is neither bytes/],
+    [() => data.readNpy(5 as never), /^data is neither bytes/],
     [
       () => data.readData(Buffer.from('\x89PNG', 'latin1')),
-      /^data: is a PNG image, not data; give a .npy, IDX \(.gz too\) or .csv/,
+      /^data is a PNG image, not data; give a .npy, IDX \(.gz too\) or .csv/,
     ],
-    [() => data.readData(Buffer.from('PK\x03\x04')), /^data: is a .npz or .zip archive, not data/],
-    [() => data.readNpy(new Uint8Array()), /^data: is empty/],
-    [() => data.readNpy(join(folder, 'missing.npy')), /missing.npy: cannot be loaded/],
+    [() => data.readData(Buffer.from('PK\x03\x04')), /^data is a .npz or .zip archive, not data/],
+    [() => data.readNpy(new Uint8Array()), /^data is empty/],
+    [() => data.readNpy(join(folder, 'missing.npy')), /missing.npy cannot be loaded/],
     [() => data.readNpy(good, { signal: AbortSignal.abort() }), /aborted/],
   ];
   for (const [call, line] of refusals) expect((await errorOf(call())).message).toMatch(line);

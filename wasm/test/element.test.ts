@@ -299,19 +299,19 @@ it('takes the proxies of frameworks, and rows as files have them', async () => {
 });
 
 it.each([
-  ['rows', 5, /^rows: are no list/],
+  ['rows', 5, /^rows is not a list/],
   ['rows', [null], /^rows: row 1 is no object/],
   ['rows', [{}], /^rows: row 1 has no predicted/],
   ['rows', [], /^No rows yet\.$/],
-  ['model', 5, /^model: is no address, file or model/],
+  ['model', 5, /^model is not an address, a file or a model/],
   ['model', 'http://[', /^model: "http:\/\/\[" is no address/],
   ['model', '', /^No model or rows yet\.$/],
-  ['points', 5, /^points: are no numbers/],
-  ['points', [], /^points: are no numbers/],
-  ['noise', 5, /^noise: is no text/],
+  ['points', 5, /^points is not a list of numbers/],
+  ['points', [], /^points is not a list of numbers/],
+  ['noise', 5, /^noise is not a text/],
   ['sigma', '0.1..0.5:100000000', /^sigma: .*count of 2 to 1000/],
-  ['estimators', 5, /^estimators: is no text or list/],
-  ['classNames', 5, /^classNames: is no text or list/],
+  ['estimators', 5, /^estimators is not a text or a list/],
+  ['classNames', 5, /^classNames is not a text or a list/],
 ] as const)('says what is wrong with %s = %j', async (name, value, message) => {
   await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:20"></probust-number>');
   await shown('probust-number');

@@ -100,8 +100,8 @@ describe.each([
 
   it('refuses wrong options', async () => {
     const refusals: [Partial<EstimateOptions>, RegExp][] = [
-      [{ check: 'no' as never }, /^check: is not true or false/],
-      [{ onWarning: 3 as never }, /^onWarning: is no function/],
+      [{ check: 'no' as never }, /^check is not true or false/],
+      [{ onWarning: 3 as never }, /^onWarning is not a function/],
       [{ labels: [1, 2] }, /^labels: has 2 labels for 40 points/],
       [{ labels: right.map(() => 10) }, /^labels/],
     ];

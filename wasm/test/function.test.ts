@@ -180,7 +180,7 @@ describe.each(everywhere)('%s', (_, created) => {
 
   it('refuses bytes, which it may take as they are', async () => {
     const error = await errorOf(model.estimate(new Uint8Array(256), { noise: 'gaussian:0.1', estimators: 'mc:100' }));
-    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x: has bytes, .*Float32Array.from/)]);
+    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x has bytes, .*Float32Array.from/)]);
   });
 
   it('takes points before mean and std', async () => {
@@ -204,7 +204,7 @@ describe.each(everywhere)('%s', (_, created) => {
   });
 
   it.each<[string, () => unknown, RegExp]>([
-    ['too few numbers', () => [1, 2], /^classify: gave 2 numbers; give 3 numbers for each of the 2 points/],
+    ['too few numbers', () => [1, 2], /^classify gave 2 numbers; give 3 numbers for each of the 2 points/],
     ['too few rows', () => [[1, 2, 3]], /gave 1 rows; give 3/],
     [
       'a short row',

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Tables and labels in comma-separated values. Results and errors are those of the command line (native/datasets/csv.cpp).
+// Tables and labels in comma-separated values. Results and errors are the same as on the command line (native/datasets/csv.cpp).
 import { refuse } from '../arrays.js';
 import { asText, csvFeature, csvInteger, csvNumber, CsvRows, place, shown, type CsvRow } from './csv-rows.js';
 import { classLabels, type ClassLabels, type StoredLabels } from './text-labels.js';
 
-/** A table: a point per row, and perhaps a column of labels. */
+/** A table: one point per row, optionally with a column of labels. */
 export interface CsvTable {
   values: number[];
   count: number;
@@ -12,7 +12,7 @@ export interface CsvTable {
   labels: number[] | undefined;
   /** Names of text labels by number: in sorted order, or those given. */
   classNames: string[] | undefined;
-  /** What was decided on reading that may have been meant otherwise, one line each. */
+  /** Uncertain decisions made while reading, one line each. */
   notes: string[];
 }
 
@@ -21,11 +21,11 @@ interface LabelColumn {
   named: boolean;
 }
 
-/** Names of a column of labels. `y` is one only in a file of labels: in a table it may be a coordinate. */
+/** Names of label columns. `y` counts only in a file of labels, because it may be a coordinate in a table. */
 const columnNames = ['label', 'labels', 'class', 'classes', 'target', 'species', 'category'];
 const isLabelName = (cell: string): boolean => columnNames.includes(cell.toLowerCase());
 
-/** The last column, or the only one that a header calls like labels, if that is another. */
+/** The only column with the name of a label column, otherwise the last column. */
 function usualColumn(cells: readonly string[], notes: string[]): LabelColumn {
   const last = cells.length - 1;
   const named = cells.findIndex(isLabelName);
@@ -94,7 +94,7 @@ function firstMayBeLabels(rows: readonly CsvRow[]): boolean {
   );
 }
 
-/** What pandas reads as a missing value, too. No class is called so without anybody's noticing. */
+/** Texts for missing values, as in pandas. */
 const isMissing = (cell: string): boolean => /^(|NA|N\/A|NaN|nan|NULL|null)$/.test(cell);
 
 /** The cells of a column. */
@@ -121,7 +121,7 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
   return { numbers: cells.map((cell, at) => csvInteger(cell) ?? refuseLabel(at)) };
 }
 
-/** Whether all labels from the second row on are numbers, but not the first: names of columns that look like numbers. */
+/** Whether all labels except the first are numbers: then the first row is a header whose other names look like numbers. */
 function firstIsHeaderOfLabels(rows: readonly CsvRow[], column: number): boolean {
   if (rows.length < 2 || csvNumber(rows[0]!.cells[column]!) !== undefined) return false;
   const others = rows.slice(1).map(({ cells }) => cells[column] ?? '');
@@ -134,7 +134,7 @@ interface Counting {
   byPosition: boolean;
 }
 
-/** How the whole numbers among the features of the first row go up; undefined: not in equal steps. */
+/** The step of the whole numbers among the features of the first row; undefined if they do not increase in equal steps. */
 function countingOf(cells: readonly string[], label: number | undefined): Counting | undefined {
   const counting: Counting = { numbers: 0, fromStart: true, byPosition: true };
   let [step, last, lastColumn] = [0, 0, 0];
@@ -160,14 +160,14 @@ function countingOf(cells: readonly string[], label: number | undefined): Counti
   return counting.numbers > 0 ? counting : undefined;
 }
 
-/** Whether the label's cell in the first row goes on with the count: "0,1,2,3,4". */
+/** Whether the label's cell in the first row continues the count: "0,1,2,3,4". */
 function labelCounts(cells: readonly string[], label: number | undefined): boolean {
   if (label === undefined) return true;
   const [own, other] = [csvInteger(cells[label]!), csvInteger(cells[label === 0 ? 1 : 0]!)];
   return own !== undefined && other !== undefined && own - other === (label === 0 ? -1 : label);
 }
 
-/** Whether the first row, in which features are numbers, is a header all the same: names of columns that count them. */
+/** Whether the first row is a header although its features are numbers: numbers that count the columns. */
 function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, columns: readonly number[]): boolean {
   if (rows.length < 2) return false;
   const cells = rows[0]!.cells;
@@ -192,7 +192,7 @@ function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, c
 const firstRow = (cells: readonly string[]): string =>
   `the first row is ${cells.slice(0, 3).join(', ')}${cells.length > 3 ? ', ...' : ''}`;
 
-/** Whether the first column has no name and numbers the rows, as pandas and R write an index. */
+/** Whether the first column is an unnamed index, as written by pandas and R. */
 function hasIndex(header: CsvRow, rows: readonly CsvRow[], columns: readonly number[]): boolean {
   const unnamed = header.cells[0] === '' || header.cells[0]!.startsWith('Unnamed');
   if (!unnamed || columns.length < 2 || columns[0] !== 0 || rows.length < 2) return false;
@@ -234,7 +234,7 @@ export function parseCsv(
   return { values, count: rows.length, features: columns.length, labels: labels.labels, classNames: labels.classNames, notes };
 }
 
-/** One label per line: whole numbers, or words throughout. A first line that names them is left out, and so are blank ones. */
+/** One label per line: only whole numbers, or only words. A header line and blank lines are skipped. */
 export function parseLabelLines(bytes: Uint8Array, name: string): StoredLabels {
   const rows = [...new CsvRows(asText(bytes, name), name)];
   const odd = rows.find(({ cells }) => cells.length !== 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The IDX format of MNIST: two zero bytes, a type, the number of axes, their extents (32 bits, big-endian), the values. Results
-// and errors are those of the command line (native/datasets/idx.cpp).
+// and errors are the same as on the command line (native/datasets/idx.cpp).
 import { byteCount, denseArray, part, refuse, type ElementType, type StoredArray } from '../arrays.js';
 
 const types: Record<number, [ElementType['kind'], number]> = {
@@ -43,7 +43,7 @@ export function isIdx(bytes: Uint8Array): boolean {
   }
 }
 
-/** The array of an IDX file that is not packed. */
+/** The array of an uncompressed IDX file. */
 export function parseIdx(bytes: Uint8Array, name: string): StoredArray {
   const { type, shape, bytes: header } = headerOf(bytes, name);
   return denseArray(type, shape, false, bytes, header, name);
@@ -51,7 +51,7 @@ export function parseIdx(bytes: Uint8Array, name: string): StoredArray {
 
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** What a gzip file holds. */
+/** The contents of a gzip file. */
 export async function gunzip(bytes: Uint8Array, name: string): Promise<Uint8Array> {
   const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream('gzip'));
   try {

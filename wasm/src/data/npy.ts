@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The .npy format: a magic number, a version, a header that is a Python dictionary as text, then the values. Results and errors
-// are those of the command line (native/datasets/npy.cpp).
+// are the same as on the command line (native/datasets/npy.cpp).
 import { denseArray, labelsOf, part, refuse, shapeText, type ElementType, type StoredArray } from '../arrays.js';
 import { elementCount } from '../shape.js';
 import type { StoredLabels } from './text-labels.js';
@@ -112,7 +112,7 @@ function numberType(text: string, name: string): ElementType {
 
 interface NpyFile {
   header: Header;
-  /** Where the values begin. */
+  /** The position of the first value. */
   begin: number;
 }
 
@@ -137,7 +137,7 @@ export function parseNpy(bytes: Uint8Array, name: string): StoredArray {
   return numbersOf(file, numberType(file.header.type, name), bytes, name);
 }
 
-/** Up to the zeros that fill it. `width` bytes are one character: a byte, or UTF-32. */
+/** The text up to the padding zeros. A character has `width` bytes: one byte, or UTF-32. */
 function textIn(stored: DataView, width: number, littleEndian: boolean, name: string): string {
   const characters: number[] = [];
   for (let at = 0; at < stored.byteLength; at += width) {
