@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The package's own command: the table of README.md, the native program's rows, and one line for what is wrong.
+// The command of the package: the table of README.md, the rows of the native program, and one-line errors.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ function finished(program: string, words: readonly string[]): Finished {
 }
 const probust = (...words: string[]): Finished => finished(process.execPath, [join(staged, 'command.mjs'), ...words]);
 
-/** What README.md shows below a command, without the command. */
+/** The output that README.md shows for a command. */
 function shown(command: string): string {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const begin = readme.indexOf(`$ probust ${command}`);
@@ -107,7 +107,7 @@ describe('the command', () => {
     [['estimate', digits, points, '--sigma', '1', '--estimator', 'tayler'], 2, 'tayler'],
     [['estimate', digits, points, '--sigma', '1', '-o', 'run.sqlite'], 2, 'runs are for the native program'],
     [['report', 'run.sqlite'], 2, "'report' is not a command"],
-  ])('says in one line what is wrong: %s', (words, status, text) => {
+  ])('reports errors in one line: %s', (words, status, text) => {
     const { err, out, status: found } = probust(...words);
     expect(out).toBe('');
     expect(err).toMatch(/^probust: [^\n]+\n$/);

@@ -69,14 +69,14 @@ function rowOf(fields: Fields, where: string, name: string): Row {
   const row: Fields = {};
   for (const each of columns) {
     const value = fields[each.name] ?? (each.added ? null : fields[each.name]);
-    if (value === undefined) refuse(name, `${where} has no ${each.name}`, 'give rows that probust wrote');
+    if (value === undefined) refuse(`${where} of ${name}`, `has no ${each.name}`, 'give rows that probust wrote');
     if (!fits(value, each)) {
-      refuse(name, `${where} has ${JSON.stringify(value)} as ${each.name}`, 'give rows that probust wrote');
+      refuse(`${where} of ${name}`, `has ${JSON.stringify(value)} as ${each.name}`, 'give rows that probust wrote');
     }
     row[each.key] = value;
   }
   if (!statuses.includes(row.status as Status)) {
-    refuse(name, `${where} has the status '${String(row.status)}'`, `use one of ${statuses.join(', ')}`);
+    refuse(`${where} of ${name}`, `has the status '${String(row.status)}'`, `use one of ${statuses.join(', ')}`);
   }
   if (Array.isArray(fields.classes)) row.classes = [...(fields.classes as unknown[])];
   if (fields.model !== undefined) row.model = fields.model;
@@ -88,7 +88,7 @@ const defaults: Fields = { index: 0, forwards: 0, backwards: 0, status: 'ok' };
 
 /** A row with the names of either a file or `Row`. */
 function rowOfEither(given: unknown, where: string, name: string): Row {
-  if (typeof given !== 'object' || given === null) refuse(name, `${where} is not an object`, 'give rows from estimate');
+  if (typeof given !== 'object' || given === null) refuse(`${where} of ${name}`, `is not an object`, 'give rows from estimate');
   const fields: Fields = { ...given };
   for (const { name: written, key, nullable } of columns) {
     const value = fields[written] ?? fields[key] ?? defaults[written];
@@ -116,7 +116,7 @@ function parseLines(text: string, name: string): Row[] {
       // Not an object: reported below.
     }
     if (typeof fields !== 'object' || fields === null) {
-      refuse(name, `row ${i + 1} is not a JSON object`, 'give rows that probust wrote');
+      refuse(`row ${i + 1} of ${name}`, `is not a JSON object`, 'give rows that probust wrote');
     }
     rows.push(rowOf(fields as Fields, `row ${i + 1}`, name));
   });
