@@ -51,7 +51,7 @@ export async function pointsOf(path: string, given: Given): Promise<PointData> {
   };
   const zipped = bytes[0] === 0x50 && bytes[1] === 0x4b;
   const { x, y } = zipped ? arraysOf(bytes, path) : { x: bytes };
-  const data = await readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `${path}: array y`) }) });
+  const data = await readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `array y of ${path}`) }) });
   return classes ? { ...data, classNames: classes } : data;
 }
 

@@ -98,7 +98,7 @@ async function bytesOf(source: DataSource, name: string, signal: AbortSignal | u
 
 function checkNumbers({ scale, offset = 0, limit = Infinity }: ReadOptions): void {
   if (scale !== undefined && (!Number.isFinite(scale) || scale === 0)) {
-    throw usage('scale is zero or not finite', 'give a number such as 0.00392');
+    throw usage('scale is zero or not finite', 'try 0.00392');
   }
   if (!Number.isInteger(offset) || offset < 0) throw usage('offset is not a whole number of at least 0', 'give 0 or more');
   if (limit !== Infinity && (!Number.isInteger(limit) || limit < 1)) {
@@ -144,7 +144,7 @@ async function chosen(contents: Contents, name: string, options: ReadOptions): P
     }
   }
   if (offset >= count) {
-    refuse(name, `has ${count} rows, and offset ${offset} is beyond them`, `give an offset from 0 to ${count - 1}`);
+    refuse(name, `has ${count} rows, but offset is ${offset}`, `give an offset from 0 to ${count - 1}`);
   }
   const end = Math.min(count, offset + limit);
   const size = elementCount(pointShape);
@@ -158,7 +158,7 @@ async function chosen(contents: Contents, name: string, options: ReadOptions): P
 /** The points of an array: its first axis counts them. */
 function pointsOf(array: StoredArray, scale: number | undefined, name: string): Contents {
   const { shape, type } = array;
-  if (shape.length === 0) refuse(name, 'holds a single number', 'give an array whose first axis counts the points');
+  if (shape.length === 0) refuse(name, 'has a single number', 'give an array whose first axis counts the points');
   if (shape[0] === 0) refuse(name, 'has no rows', 'give at least one point');
   if (shape.includes(0)) {
     refuse(name, `has points without values: its shape is [${shape.join(', ')}]`, 'give at least one value per point');
@@ -171,7 +171,7 @@ function pointsOf(array: StoredArray, scale: number | undefined, name: string): 
 function withChannel(array: StoredArray, name: string): StoredArray {
   const { shape } = array;
   if (shape.length === 1) {
-    refuse(name, 'holds one number per row, as a file of labels does', 'give the file of images');
+    refuse(name, 'has one number per row, like a file of labels', 'give the file of points');
   }
   return shape.length === 3 ? { ...array, shape: [shape[0]!, 1, shape[1]!, shape[2]!] } : array;
 }
@@ -241,8 +241,8 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
   );
   const turned = called.filter((_, i) => decoded[i]!.turned);
   const note =
-    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, first of ${turned[0]}; ` +
-    'turn the pixels if the model was trained on upright images';
+    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, the first being ${turned[0]}; ` +
+    'rotate the images if the model was trained on upright ones';
   const pixels = decoded.map((image) => image.pixels);
   return { ...pointsOfImages(pixels, called, given), index: 0, ...(turned.length > 0 && { notes: [note] }) };
 }

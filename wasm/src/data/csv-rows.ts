@@ -136,13 +136,13 @@ export class CsvRows {
   /** From the opening quote to the closing one; doubled quotes become one. */
   #quoted(row: number): string {
     const cell = this.#take(/"(?:[^"]|"")*/y).slice(1);
-    if (this.#text[this.#at] !== '"') refuse(this.#name, `row ${row} has a quote that is never closed`);
+    if (this.#text[this.#at] !== '"') refuse(`row ${row} of ${this.#name}`, 'has a quote that is never closed');
     this.#line += cell.split('\n').length - 1;
     ++this.#at;
     this.#take(this.#blanks);
     const next = this.#text[this.#at];
     if (this.separator !== ' ' && next !== undefined && !['\r', '\n', this.separator].includes(next)) {
-      refuse(this.#name, `row ${row} has text after a closing quote`);
+      refuse(`row ${row} of ${this.#name}`, 'has text after a closing quote');
     }
     return cell.replaceAll('""', '"');
   }

@@ -31,7 +31,7 @@ function usualColumn(cells: readonly string[], notes: string[]): LabelColumn {
   const named = cells.findIndex(isLabelName);
   const header = csvFeature(cells[last]!) === undefined && cells.filter(isLabelName).length === 1;
   if (!header || named === last) return { index: last, named: false };
-  notes.push(`labels are in the column ${shown(cells[named]!)}; if they are in the last, give labelColumn ${last}`);
+  notes.push(`labels are in column ${shown(cells[named]!)}; if they are in the last one, give labelColumn ${last}`);
   return { index: named, named: true };
 }
 
@@ -48,14 +48,14 @@ function columnOf(labelColumn: number | string, [first, second]: readonly CsvRow
   else if (number !== undefined && number >= 0 && number < width) column = { index: number, named: false };
   else if (number === undefined && known >= 0) column = { index: known, named: true };
   if (!column) {
-    const hint = 'labelColumn is a number from 0, a name in the first row, last or none';
+    const hint = 'give labelColumn a number from 0, a name in the first row, last or none';
     return refuse(name, `has no column ${shown(text)} among its ${width}`, hint);
   }
   if (width === 1 && second && (second.cells.length > 1 || /[,;\t|]/.test(second.cells[0]!))) {
-    const what = `has one cell in its first row, ${shown(cells[0]!)}, and more in the next`;
+    const what = `has one cell in its first row, ${shown(cells[0]!)}, but more in the next`;
     refuse(name, what, 'remove the first row, or give each column a name');
   }
-  if (width === 1) refuse(name, 'has one column, which is taken as the label', 'give labelColumn none if it is not');
+  if (width === 1) refuse(name, 'has one column, which is read as the labels', 'give labelColumn none if it is a feature');
   return column;
 }
 
@@ -68,19 +68,19 @@ function featureOf({ cells, line }: CsvRow, column: number, guessed: boolean, na
   const cell = cells[column]!;
   const value = csvFeature(cell);
   if (value !== undefined) return value;
-  const what = cell === '' ? ' is empty' : ` is not a number: ${shown(cell)}`;
+  const what = cell === '' ? 'is empty' : `is not a number: ${shown(cell)}`;
   const labels = guessed && cell !== '' ? `, or give labelColumn ${column} if the labels are in it` : '';
-  const remedy = cell === '' ? 'every feature is a number' : `every feature is a number: remove the column${labels}`;
-  return refuse(name, place(line, column) + what, hasDecimalComma(cell) ? asPoint : remedy);
+  const remedy = cell === '' ? 'give every feature a number' : `remove the column, because every feature is a number${labels}`;
+  return refuse(`${place(line, column)} of ${name}`, what, hasDecimalComma(cell) ? asPoint : remedy);
 }
 
 function requireWidth({ cells, line }: CsvRow, width: number, name: string): void {
   if (cells.length === width) return;
   const fewer = cells.length < width;
   const where = place(line, fewer ? cells.length : width);
-  const what = fewer ? 'is missing: the row has' : 'is one too many: the row has';
-  const hint = 'every row has as many cells as the first';
-  refuse(name, `${where} ${what} ${cells.length} cells and the first has ${width}`, hint);
+  const what = fewer ? 'is missing: the row has' : 'is one cell too many: the row has';
+  const hint = 'give every row as many cells as the first';
+  refuse(`${where} of ${name}`, `${what} ${cells.length} cells and the first row has ${width}`, hint);
 }
 
 /** Whether the first column has a few different whole numbers from 0 on. */
@@ -104,12 +104,12 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
     const cell = cells[at]!;
     const where = place(rows[at]!.line, column);
     if (cell !== '' && isMissing(cell)) {
-      return refuse(name, `${where} is a missing label: ${shown(cell)}`, 'remove the row, or call the class otherwise');
+      return refuse(`${where} of ${name}`, `is a missing label: ${shown(cell)}`, 'remove the row, or rename the class');
     }
-    const what = cell === '' ? 'is an empty label' : `is a label and not a whole number: ${shown(cell)}`;
+    const what = cell === '' ? 'is an empty label' : `is not a whole-number label: ${shown(cell)}`;
     const none = 'give labelColumn none if there are no labels';
     const other = first === 0 && firstMayBeLabels(rows) ? ', or 0 if they are in the first column' : '';
-    return refuse(name, `${where} ${what}`, cell.includes(',') ? asPoint : none + other);
+    return refuse(`${where} of ${name}`, what, cell.includes(',') ? asPoint : none + other);
   };
   const comma = cells.findIndex(hasDecimalComma);
   if (comma >= 0 && cells.every((cell) => hasDecimalComma(cell) || csvNumber(cell) !== undefined)) refuseLabel(comma);
@@ -226,7 +226,7 @@ export function parseCsv(
     return columns.map((column) => featureOf(row, column, labelColumn === 'last', name));
   });
   const dropped = isHeader && hasIndex(header, rows, columns) ? 1 : 0;
-  if (dropped) notes.push('the first column has no name and numbers the rows: it is left out');
+  if (dropped) notes.push('the first column has no name and numbers the rows, so it is left out');
   columns = columns.slice(dropped);
   const values = points.flatMap((point) => point.slice(dropped));
   const labels: Partial<ClassLabels> =
@@ -238,19 +238,19 @@ export function parseCsv(
 export function parseLabelLines(bytes: Uint8Array, name: string): StoredLabels {
   const rows = [...new CsvRows(asText(bytes, name), name)];
   const odd = rows.find(({ cells }) => cells.length !== 1);
-  if (odd) refuse(name, `${place(odd.line, 0)} is not one label`, 'give one label per line');
+  if (odd) refuse(`${place(odd.line, 0)} of ${name}`, 'is not one label', 'give one label per line');
   const texts = rows.map(({ cells }) => cells[0]!);
   const missing = texts.findIndex(isMissing);
   if (missing >= 0) {
-    const what = `${place(rows[missing]!.line, 0)} is a missing label: ${shown(texts[missing]!)}`;
-    refuse(name, what, 'remove the point, or call the class otherwise');
+    const where = `${place(rows[missing]!.line, 0)} of ${name}`;
+    refuse(where, `is a missing label: ${shown(texts[missing]!)}`, 'remove the point, or rename the class');
   }
   const numbers = texts.map(csvInteger);
   const anyNumber = numbers.some((number) => number !== undefined);
   const text = numbers.lastIndexOf(undefined);
   if (anyNumber && text > 0) {
-    const hint = 'give one label per line: numbers, or words throughout';
-    refuse(name, `${place(rows[text]!.line, 0)} is not one whole number`, hint);
+    const hint = 'give one label per line: only numbers, or only words';
+    refuse(`${place(rows[text]!.line, 0)} of ${name}`, 'is not a whole number', hint);
   }
   const named = texts.length > 1 && (isLabelName(texts[0]!) || texts[0]!.toLowerCase() === 'y') && new Set(texts).size > 1;
   if (anyNumber) return { numbers: (text === 0 ? numbers.slice(1) : numbers) as number[] };

@@ -24,7 +24,7 @@ function headerOf(bytes: Uint8Array, name: string): Header {
   const type = types[code!];
   if (first !== 0 || second !== 0 || !type || axes === 0 || axes! > mostAxes) {
     const hint = 'give images in IDX, .npy or .csv';
-    return refuse(name, 'is not an IDX file: its first four bytes are not those of one', hint);
+    return refuse(name, 'is not an IDX file: its first four bytes are wrong', hint);
   }
   const length = 4 + 4 * axes!;
   const extents = part(bytes, 0, length, name, 'its IDX header');
@@ -60,6 +60,6 @@ export async function gunzip(bytes: Uint8Array, name: string): Promise<Uint8Arra
     const early = /terminated|incomplete|unexpected end|premature/i.test(String(error)) || bytes.length < 20;
     return early
       ? refuse(name, 'is truncated: its packed data stop before their end', 'copy or download it again')
-      : refuse(name, 'holds damaged packed data', 'copy or download it again');
+      : refuse(name, 'has damaged packed data', 'copy or download it again');
   }
 }

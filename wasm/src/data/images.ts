@@ -120,7 +120,7 @@ function margin(length: number, side: number): number {
 function cropped(image: Image, side: number, name: string): Image {
   const { width, height, channels } = image;
   if (width < side || height < side) {
-    refuse(name, `has ${width} x ${height} pixels and is smaller than crop ${side}`, 'give resize, too');
+    refuse(name, `has ${width} x ${height} pixels, which is less than crop ${side}`, 'give resize too');
   }
   const [left, top] = [margin(width, side), margin(height, side)];
   const data = new Uint8Array(side * side * channels);
@@ -135,7 +135,7 @@ const mostSide = 16384;
 
 function requireSide(option: string, side: number | undefined): void {
   if (side === undefined || (Number.isInteger(side) && side >= 1 && side <= mostSide)) return;
-  throw usage(`${option} is not a number of pixels from 1 to ${mostSide}`, 'give 224');
+  throw usage(`${option} is not a number of pixels from 1 to ${mostSide}`, 'try 224');
 }
 
 /** Points [N, channels, height, width] in [0, 1]; all images must have the same size after resizing. */
@@ -148,7 +148,7 @@ export function pointsOfImages(
   requireSide('resize', resize);
   requireSide('crop', crop);
   if (resize !== undefined && crop !== undefined && crop > resize) {
-    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, 'give at most that');
+    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, 'give at most that side');
   }
   const made = images.map((image, i) => {
     const own = withChannels(image, channels, names[i]!);
@@ -158,8 +158,8 @@ export function pointsOfImages(
   const { width, height } = made[0]!;
   const odd = made.findIndex((image) => image.width !== width || image.height !== height);
   if (odd >= 0) {
-    const what = `has ${made[odd]!.width} x ${made[odd]!.height} pixels, and ${names[0]} has ${width} x ${height}`;
-    refuse(names[odd]!, what, 'give resize and crop');
+    const what = `has ${made[odd]!.width} x ${made[odd]!.height} pixels, but ${names[0]} has ${width} x ${height}`;
+    refuse(names[odd]!, what, 'give resize and crop to make their sizes equal');
   }
   const area = width * height;
   const x = new Float32Array(made.length * channels * area);
@@ -178,7 +178,7 @@ export async function decodeImage(file: Blob, name: string): Promise<{ pixels: P
   }
   const options: ImageBitmapOptions = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (isDeepPng(bytes)) refuse(name, 'has 16 bits a value, of which browsers keep 8', 'give the values as a .npy file');
+  if (isDeepPng(bytes)) refuse(name, 'has 16 bits per value, of which browsers keep 8', 'give the values as a .npy file');
   const { parts, turned } = withoutExif(bytes);
   const stored = new Blob(parts as BlobPart[], { type: file.type });
   const bitmap = await createImageBitmap(stored, options).catch((error: unknown) =>

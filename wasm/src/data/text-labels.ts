@@ -67,11 +67,11 @@ function matched(texts: readonly string[], classes: readonly string[], name: str
     if (found === undefined) {
       const nearer = (a: string, b: string) => edits(folded(text), folded(a)) - edits(folded(text), folded(b));
       const nearest = shown([...classes].sort(nearer)[0]!);
-      return refuse(name, `${label} which is not a class name of classes`, `the nearest is ${nearest}`);
+      return refuse(name, `${label} which is not a class name of classes`, `the nearest name is ${nearest}`);
     }
     if (another === undefined) return found;
-    const both = `and classes ${found} and ${another} of classes are both called that`;
-    return refuse(name, `${label} ${both}`, 'give each class a name of its own with classes');
+    const both = `and classes ${found} and ${another} of classes both have this name`;
+    return refuse(name, `${label} ${both}`, 'give each class its own name with classes');
   };
   const numbers = new Map([...new Set(texts)].map((text) => [text, classOf(text)]));
   return texts.map((text) => numbers.get(text)!);
