@@ -40,7 +40,7 @@ it('asks a question, and begins with three described estimators', async () => {
   expect(await page.locator('.estimators li').allInnerTexts()).toEqual([
     expect.stringMatching(/^mc:25[^]*counts 25 noisy samples/),
     expect.stringMatching(/^taylor[^]*straight lines at the point/),
-    expect.stringMatching(/^softmax[^]*does not know the noise/),
+    expect.stringMatching(/^softmax:1[^]*ignores the noise/),
   ]);
   await page.waitForSelector('#curves svg');
   expect(await page.locator('#correlation, #counting, #convergence, table.rivals').count()).toBe(0);

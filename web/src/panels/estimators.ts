@@ -92,7 +92,7 @@ function choice({ known, forms, onChoose }: EstimatorList) {
   return html`<details class="choice small">
     <summary>Choose estimators</summary>
     <label>
-      Estimators, separated by commas; leave empty for the defaults.
+      Names and numbers of samples; leave empty for the defaults.
       <input
         type="text"
         name="estimators"
