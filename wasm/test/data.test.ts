@@ -374,7 +374,7 @@ describe('tables', () => {
         labels: Int32Array.from([1, 0]),
         pointShape: [2],
         index: 0,
-        notes: ["labels are in the column 'class'; if they are in the last, give labelColumn 2"],
+        notes: ["labels are in column 'class'; if they are in the last one, give labelColumn 2"],
       },
     ],
     [
@@ -386,7 +386,7 @@ describe('tables', () => {
         labels: Int32Array.from([1, 0]),
         pointShape: [2],
         index: 0,
-        notes: ['the first column has no name and numbers the rows: it is left out'],
+        notes: ['the first column has no name and numbers the rows, so it is left out'],
       },
     ],
     [
@@ -562,7 +562,7 @@ describe('images', () => {
         expect.stringMatching(/^the EXIF orientation of 1 image is ignored, the first being image 0; rotate/),
       ]);
       expect(answer.deep).toMatch(
-        /^unreadable image 0: has 16 bits a value, of which browsers keep 8; give the values as a .npy/,
+        /^unreadable image 0 has 16 bits per value, of which browsers keep 8; give the values as a .npy/,
       );
     } finally {
       server.close();

@@ -365,7 +365,7 @@ describe('small models', () => {
         'unsupported',
         /Nonsense/,
       ],
-      [() => createOrtModel(probust, new Uint8Array(5000).fill(7), { ort }), 'unreadable', /no ONNX model/],
+      [() => createOrtModel(probust, new Uint8Array(5000).fill(7), { ort }), 'unreadable', /not an ONNX model/],
       [() => createOrtModel(probust, classifier([matmul]).subarray(0, 90), { ort }), 'unreadable', /damaged/],
       [() => createOrtModel(probust, '/no/such/file.onnx', { ort }), 'unreadable', /loaded/],
       [() => createOrtModel(probust, classifier([matmul]), { ort, output: 'z' }), 'usage', /use one of y/],
