@@ -10,7 +10,7 @@ from pytorch_processes import Failed, Marginal, Worker, measured_alone
 
 median = statistics.median
 FASTEST_KIND = {"mc": "forward", "taylor": "jacobian", "mmse": "jacobian"}  # whose fastest formulation an estimator takes
-SHOWN = {"mc": "`mc`, per copy", "taylor": "`taylor`", "mmse": "`mmse:5`"}
+SHOWN = {"mc": "`mc`, per sample", "taylor": "`taylor`", "mmse": "`mmse:5`"}
 SHORT_SEARCH = 0.1  # seconds per formulation for the table of growth
 BATCHED_CALL = 6  # seconds: longer batched calls of the paper's formulation are left out
 
@@ -108,7 +108,7 @@ def for_each(session, networks, measure, failures):
 
 
 TARGETS = """Medians of the rounds; ranges are the smallest and the largest ratio of a round. Bold: the target is reached. A
-forward is one example of a batch. On probust's side it is a noisy copy of `mc:N`, which includes drawing the noise and
+forward is one example of a batch. On probust's side it is a noisy sample of `mc:N`, which includes drawing the noise and
 counting; PyTorch's forward draws no noise. A Jacobian is the gradients of all C - 1 margins at a point, with their Gram matrix.
 Both sides use the batch that is fastest for them: probust's is what `probust bench` reports."""
 DETAILS = """Times per example. "Default" is probust with the batch that it chooses itself, as `probust estimate` does. The
@@ -176,8 +176,8 @@ def passes(session, networks):
 # ---- estimators
 
 
-ESTIMATORS = """Seconds per point, for `mc` per noisy copy, at sigma {sigma:g}. probust's are differences of two runs of
-`probust estimate` with different numbers of points (for `mc`: of copies of one point), divided by the difference of these
+ESTIMATORS = """Seconds per point, for `mc` per noisy sample, at sigma {sigma:g}. probust's are differences of two runs of
+`probust estimate` with different numbers of points (for `mc`: of samples of one point), divided by the difference of these
 numbers: the start of the program does not count, the multivariate normal probability does. PyTorch's best is the fastest
 formulation of the table above in the same batches, up to limits z and correlations R: **it omits the multivariate normal
 probability**, which is in its favour. The paper's formulation {cdf}. Its serial form is that of the paper's table 1. The
@@ -243,7 +243,7 @@ def estimators(session, networks, has_scipy):
 MEMORY_TASKS = [("paper_cnn", "mc", 16384), ("paper_cnn", "taylor", 1024), ("resnet18", "mc", 256), ("resnet18", "taylor", 16),
                 ("resnet18", "mmse", 4), ("resnet50", "taylor", 1)]
 MEMORY = """Peak memory of whole processes on one thread (the maximum resident set size), in MiB. PyTorch runs the formulation
-and batch that are fastest; the paper's is serial and does one copy or point. A process that only imports PyTorch and numpy
+and batch that are fastest; the paper's is serial and processes one sample or point at a time. A process that only imports PyTorch and numpy
 takes {idle:.0f} MiB, which is part of PyTorch's numbers. probust keeps to `--memory`, 2 GB by default, and uses less if its
 batches need less."""
 GROWTH = """Whole tasks on one thread: seconds and peak memory, and in parentheses the factor to the row above. probust's

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the project's trained networks again, and the demo's points: web/models/ and demos/digits/. With --check, compares with the
-# files that are there. web/scripts/make-models.mjs has the recipes. PROBUST_PACKAGE names a package that is staged already.
+# Rebuilds the trained networks of the project and the demo's points: web/models/ and demos/digits/. With --check, compares them with
+# the existing files. web/scripts/make-models.mjs has the recipes. PROBUST_PACKAGE names a package that is already staged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the WebAssembly package and the explorer, and opens the page on localhost. PORT is 4173 unless it is set; --no-open opens
-# no browser, --build only builds. PROBUST_PACKAGE names a package that is staged already.
+# Builds the WebAssembly package and the explorer, and opens the page on localhost. PORT sets the port (default 4173). --no-open opens
+# no browser; --build only builds. PROBUST_PACKAGE names a package that is already staged.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -15,7 +15,7 @@ const [modules, out] = process.argv.slice(2, 4).map((folder) => resolve(folder))
 const [version, splitter] = process.argv.slice(4);
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** Finds Emscripten's glue, and the module as text, for the sources that import them. The glue of threads stays a separate file. */
+/** Resolves imports of Emscripten's glue and of the module as text. The glue for threads remains a separate file. */
 const built = {
   name: 'built',
   setup({ onResolve, onLoad }) {
@@ -29,7 +29,7 @@ const built = {
   },
 };
 
-/** Modules of the package that stay files of their own. */
+/** Modules of the package that remain separate files. */
 const published = {
   name: 'published',
   setup({ onResolve }) {
@@ -51,7 +51,7 @@ const options = {
   external: ['onnxruntime-web'],
   logLevel: 'warning',
 };
-/** Marks imports of node's modules, which bundlers must leave alone: minifying removes the comments that say so. */
+/** Marks imports of node's modules, which bundlers must not touch: minifying removes the comments for this. */
 function markForBundlers(folder) {
   let marked = 0;
   for (const name of readdirSync(folder).filter((file) => file.endsWith('js'))) {
@@ -83,7 +83,7 @@ function manifest() {
   writeFileSync(join(out, 'package.json'), JSON.stringify({ ...text, version }, null, 2) + '\n');
 }
 
-/** The licences of the libraries that are part of the scripts. */
+/** The licences of the libraries that are included in the scripts. */
 function licences(inputs) {
   const names = Object.keys(inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
   const text = (name) => readFileSync(join(here, 'node_modules', name, 'LICENSE'), 'utf8').trim();

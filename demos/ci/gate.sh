@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A gate for a model's robustness, as a build server runs it: estimate, then compare with thresholds and with a baseline. Here on
-# the digit classifier that comes with the project; the second gate asks for too much and fails.
-# Usage: demos/ci/gate.sh [PROBUST [FOLDER]]: the program (default: that of the release build), and where runs and reports go.
+# A gate for a model's robustness on a build server: estimate, then compare with thresholds and with a baseline. The example uses the
+# bundled digit classifier; the thresholds of the second gate are too high, so it fails.
+# Usage: demos/ci/gate.sh [PROBUST [FOLDER]]: the program (default: that of the release build), and the folder for runs and reports.
 set -euo pipefail
 
 demos=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,7 +10,7 @@ folder=${2:-$(mktemp -d)}
 mkdir -p "$folder"
 cd "$folder"
 
-# The seed is that of the noise. In practice, baseline.sqlite is the run of the model in production, kept as an artifact.
+# The seed is for the noise. In practice, baseline.sqlite is the run of the model in production, stored as an artifact.
 for run in baseline candidate; do
   [ "$run" = baseline ] && seed=0 || seed=1
   "$probust" estimate "$demos/digits/digits.onnx" "$demos/digits/points.npz" --sigma 0.1,0.2 --estimator mc:1000 --seed $seed \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The site: the Markdown files of this folder, and those that scripts/generate.mjs makes. PROBUST_DOCS_BASE: the folder of the
-// server that it is for, such as /probust/. PROBUST_REPOSITORY: the address of the repository, for links to sources.
+// The site: the Markdown files in this folder and those that scripts/generate.mjs writes. PROBUST_DOCS_BASE: the path on the server
+// where the site is published, such as /probust/. PROBUST_REPOSITORY: the address of the repository, for links to sources.
 import { katex } from '@mdit/plugin-katex';
 import { defineConfig } from 'vitepress';
 import { blocks, built, figures, links, longCode } from './markdown';
@@ -30,6 +30,7 @@ const reference = [
   page('Command line', '/command-line'),
   page('Rows and files', '/rows'),
   page('Estimators', '/estimators'),
+  page('Glossary', '/glossary'),
   page('Operators', '/operators'),
   page('JavaScript', '/javascript'),
   page('Components', '/components'),
@@ -67,7 +68,7 @@ const group = (text: string, items: typeof start) => ({ text, items, collapsed: 
 
 export default defineConfig({
   title: 'probust',
-  description: "The probability that a classifier's answer survives noise",
+  description: "The probability that a classifier's prediction survives noise",
   lang: 'en',
   base: process.env.PROBUST_DOCS_BASE ?? '/',
   outDir: process.env.PROBUST_DOCS_OUT ?? '../build/site',

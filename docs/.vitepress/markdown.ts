@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the site does to Markdown that a repository does not: links to files outside of docs/, figures in the page's colours.
+// Extensions of Markdown for the site: links to files outside docs/, and figures in the colours of the page.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type MarkdownIt from 'markdown-it';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks every internal link of the built site: node check-links.mjs SITE BASE. A link must lead to a file of SITE, and its part
-// after # to an element of that page. Prints what is broken; the status is 1 if anything is.
+// Checks every internal link of the built site: node check-links.mjs SITE BASE. A link must lead to a file in SITE, and its part
+// after # to an element of that page. Prints broken links; the exit status is 1 if there are any.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -13,7 +13,7 @@ const pages = readdirSync(site, { recursive: true })
 const decoded = (text) => decodeURIComponent(text.replaceAll('&amp;', '&'));
 const ids = new Map();
 
-/** The values of id of a page. */
+/** The ids of a page. */
 function idsOf(path) {
   if (!ids.has(path)) ids.set(path, new Set([...readFileSync(path, 'utf8').matchAll(/\bid="([^"]+)"/g)].map(([, id]) => decoded(id))));
   return ids.get(path);
@@ -25,14 +25,14 @@ function fileOf(address) {
   return candidates.find((each) => existsSync(each) && statSync(each).isFile());
 }
 
-/** What is wrong with a link from `page`, or undefined. */
+/** The problem of a link from `page`, or undefined. */
 function problem(page, link) {
   if (/^(https?:|mailto:|data:)/.test(link)) return undefined;
   const [address, part] = link.split('#');
-  if (address && !address.startsWith(base)) return 'is outside of the site';
+  if (address && !address.startsWith(base)) return 'is outside the site';
   const file = address ? fileOf(address.split('?')[0]) : page;
-  if (!file) return 'leads nowhere';
-  if (part && file.endsWith('.html') && !/\/(cpp|explorer)\//.test(file) && !idsOf(file).has(decoded(part))) return 'names a part that is not there';
+  if (!file) return 'has no target';
+  if (part && file.endsWith('.html') && !/\/(cpp|explorer)\//.test(file) && !idsOf(file).has(decoded(part))) return 'has no target after #';
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the figures of docs/figures/ have in common: colours, words, lines, and writing or checking the files.
+// Common functions for the figures in docs/figures/: colours, text, lines, and writing or checking the files.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { docs } from './pages.mjs';
@@ -7,7 +7,7 @@ import { docs } from './pages.mjs';
 export const width = 380;
 export const colours = ['a', 'b', 'c', 'd', 'e'];
 
-/** Colours for a file that is looked at alone; in the site, the page's theme has the last word. */
+/** Colours for a file that is viewed alone; in the site, the page's theme overrides them. */
 const style = `<style>
 svg.figure { --ink: #1f2328; --soft: #6b7280; --line: #d5d9df; --a: #2f5d9b; --b: #b5541c; --c: #2a7f5f; --d: #7b4fa3; --e: #9a7b12; }
 @media (prefers-color-scheme: dark) {
@@ -40,7 +40,7 @@ export function legend(names, y) {
   });
 }
 
-/** Writes `figures`, texts by file name, to docs/figures/; with --check, says which are out of date. `script` draws them. */
+/** Writes `figures`, texts by file name, to docs/figures/; with --check, lists those that are out of date. `script` draws them. */
 export function writeFigures(figures, script) {
   mkdirSync(join(docs, 'figures'), { recursive: true });
   let stale = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draws docs/figures/*.svg from the tables of docs/estimators.md: node scripts/figures.mjs [--check]. With --check, says which
-// figures are out of date.
+// Draws docs/figures/*.svg from the tables in docs/estimators.md: node scripts/figures.mjs [--check]. With --check, lists the
+// figures that are out of date.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { colours, dot, label, legend, line, number, svg, writeFigures } from './drawing.mjs';
@@ -27,9 +27,9 @@ function errorAtCost(rows, series) {
   for (const ratio of [0.4, 0.6, 0.8, 1]) {
     parts.push(line(left, y(ratio), right, y(ratio), ratio === 1 ? 'ink' : 'line'), label(left - 6, y(ratio) + 4, ratio.toFixed(1), 'end'));
   }
-  parts.push(label(right, y(1) - 6, 'counting copies, mc:N', 'end', 'soft'));
+  parts.push(label(right, y(1) - 6, 'Monte Carlo, mc:N', 'end', 'soft'));
   for (const cost of [25, 50, 100, 250]) parts.push(label(x(cost), bottom + 18, cost, 'middle'));
-  parts.push(label(right, bottom + 36, 'cost in forwards', 'end', 'soft'));
+  parts.push(label(right, bottom + 36, 'cost in forward passes', 'end', 'soft'));
   series.forEach(([, pattern], i) => {
     const points = rows.filter(({ estimator }) => pattern.test(estimator)).map((row) => [x(row.cost), y(row['mean of seven'])]);
     parts.push(`<polyline points="${points.map((each) => each.map(number).join(',')).join(' ')}" class="${colours[i]}"/>`);
@@ -77,7 +77,7 @@ const byNetwork = dots({
 });
 
 const intervals = dots({
-  title: 'share of 95% intervals that held',
+  title: 'coverage of 95% intervals',
   names: coverage.map(({ estimator }) => estimator),
   series: ['N = 50', 'N = 200', 'N = 1000'].map((each) => [each, coverage.map((one) => one[each])]),
   from: 0.93, to: 0.98, ticks: [0.93, 0.94, 0.95, 0.96, 0.97, 0.98], mark: 0.95, left: 140,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes the pages and files of the site that are not written by hand: the command line as the program describes itself, the
-// pages that other folders keep (pages.mjs), the TypeScript and C++ reference, and the explorer. What is not built is left
-// out, and the page says so. PROBUST_PROGRAM, PROBUST_EXPLORER: the built program, and the folder of the built explorer.
+// Generates pages and files of the site: the command line reference from the program, the pages from other folders (pages.mjs), the
+// TypeScript and C++ reference, and the explorer. If something is not built, its page says so. PROBUST_PROGRAM, PROBUST_EXPLORER: the built program, and the folder of the built explorer.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -18,7 +17,7 @@ function write(name, text) {
   writeFileSync(path, text);
 }
 
-/** Runs `make`; if that fails, the page that includes `partial` says what is missing. */
+/** Runs `make`. If it fails, the page that includes `partial` says what is missing. */
 function optionally(what, partial, make) {
   try {
     make();
@@ -32,7 +31,7 @@ function commandLine() {
   write('partials/command-line.md', execFileSync(program, ['manual', '--format', 'markdown'], { encoding: 'utf8' }));
 }
 
-/** A page that another folder keeps: the same text, and where links start from. */
+/** Copies pages from other folders, with the original path for their links. */
 function copyForeignPages() {
   for (const [source, name] of Object.entries(foreignPages)) {
     if (!existsSync(join(root, source))) continue;
@@ -67,7 +66,7 @@ function typeScript() {
   write('partials/typescript.md', links.join('\n') + '\n');
 }
 
-/** TypeDoc calls the entry `probust` after its source, index, and writes a list of entries in its place. */
+/** TypeDoc names the entry `probust` after its source file, index, and writes a list of entries to its page. */
 function nameMainEntry() {
   const folder = join(generated, 'typescript');
   rmSync(join(folder, 'index.md'));
@@ -87,7 +86,7 @@ function cpp() {
 
 function copyExplorer() {
   if (!existsSync(join(explorer, 'probust-explorer.js'))) throw new Error(`${explorer} has no probust-explorer.js`);
-  // The second engine is large and the explorer does without it.
+  // The second engine is large, and the explorer works without it.
   cpSync(explorer, join(files, 'explorer'), { recursive: true, filter: (path) => !/ort-wasm.*\.wasm$/.test(path) });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Draws the pictures of docs/noise.md from a digit of demos/digits/points.npz: node scripts/noise-figures.mjs [--check]. With
-// --check, says which are out of date. They show what noise does, with a generator of their own: not the draws of the program.
+// --check, lists those that are out of date. The noise comes from a separate generator, not from the program.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
@@ -193,7 +193,7 @@ function transitions() {
     ['owns', [0.9, 0.1]],
     ['rents', [0.2, 0.8]],
   ];
-  const parts = [label(0, 14, 'now', 'start', 'soft'), label(left, 14, 'in the noisy copy', 'start', 'soft')];
+  const parts = [label(0, 14, 'now', 'start', 'soft'), label(left, 14, 'in the noisy sample', 'start', 'soft')];
   rows.forEach(([name, next], k) => {
     const y = 26 + k * (height + 10);
     parts.push(label(0, y + 20, name));

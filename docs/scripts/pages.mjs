@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Where pages come from, for the generator and for links.
+// The sources of pages, for the generator and for links.
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const docs = dirname(dirname(fileURLToPath(import.meta.url)));
 export const root = dirname(docs);
 
-/** Files of other folders that are pages of the site, and their names there. */
+/** Files in other folders that are pages of the site, and the names of the pages. */
 export const foreignPages = {
   'wasm/README.md': 'javascript',
   'wasm/COMPONENTS.md': 'components',
@@ -21,7 +21,7 @@ export const foreignPages = {
 /** Files that the site offers for download, in its folder files/. */
 export const downloads = ['demos/digits/digits.onnx', 'demos/digits/points.npz', 'docs/rows.schema.json'];
 
-/** The page at which a link of a page leads, as /name#part; undefined if it leads to a file that is not a page. */
+/** The page to which a link leads, such as /name; undefined if the target is not a page. */
 export function pageOf(path) {
   const inside = path.startsWith(docs + '/') ? path.slice(docs.length + 1) : undefined;
   if (inside?.endsWith('.md')) return '/' + inside.replace(/^generated\//, '').replace(/(^|\/)index\.md$/, '$1').replace(/\.md$/, '');
@@ -29,5 +29,5 @@ export function pageOf(path) {
   return foreign && `/${foreign}`;
 }
 
-/** The file in the repository that a page is made of. */
+/** The file in the repository from which a page is generated. */
 export const sourceOf = (path, frontmatter) => (frontmatter?.source ? resolve(root, frontmatter.source) : path);

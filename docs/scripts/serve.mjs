@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Serves a built site under its folder of the server, on a free port of this machine.
+// Serves a built site under its path, on a free port.
 import { createServer } from 'node:http';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, normalize } from 'node:path';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models, points and noise from the files that a command names.
+// Reads models, points and noise from the files given to a command.
 import { File } from 'node:buffer';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { unzipSync } from 'fflate';
@@ -11,26 +11,26 @@ import type { Given } from './options.js';
 const labelArrays = ['y', 'labels', 'label', 'targets', 'target'];
 
 export function fileNamed(path: string, hint: string): Uint8Array {
-  if (!existsSync(path)) throw unreadable(`${path}: cannot be opened`, 'is it there?');
-  if (statSync(path).isDirectory()) throw unreadable(`${path}: is a folder`, hint);
+  if (!existsSync(path)) throw unreadable(`${path} cannot be opened`, 'check the path');
+  if (statSync(path).isDirectory()) throw unreadable(`${path} is a folder`, hint);
   return readFileSync(path);
 }
 
-/** The arrays x and, if there is one, y of a .npz file, as .npy files. */
+/** The array x and, if it exists, y of a .npz file, as .npy files. */
 function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y?: Uint8Array | undefined } {
   const wanted = new Set(['x', ...labelArrays].map((name) => `${name}.npy`));
   let members: Record<string, Uint8Array>;
   try {
     members = unzipSync(bytes, { filter: ({ name }) => wanted.has(name) });
   } catch (error) {
-    throw unreadable(`${path}: is damaged (${(error as Error).message})`, 'write it with numpy.savez', error);
+    throw unreadable(`${path} is damaged (${(error as Error).message})`, 'write it with numpy.savez', error);
   }
   const x = members['x.npy'];
-  if (!x) throw unreadable(`${path}: has no array x`, 'write it with numpy.savez(path, x=points, y=labels)');
+  if (!x) throw unreadable(`${path} has no array x`, 'write it with numpy.savez(path, x=points, y=labels)');
   return { x, y: labelArrays.map((name) => members[`${name}.npy`]).find((array) => array !== undefined) };
 }
 
-/** A file with labels, which errors name. */
+/** A file with labels and a name for errors. */
 const named = (bytes: Uint8Array, name: string): Blob => new File([bytes as Uint8Array<ArrayBuffer>], name) as unknown as Blob;
 
 const hint = 'give a .npy, .npz, IDX (.gz too) or .csv file; the native program also reads folders of images and CIFAR .bin';
@@ -51,7 +51,7 @@ export async function pointsOf(path: string, given: Given): Promise<PointData> {
   };
   const zipped = bytes[0] === 0x50 && bytes[1] === 0x4b;
   const { x, y } = zipped ? arraysOf(bytes, path) : { x: bytes };
-  const data = await readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `${path}: array y`) }) });
+  const data = await readData(x, { ...options, ...(y && !options.labels && { labels: named(y, `array y of ${path}`) }) });
   return classes ? { ...data, classNames: classes } : data;
 }
 
@@ -60,12 +60,12 @@ function namesIn(path: string): string[] {
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
-/** The arrays that noise texts name by their files. */
+/** The arrays in the files that the noise refers to. */
 export async function arraysIn(noises: readonly string[]): Promise<Record<string, NamedArray>> {
   const arrays: Record<string, NamedArray> = {};
   for (const [, path] of noises.flatMap((noise) => [...noise.matchAll(/[=:]([^=:@+]+\.\w+)(?=$|[@+])/g)])) {
     if (path === undefined || !existsSync(path)) continue;
-    if (!path.endsWith('.npy')) throw usage(`${path}: is no .npy file`, 'give one, or use the native program');
+    if (!path.endsWith('.npy')) throw usage(`${path} is not a .npy file`, 'give one, or use the native program');
     arrays[path] = await readArray(path);
   }
   return arrays;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
-// `npx probust`: check, estimate and inspect on any system that has node, with the options of the native program.
+// `npx probust`: check, estimate and inspect on any system with node, with the options of the native program.
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { createProbust, type Model, type Probust, type ProbustError, type Row } from '../src/index.js';
@@ -45,7 +45,7 @@ function noisesOf(given: Given): string[] {
     ...given.texts('sigma').flatMap((text) => scales(text).map((sigma) => `gaussian:${sigma}`)),
     ...given.texts('noise'),
   ];
-  if (noises.length === 0) throw usage('noise: is missing', 'give --sigma 0.1 or --noise uniform:0.1');
+  if (noises.length === 0) throw usage('noise is missing', 'give --sigma 0.1 or --noise uniform:0.1');
   return noises;
 }
 
@@ -122,7 +122,7 @@ async function check(probust: Probust, given: Given): Promise<void> {
   print(withFlags(words, report));
 }
 
-/** Options, which the package calls by the names of JavaScript, as flags: at the ends of lines, and after "leave out". */
+/** Replaces the JavaScript names of options by flags: at the ends of lines, and after "leave out". */
 function withFlags(words: string, { options, alternatives }: Pick<CheckReport, 'options' | 'alternatives'>): string {
   const camel = (field: string): string => field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   const flag = (field: string): string => `--${field.replaceAll('_', '-')}`;
@@ -199,7 +199,7 @@ async function run(words: readonly string[]): Promise<void> {
   }
 }
 
-// The package's errors, and those of this file's own copy of their class.
+// Errors of the package, and of this file's copy of their class.
 const isOurs = (error: unknown): error is ProbustError => error instanceof Error && error.name === 'ProbustError';
 
 run(process.argv.slice(2)).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options of the commands: those of the native program with the same names, and what they mean for the package.
+// The options of the commands, with the names and meanings of the native program.
 import { parseArgs } from 'node:util';
 import { usage } from '../src/errors.js';
 
@@ -12,22 +12,22 @@ interface Described {
 const option = (kind: Kind, what: string, short?: string): Described => ({ kind, what, ...(short !== undefined && { short }) });
 
 const model = {
-  'output-name': option('text', 'the output or inner tensor that decides (default: the only one that can)'),
-  'input-shape': option('extents', 'of one example, e.g. 1,3,224,224, if neither the model nor the data settle it'),
+  'output-name': option('text', 'the output or inner tensor that determines the class (default: the only suitable one)'),
+  'input-shape': option('extents', 'shape of one example, e.g. 1,3,224,224, if neither the model nor the data determine it'),
   threshold: option(
     'number',
-    'of a model with one number: class 1 if it is above (default: 0 for scores, 0.5 for probabilities)',
+    'for a model with one number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)',
   ),
-  outputs: option('extents', 'the values of the output that are the classes, as 0,1 or 0..9 (default: all)'),
+  outputs: option('extents', 'the values of the output to use as classes, such as 0,1 or 0..9 (default: all)'),
 };
 const data = {
-  labels: option('text', 'labels from this file'),
+  labels: option('text', 'read labels from this file'),
   classes: option('text', "class names in the model's order, one per line: text labels are matched with them"),
-  'label-column': option('text', 'of a .csv: an index, a name, last or none (default: last)'),
-  scale: option('number', 'stored value times this (default 1/255 for bytes, 1 otherwise)'),
+  'label-column': option('text', 'label column of a .csv: an index, a name, last or none (default: last)'),
+  scale: option('number', 'factor for stored values (default 1/255 for bytes, 1 otherwise)'),
   mean: option('numbers', 'subtracted after --scale: one per channel, or one for all'),
   std: option('numbers', 'divided by after --mean: one per channel, or one for all'),
-  layout: option('text', "the order the model's input wants: auto, nchw, nhwc or whcn"),
+  layout: option('text', "order of the axes of the model's input: auto, nchw, nhwc or whcn"),
   limit: option('whole', 'at most this many points'),
   offset: option('whole', 'skip this many points'),
 };
@@ -37,35 +37,35 @@ const noise = {
 };
 const question = {
   estimator: option('texts', 'estimators (default: auto)'),
-  clip: option('numbers', 'clip noisy copies to this range: 0,1'),
-  levels: option('whole', 'round noisy copies to this many evenly spaced values of the range'),
-  budget: option('number', 'for auto: forwards per point'),
-  'total-budget': option('number', 'for auto: forwards for all points and noise models together'),
+  clip: option('numbers', 'clip noisy samples to this range: 0,1'),
+  levels: option('whole', 'round noisy samples to this many evenly spaced values of the range'),
+  budget: option('number', 'for auto: forward passes per point'),
+  'total-budget': option('number', 'for auto: forward passes for all points and noise models together'),
   target: option('text', 'the class that has to survive: predicted, label, a number or a name'),
   groups: option('text', 'classes that count as one, by number or name: 0,1/2,3,4'),
-  'per-class': option('flag', 'also the probability of every class to win'),
-  top: option('whole', 'the class has to stay among the K largest logits (mc and auto only)'),
+  'per-class': option('flag', 'also the probability that each class wins'),
+  top: option('whole', 'the class has to remain among the K largest logits (mc and auto only)'),
   tolerance: option('number', 'for regression models: the probability that no output changes by this much or more'),
-  smooth: option('flag', 'fit a smooth curve to each sweep of three scales or more'),
+  smooth: option('flag', 'fit a smooth curve to each sweep over three or more noise scales'),
   share: option('text', 'what points share: none, pooled, learned or draws'),
-  independent: option('flag', '--share none, for auto alone'),
-  calibrate: option('flag', 'correct probit, regression and auto by the bias that the copies of all points show'),
-  seed: option('whole', 'of the noise (default: 0)'),
-  'no-check': option('flag', 'do not check first whether data, preprocessing and labels suit the model'),
+  independent: option('flag', 'the same as --share none, only for auto'),
+  calibrate: option('flag', 'correct the bias of probit, regression and auto, as measured by the noisy samples of all points'),
+  seed: option('whole', 'seed of the noise (default: 0)'),
+  'no-check': option('flag', 'skip the check of data, preprocessing and labels'),
 };
 const running = {
   threads: option('whole', 'worker threads (default: one per core)'),
-  quiet: option('flag', 'no accuracy and no notes on stderr'),
+  quiet: option('flag', 'do not print accuracy and notes on stderr'),
 };
 
 export const commands = {
   check: {
-    what: 'whether data, preprocessing, layout and labels suit the model, and the options to add',
+    what: 'check that data, preprocessing, layout and labels match the model',
     words: ['MODEL', 'DATA'],
     options: { ...model, ...data, sigma: noise.sigma, ...running, json: option('flag', 'one JSON object') },
   },
   estimate: {
-    what: 'p_robust of every point',
+    what: 'estimate the probability that the prediction survives noise, for every point',
     words: ['MODEL', 'DATA'],
     options: {
       ...{ ...model, ...data, ...noise, ...question, ...running },
@@ -74,14 +74,14 @@ export const commands = {
     },
   },
   inspect: {
-    what: 'what a model is made of, and what can be done with it',
+    what: 'show inputs, outputs, operators and what the model supports',
     words: ['MODEL'],
     options: { ...model, json: option('flag', 'one JSON object') },
   },
 } as const;
 export type Command = keyof typeof commands;
 
-/** What was typed, by option; numbers are parsed. */
+/** The given values by option; numbers are parsed. */
 export class Given {
   constructor(
     readonly words: readonly string[],
@@ -121,7 +121,8 @@ export function scales(text: string): string[] {
     if (!range) return [String(number(part, 'sigma'))];
     const [low, high] = [number(range[1]!, 'sigma'), number(range[2]!, 'sigma')];
     const count = Number(range[3]);
-    if (!(low > 0) || !(high > low) || count < 2) throw usage(`--sigma: '${part}' is no range`, 'write for example 0.01..1:20');
+    if (!(low > 0) || !(high > low) || count < 2)
+      throw usage(`--sigma: '${part}' is not a range`, 'write a range such as 0.01..1:20');
     const at = (i: number) => low * (high / low) ** (i / (count - 1));
     return Array.from({ length: count }, (_, i) => String(Number(at(i).toPrecision(6))));
   });
@@ -137,7 +138,7 @@ const parsed: Record<Kind, (value: never, flag: string) => unknown> = {
   flag: (value: boolean) => value,
 };
 
-/** Throws `usage` naming what is wrong. */
+/** Throws `usage` with the problem. */
 export function parse(command: Command, words: readonly string[]): Given {
   const known: Readonly<Record<string, Described>> = commands[command].options;
   const config = Object.fromEntries(
@@ -165,7 +166,7 @@ export function parse(command: Command, words: readonly string[]): Given {
 export function help(command?: Command): string {
   if (command === undefined) {
     const lines = Object.entries(commands).map(([name, { what }]) => `  ${name.padEnd(10)} ${what}`);
-    return `probust COMMAND [OPTIONS]: the probability that a classifier's answer survives noise\n\n${lines.join('\n')}\n
+    return `probust COMMAND [OPTIONS]: the probability that a classifier's prediction survives noise\n\n${lines.join('\n')}\n
 The native program has more commands; what they share has the same options and gives the same rows.`;
   }
   const { what, words, options } = commands[command];

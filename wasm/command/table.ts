@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Rows as a table for people, as the native program prints them.
+// Prints rows as a table in the format of the native program.
 import type { Row } from '../src/index.js';
 
-/** As C prints it: an exponent has two digits. */
+/** In the format of C: an exponent has two digits. */
 const scientific = (value: number, digits: number): string =>
   value.toExponential(digits).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}0${digit}`);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Splits the module in parts by what workloads call (workloads.ts), with Binaryen's wasm-split. Calls between parts go through the
-// table, whose places for functions of other parts hold imports until those parts are there (src/instance.ts).
+// Splits the module into parts by the functions that workloads call (workloads.ts), with Binaryen's wasm-split. Calls between parts go
+// through the table. The entries for functions of other parts are imports until those parts are loaded (src/instance.ts).
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,12 +18,12 @@ const features = [
 ];
 const flags = ['--mvp-features', ...features.map((feature) => `--enable-${feature}`)];
 
-/** A running module, with the instance's exports. Other parts are lacking. */
+/** A running module without the other parts, with the exports of the instance. */
 async function start(glue, file) {
   const module = await WebAssembly.compile(readFileSync(file));
   const { default: create } = await import(pathToFileURL(glue).href);
   const lack = () => {
-    throw new Error(`${file}: a workload calls a function that is not there`);
+    throw new Error(`${file}: a workload calls a function that is not in the module`);
   };
   const lacking = WebAssembly.Module.imports(module).map((each) => [each.module, new Proxy({}, { get: () => lack })]);
   let exports;
@@ -47,7 +47,7 @@ async function calledBy(workload, glue, instrumented) {
   const at = memory.grow(pages) * 65536;
   const size = exports.__write_profile(at, pages * 65536);
   if (size > pages * 65536) throw new Error(`the profile takes ${size} bytes`);
-  // A checksum, and for each function when it was first called, or 0.
+  // A checksum, and for each function the time of its first call, or 0.
   const view = new DataView(memory.buffer, at + 8, size - 8);
   const numbers = Array.from({ length: view.byteLength / 4 }, (_, i) => i);
   return { all: numbers, called: new Set(numbers.filter((i) => view.getUint32(4 * i, true) !== 0)) };
@@ -75,7 +75,7 @@ const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
 
-/** Which functions are in each part. The one for images is loaded without the others: what it shares with them is in the first. */
+/** The functions of each part. The part for images is loaded without the others, so functions that it shares with them are in the first. */
 async function divided(workloads, glue, instrumented) {
   const of = {};
   let all;
@@ -105,7 +105,7 @@ export async function split({ splitter, module, out, partNames, placeholders, wo
     run('--instrument', module, '-o', instrumented);
     const parts = await divided(workloads, glue, instrumented);
     let from = module;
-    // wasm-split takes two parts from one: the last one from the whole, the one before it from what is left.
+    // wasm-split divides a module into two. So the last part is split off first, then the part before it from the rest.
     for (const part of partNames.slice(1).reverse()) {
       const [kept, taken] = [join(work, `without-${part}.wasm`), join(work, `${part}.wasm`)];
       writeFileSync(list, [...parts[part]].join('\n'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What decides which functions are in which part of the module: a part has those that its workload here calls. Each has a small
-// case of everything that needs.ts says its part has.
+// These workloads determine the parts of the module: a part has the functions that its workload calls. Each workload has a small case
+// of everything that needs.ts lists for its part.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { estimatorsIn } from '../src/needs.js';
@@ -15,7 +15,7 @@ function valueOf<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-/** The result of a call in steps of so many milliseconds. */
+/** The result of a call that runs in steps of this many milliseconds. */
 function finish(call: RawCall, milliseconds: number): unknown {
   for (;;) {
     const report = call.step(milliseconds);
@@ -26,7 +26,7 @@ function finish(call: RawCall, milliseconds: number): unknown {
   }
 }
 
-/** Asks twice: in one step, and in steps that end as early as possible, which takes functions of its own. */
+/** Runs a request twice: in one step, and in the shortest steps, which call additional functions. */
 function ask(model: RawModel, operation: string, args: object): void {
   for (const milliseconds of [Infinity, 0]) finish(valueOf(model.start(operation, args)), milliseconds);
 }
@@ -50,7 +50,7 @@ const constant = (name: string, ...shape: number[]) =>
 
 type Chain = readonly (readonly [op: string, constants: string[], attributes?: NodeText['attributes']])[];
 
-/** Nodes one after the other; `+` adds the input of the node before last, as in residual networks. */
+/** A chain of nodes; `+` adds the input of the node before last, as in residual networks. */
 function chain(from: string, steps: Chain): NodeText[] {
   const names = [from];
   return steps.map(([op, constants, attributes], i) => {
@@ -106,7 +106,7 @@ const heads: Chain[] = [
   ],
 ];
 
-/** A network of dense layers whose operators are those of many exporters. */
+/** A network of dense layers with operators that many exporters write. */
 const dense = onnx({
   inputs: [port('x', ['N', 6])],
   outputs: [port('y', ['N', 3])],
@@ -128,11 +128,11 @@ const estimators = ['taylor', 'mc:300', 'probit:100', 'mmse:10', 'softmax', 'sof
 /** A diagonal and a full covariance of two numbers, by name. */
 const arrays = { S: { data: [0.2, 0.05, 0.05, 0.1], shape: [2, 2] }, s: { data: [0.1, 0.3], shape: [2] } };
 const planeModels = ['three', 'moons', 'six'].map((name) => `web/models/${name}.onnx`);
-/** Scales as a slider gives them: with few and many digits, large and small. */
+/** Noise scales with few and many digits, large and small, as from a slider. */
 const scales = ['0.25', '0.03204', '0.5632', '1.6', '3', '12.5', '0.001'].map((scale) => `gaussian:${scale}`);
 const plane = { noise: ['gaussian:0.3', 'gaussian:cov=S', 'gaussian:std=s:0.5'], arrays };
 
-/** Requests that are refused, so that errors are told without a download. */
+/** Invalid requests, so that their errors need no download. */
 function refused(raw: RawModule, model: RawModel, x: Float32Array): void {
   const calls = [
     { x: x.subarray(1), noise: ['gaussian:0.1'], estimators: ['taylor'] },
@@ -180,7 +180,7 @@ const answers = (model: RawModel, x: Float32Array) => {
   ask(model, 'linearize', { x: one, noise: 'gaussian:0.3' });
 };
 
-/** First answers of networks of dense layers, and of the explorer. */
+/** First estimates for networks of dense layers, and in the explorer. */
 export function first(raw: RawModule): void {
   if (!raw.version || raw.estimators().length === 0) throw new Error('the module says nothing about itself');
   valueOf(raw.pointsTogether({ estimators }));
@@ -201,7 +201,7 @@ export function first(raw: RawModule): void {
   }
 }
 
-/** The same of convolutional networks. */
+/** The same for convolutional networks. */
 export function images(raw: RawModule): void {
   for (const head of heads) {
     withModel(raw, residual(head), { mean: [0.1, 0.2, 0.3], std: [1, 2, 3] }, (model, x) => answers(model, x));
@@ -220,7 +220,7 @@ const moreAnswers = (model: RawModel, x: Float32Array): void => {
   ask(model, 'linearize', { x: one, noise: 'gaussian:0.3', samples: 5 });
 };
 
-/** What the explorer asks in addition: further estimators, boundaries and data. */
+/** Additional requests of the explorer: other estimators, boundaries and data. */
 export function more(raw: RawModule): void {
   withModel(raw, file('demos/digits/digits.onnx'), {}, moreAnswers);
   for (const path of planeModels) {
@@ -248,7 +248,7 @@ const curveAnswers = (model: RawModel, x: Float32Array): void => {
   }
 };
 
-/** p over scales, and what pools points. */
+/** Sweeps, and estimators that pool points. */
 export function curves(raw: RawModule): void {
   withModel(raw, file('demos/digits/digits.onnx'), {}, curveAnswers);
   for (const path of planeModels) withModel(raw, file(path), {}, curveAnswers);
@@ -258,7 +258,7 @@ const onImages = (answers: typeof curveAnswers) => (raw: RawModule) => withModel
 export const moreOnImages = onImages(moreAnswers);
 export const curvesOnImages = onImages(curveAnswers);
 
-/** Some of the rest, for what it shares with other parts. */
+/** Some of the rest, to find functions that it shares with other parts. */
 export function rest(raw: RawModule): void {
   const forms = ['mc:50:stratified', 'mmse:20:loo', 'mmse:20:centered', 'probit:20:learned', 'probit:20:shared', 'subset:300'];
   withModel(raw, file('demos/digits/digits.onnx'), {}, (model, x) => {

@@ -20,7 +20,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal, s
   }
 }
 
-/** Runs `work` with a controller of its own, which the signal aborts, too. */
+/** Runs `work` with a separate controller, which the signal also aborts. */
 export async function withController<T>(
   signal: AbortSignal | undefined,
   work: (controller: AbortController) => Promise<T>,

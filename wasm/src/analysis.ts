@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// `probust/analysis`: what the commands summary, bias, rank, agree, curve and distance make of rows. The numbers are the command
-// line's, from the same code; names are those of its JSON in camel case.
+// `probust/analysis`: computes from rows what the commands summary, bias, rank, agree, curve and distance compute. The numbers
+// come from the same code as on the command line; names are those of its JSON in camel case.
 import type { Probust } from './api.js';
 import { callNames, optionsOf, type Names } from './arguments.js';
 import { usage } from './errors.js';
 import type { Model } from './model.js';
 import type { CallOptions, NearestBoundary, Numbers, PointOptions, Row, Status } from './types.js';
 
-/** What the rows of a group have in common. */
+/** The common properties of the rows of a group. */
 export interface GroupKey {
-  /** In rows of several models. */
+  /** Only if there are several models. */
   model?: string;
   noise: string;
   sigma: number | null;
   estimator: string;
 }
 
-/** A mean over points that have p, with its 95% interval unless said otherwise. */
+/** A mean over points that have p, with its interval (95% by default). */
 export interface Mean {
   mean: number | null;
   ciLow: number | null;
   ciHigh: number | null;
-  /** The points that have p. */
+  /** The number of points that have p. */
   count: number;
 }
 
@@ -40,7 +40,7 @@ export interface Summary {
     /** Accuracy under noise: the mean probability of the label, over the points that have it. */
     noisyAccuracy: Mean;
     p: Mean;
-    /** Of p, by share: '0', '0.05', '0.25', '0.5', '0.75', '0.95', '1'. */
+    /** Quantiles of p, by share: '0', '0.05', '0.25', '0.5', '0.75', '0.95', '1'. */
     quantiles: Record<string, number | null>;
     /** How many points have no p, by status. */
     unanswered: Partial<Record<Status, number>>;
@@ -54,7 +54,7 @@ export interface Bias extends GroupKey {
   by: 'label' | 'predicted';
   /** Classes with two points or more: their intervals are adjusted for this many comparisons. */
   compared: number;
-  /** Of each class's interval. */
+  /** The confidence of each class's interval. */
   confidence: number;
   /** With labels, also the accuracy of each class without noise and under noise. */
   classes: (Mean & { class: number; cleanAccuracy?: number | null; noisyAccuracy?: Mean })[];
@@ -67,22 +67,22 @@ export interface Bias extends GroupKey {
     ciHigh: number | null;
   } | null;
   /**
-   * The classes that may be the least robust, ascending by mean: the lowest of those with two points or more, and those that
-   * cannot be told from it. Empty if no class has two points.
+   * The classes that may be the least robust, ascending by mean: the lowest class with at least two points, and the classes that
+   * do not differ from it significantly. Empty if no class has two points.
    */
   fragile: number[];
 }
 
 export interface Ranking extends GroupKey {
-  /** Points that have p. */
+  /** The number of points that have p. */
   points: number;
-  /** From the least robust upwards. */
+  /** The least robust points, in ascending order of p. */
   least: Row[];
-  /** From the most robust downwards. */
+  /** The most robust points, in descending order of p. */
   most: Row[];
 }
 
-/** Two estimates of p of the same points. */
+/** A comparison of two estimates of p for the same points. */
 export interface Comparison {
   model?: string;
   noise: string;
@@ -117,7 +117,7 @@ export interface ToleratedScale {
 /** p against sigma. */
 export interface SigmaCurve {
   model?: string;
-  /** Without its scale: 'gaussian'. */
+  /** The noise model without its scale: 'gaussian'. */
   noise: string;
   estimator: string;
   scales: { sigma: number; p: Mean }[];
@@ -127,14 +127,14 @@ export interface SigmaCurve {
     within: number;
     above: number;
     unanswered: number;
-    /** By share: '0.05', '0.25', '0.5', '0.75', '0.95'. */
+    /** Quantiles, by share: '0.05', '0.25', '0.5', '0.75', '0.95'. */
     quantiles: Record<string, ToleratedScale>;
     points: (PointFacts & ToleratedScale)[];
   };
 }
 
 export interface Distances extends GroupKey {
-  /** Of each certificate. */
+  /** The confidence of each certificate. */
   confidence: number;
   /** Why there are no certified radii, or null. */
   noCertificates: string | null;
@@ -143,10 +143,10 @@ export interface Distances extends GroupKey {
   spearmanOfBoundaryAndP: number | null;
   points: (PointFacts & {
     p: number | null;
-    /** A lower bound of p, from counts. */
+    /** A lower bound of p from counts. */
     pLow: number | null;
     certifiedRadius: number | null;
-    /** The distance of the nearest boundary; null if none was found. */
+    /** The distance to the nearest boundary; null if none was found. */
     boundary?: number | null;
     rival?: number | null;
   })[];
@@ -156,45 +156,45 @@ export interface Distances extends GroupKey {
 export type Boundary = Pick<NearestBoundary, 'distance' | 'rival'> & { index: number };
 
 export interface RankOptions {
-  /** Points at each end; 10 by default. */
+  /** The number of points at each end of the ranking; 10 by default. */
   count?: number;
 }
 
 export interface AgreeOptions {
-  /** Logits [N, C] of the rows' points: then estimators are compared with the softmax probability, too. */
+  /** Logits [N, C] of the rows' points. If given, estimators are also compared with the softmax probability. */
   logits?: Numbers;
-  /** The position of the first of them; 0 by default. */
+  /** The position of the first point of `logits`; 0 by default. */
   index?: number;
 }
 
 export interface CurveOptions {
-  /** Of p; 0.9 by default. */
+  /** The threshold for p; 0.9 by default. */
   threshold?: number;
 }
 
 export interface DistanceOptions {
-  /** Of each certified radius; 0.999 by default. */
+  /** The confidence of each certified radius; 0.999 by default. */
   confidence?: number;
   /** From `boundaries`. */
   boundaries?: readonly Boundary[];
 }
 
 function copied(row: Row): Row {
-  if (typeof row !== 'object' || row === null) return row; // which is refused later
+  if (typeof row !== 'object' || row === null) return row; // rejected later
   const { classes } = row;
   return { ...row, ...(classes && { classes: [...classes] }) };
 }
 
 function ask(probust: Probust, operation: string, rows: readonly Row[], more: object = {}): Promise<unknown> {
   if (typeof probust?.analyse !== 'function') {
-    throw usage(`${operation}: the first argument is not a result of createProbust`);
+    throw usage(`the first argument of ${operation} is not a result of createProbust`);
   }
-  if (!Array.isArray(rows)) throw usage(`${operation}: the rows are no list`, 'give the result of estimate');
-  // Copies, because no worker can be sent the proxies of frameworks.
+  if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'give the result of estimate');
+  // Copies, because the proxies of frameworks cannot be sent to workers.
   return probust.analyse(operation, { ...more, rows: rows.map(copied) });
 }
 
-/** A run at a glance: clean accuracy by model, and p by noise and estimator. */
+/** A summary: clean accuracy by model, and p by noise model and estimator. */
 export async function summary(probust: Probust, rows: readonly Row[]): Promise<Summary> {
   return (await ask(probust, 'summary', rows)) as Summary;
 }
@@ -213,14 +213,14 @@ export async function rank(probust: Probust, rows: readonly Row[], options: Rank
 
 const agreeNames: Names<AgreeOptions> = { logits: true, index: true };
 
-/** How far estimators agree with each other. */
+/** The agreement of estimators with each other. */
 export async function agree(probust: Probust, rows: readonly Row[], options: AgreeOptions = {}): Promise<Comparison[]> {
   const { logits, index = 0 } = optionsOf('agree', options, agreeNames);
   if (logits === undefined) return (await ask(probust, 'agree', rows)) as Comparison[];
   const indices = new Set(rows.map((row) => row.index));
   const classes = logits.length / indices.size;
   if (!Number.isInteger(classes)) {
-    throw usage(`logits: are ${logits.length} numbers`, `give as many for each of the ${indices.size} points`);
+    throw usage(`logits has ${logits.length} numbers`, `give the same number for each of the ${indices.size} points`);
   }
   const points = Array.from({ length: indices.size }, (_, i) => ({
     index: index + i,
@@ -231,7 +231,7 @@ export async function agree(probust: Probust, rows: readonly Row[], options: Agr
 
 const curveNames: Names<CurveOptions> = { threshold: true };
 
-/** p against sigma, of rows with several scales of one noise; and the scale at which each point's p falls to a threshold. */
+/** p against sigma for rows with several scales of one noise, and the scale at which the p of each point falls to a threshold. */
 export async function curve(probust: Probust, rows: readonly Row[], options: CurveOptions = {}): Promise<SigmaCurve[]> {
   return (await ask(probust, 'curve', rows, optionsOf('curve', options, curveNames))) as SigmaCurve[];
 }

@@ -42,8 +42,8 @@ export class Probust {
   }
 
   /**
-   * Loads an ONNX classifier. Rejects with code `unreadable` (not a model, damaged, cannot be fetched), `unsupported` (names
-   * `op` and `node`), `usage` (options that do not fit), `resources` or `aborted`.
+   * Loads an ONNX classifier. Rejects with code `unreadable` (not a model, damaged, cannot be fetched), `unsupported` (with
+   * `op` and `node`), `usage` (invalid options), `resources` or `aborted`.
    */
   async loadModel(source: ModelSource, options: ModelOptions = {}): Promise<Model> {
     const { signal, ...given } = optionsOf('loadModel', options, modelNames);
@@ -69,7 +69,7 @@ export class Probust {
     }
   }
 
-  /** As `model.check(x, options)`, under the name that it has in Python and on the command line. */
+  /** The same as `model.check(x, options)`, with the name used in Python and on the command line. */
   check(model: Model, x: Numbers, options: CheckOptions = {}): Promise<CheckReport> {
     return model.check(x, options);
   }
@@ -80,7 +80,7 @@ export class Probust {
    */
   async mvn(z: Numbers, R: Numbers | { U: Numbers }, options: MvnOptions = {}): Promise<MvnResult> {
     const given = optionsOf('mvn', options, mvnNames);
-    if (typeof R !== 'object' || R === null) throw usage('R: is missing', 'give a matrix, or { U } of its factor');
+    if (typeof R !== 'object' || R === null) throw usage('R is missing', 'give a matrix, or { U } of its factor');
     const matrix = 'U' in R ? { U: R.U } : { R };
     return (await this.#pool.ask<'mvn'>(() => ({ kind: 'mvn', args: { ...given, z, ...matrix } }))) as MvnResult;
   }
@@ -91,14 +91,14 @@ export class Probust {
   }
 
   /**
-   * Sets up the training of a fully connected network on points x [N, ...] with labels; makes no step yet. Rejects with code
-   * `usage` (labels or options that do not fit) or `resources`.
+   * Sets up the training of a network on points x [N, ...] with labels, without training steps. Rejects with code `usage` (invalid
+   * labels or options) or `resources`.
    */
   async train(data: LabelledPoints, options: TrainOptions = {}): Promise<Training> {
     return begin(this.#pool, data, options, (onnx) => this.loadModel(onnx));
   }
 
-  /** Frees all memory and ends the workers. */
+  /** Frees all memory and stops the workers. */
   dispose(): void {
     this.#pool.close();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks the types and names of callers' arguments before they are used. The module checks the values.
+// Checks the types and names of arguments. The module checks their values.
 import { resources, usage, type ProbustError } from './errors.js';
 import type { CallOptions, EstimateOptions, ModelOptions, Numbers } from './types.js';
 
@@ -26,43 +26,40 @@ export const modelNames: Names<ModelOptions> = {
 
 const shown = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : value === null ? 'null' : typeof value);
 
-/** Checks the options of the call `where`. A misspelt name is an error; otherwise it would be silently ignored. */
+/** Checks the options of the call `where`. Unknown names are errors, because a misspelt option would otherwise be ignored. */
 export function optionsOf<T extends object>(where: string, given: T, names: Readonly<Record<string, true>>): T {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) {
-    throw usage(`${where}: the options are ${shown(given)}`, 'give an object, such as { seed: 1 }');
+    throw usage(`the options of ${where} are ${shown(given)}`, 'give an object, such as { seed: 1 }');
   }
   for (const name of Object.keys(given)) {
     if (!Object.keys(names).includes(name))
-      throw usage(`${where}: there is no option '${name}'`, `use ${Object.keys(names).join(', ')}`);
+      throw usage(`${where} has no option '${name}'`, `use ${Object.keys(names).join(', ')}`);
   }
   const { signal, onProgress } = given as CallOptions;
   if (signal != null && typeof signal.addEventListener !== 'function') {
-    throw usage(`signal: is ${shown(signal)}`, 'give the signal of an AbortController');
+    throw usage(`signal is ${shown(signal)}`, 'give the signal of an AbortController');
   }
   if (onProgress != null && typeof onProgress !== 'function') {
-    throw usage(`onProgress: is ${shown(onProgress)}`, 'give a function');
+    throw usage(`onProgress is ${shown(onProgress)}`, 'give a function');
   }
   return given;
 }
 
 /**
- * Points as the module takes them, in a buffer of their own: plain arrays are converted, views of larger buffers are copied. Bytes
- * become numbers from 0 to 1, as images are stored; a function may take them as they are, so they are refused for one.
+ * Converts points for the module, in a separate buffer: plain arrays are converted, and views of larger buffers are copied. Bytes
+ * become numbers from 0 to 1, as in image files. For functions, bytes are rejected, because a function may expect 0 to 255.
  */
 export function floats(name: string, given: Numbers, ofFunction = false): Float32Array {
   if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
   const plain = Array.isArray(given);
   if (!plain && (!ArrayBuffer.isView(given) || given instanceof DataView)) {
-    throw usage(`${name}: is ${shown(given)}`, 'give an array or a typed array of numbers');
+    throw usage(`${name} is ${shown(given)}`, 'give an array or a typed array of numbers');
   }
   const odd = plain ? given.findIndex((value) => typeof value !== 'number') : -1;
-  if (odd >= 0) throw usage(`${name}: is ${shown(given[odd])} at ${odd}`, 'give numbers, one point after another');
+  if (odd >= 0) throw usage(`${name}[${odd}] is ${shown(given[odd])}`, 'give numbers, one point after another');
   const bytes = given instanceof Uint8Array || given instanceof Uint8ClampedArray;
   if (bytes && ofFunction) {
-    throw usage(
-      `${name}: has bytes, and the model is a function`,
-      'give Float32Array.from(x) to pass 0 to 255, or divide by 255',
-    );
+    throw usage(`${name} has bytes, and the model is a function`, 'give Float32Array.from(x) to pass 0 to 255, or divide by 255');
   }
   try {
     return bytes ? Float32Array.from(given, (value) => value / 255) : Float32Array.from(given);
@@ -71,13 +68,13 @@ export function floats(name: string, given: Numbers, ofFunction = false): Float3
   }
 }
 
-/** The error for a value that cannot be copied because it is too large, detached, or not made of numbers. */
+/** The error for a value that cannot be copied because it is too large, detached, or contains other values than numbers. */
 export function unfit(name: string, hint: string, cause: unknown): ProbustError {
-  if (!(cause instanceof RangeError)) return usage(`${name}: cannot be copied (${String(cause)})`, hint, cause);
-  return resources(`${name}: there is no memory for a copy`, undefined, cause);
+  if (!(cause instanceof RangeError)) return usage(`${name} cannot be copied (${String(cause)})`, hint, cause);
+  return resources(`${name} cannot be copied, because there is not enough memory`, undefined, cause);
 }
 
-/** A deep copy that shares no buffer with the original; each array gets a buffer of its own. */
+/** A deep copy that shares no buffer with the original; each array gets its own buffer. */
 export function copied<T>(value: T): T {
   try {
     return copyOf(value) as T;
@@ -86,12 +83,12 @@ export function copied<T>(value: T): T {
   }
 }
 
-/** A copy of plain objects and arrays, which the caller may change later. Other values stay as they are, for the module to refuse. */
+/** A copy of plain objects and arrays, which the caller may change later. Other values are passed on; the module rejects them. */
 export function snapshot<T>(value: T): T {
   try {
     return kept(value) as T;
   } catch {
-    return value; // what cannot be copied cannot be read either, which the module reports
+    return value; // the module reports an error, because it cannot read the value either
   }
 }
 
@@ -109,11 +106,11 @@ function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copyOf(each)]));
 }
 
-/** A copy as a plain array; undefined if nothing was given. A single number is refused. */
+/** A copy as a plain array; undefined if nothing was given. A single number is an error. */
 export function list(name: string, given: Numbers | null | undefined): number[] | undefined {
   if (given == null) return undefined;
   if (Array.isArray(given) || (ArrayBuffer.isView(given) && !(given instanceof DataView))) return Array.from(given);
-  throw usage(`${name}: is ${shown(given)}`, 'give an array with a number for each point');
+  throw usage(`${name} is ${shown(given)}`, 'give an array with a number for each point');
 }
 
 export const texts = (given: string | readonly string[]): readonly string[] => (typeof given === 'string' ? [given] : given);
@@ -124,19 +121,19 @@ export function divided<T extends CallOptions & Pick<Partial<EstimateOptions>, '
   return { args, watch: { signal, onProgress } };
 }
 
-const mostElements = 1 << 20; // per batch; activations take many times that
+const mostElements = 1 << 20; // per batch; activations need many times as much
 const mostInputs = 64;
 
-/** Inputs per run of another engine: as given, or by the elements of each. */
+/** Inputs per run of another engine: as given, otherwise by the number of elements of each. */
 export function batchOf(batch: number | undefined, elements: number): number {
   if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
   if (Number.isInteger(batch) && batch > 0) return batch;
-  throw usage(`batch: is ${batch}`, 'give a whole number from 1 on');
+  throw usage(`batch is ${batch}`, 'give a whole number of at least 1');
 }
 
 const busy = new Set<object>();
 
-/** Keeps `owner` alive while it works: if nothing else refers to it, it would be collected and its memory released. */
+/** Keeps `owner` alive during the work: without other references it would be collected, and its memory released. */
 export async function holding<T>(owner: object, work: () => Promise<T>): Promise<T> {
   const hold = { owner };
   busy.add(hold);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Numbers of any stored type, as .npy and IDX files hold them. Results and errors are those of the command line
+// Numbers of any stored type in .npy and IDX files. Results and errors are the same as on the command line
 // (native/datasets/array.cpp).
 import { unreadable } from './errors.js';
 
-/** Throws the error for an unusable data file: "name: what; hint". */
+/** Throws the error for an unusable data file: "name what; hint", as in "x.npy has no rows; give at least one point". */
 export function refuse(name: string, what: string, hint?: string): never {
-  throw unreadable(`${name}: ${what}`, hint);
+  throw unreadable(`${name} ${what}`, hint);
 }
 
 /** How one number is stored. */
@@ -28,19 +28,19 @@ export const shapeText = (shape: readonly number[]): string => `[${shape.join(',
 /** `count` bytes from `at` on, or an error that says how many there are. */
 export function part(bytes: Uint8Array, at: number, count: number, name: string, what: string): Uint8Array {
   if (at + count <= bytes.length) return bytes.subarray(at, at + count);
-  return refuse(name, `is truncated: it has ${bytes.length} bytes and ${what} needs ${at + count}`);
+  return refuse(name, `is truncated: it has ${bytes.length} bytes, but ${what} needs ${at + count}`);
 }
 
 /** The bytes of a shape. */
 export function byteCount(shape: readonly number[], elementBytes: number, name: string): number {
   const product = shape.reduce((all, extent) => all * Math.max(1, extent), elementBytes);
   if (shape.some((extent) => extent < 0) || product > 2 ** 62) {
-    refuse(name, `has an impossible shape ${shapeText(shape)}`, 'no file holds that many values');
+    refuse(name, `has an impossible shape ${shapeText(shape)}`, 'save the data again');
   }
   return shape.includes(0) ? 0 : product;
 }
 
-/** All bytes after `header` as an array. */
+/** The bytes after `header` as an array. */
 export function denseArray(
   type: ElementType,
   shape: number[],
@@ -52,7 +52,7 @@ export function denseArray(
   const needed = header + byteCount(shape, type.bytes, name);
   if (bytes.length !== needed) {
     const fault = bytes.length < needed ? 'is truncated' : 'is too long';
-    refuse(name, `${fault}: it has ${bytes.length} bytes, and its shape ${shapeText(shape)} needs ${needed}`);
+    refuse(name, `${fault}: it has ${bytes.length} bytes, but its shape ${shapeText(shape)} needs ${needed}`);
   }
   return { type, shape, columnMajor, bytes: bytes.subarray(header) };
 }
@@ -127,13 +127,13 @@ export function floatsOf(array: StoredArray, scale: number): Float32Array {
 
 /** An array [N] (or [N, 1, ...]) of whole numbers. */
 export function labelsOf(array: StoredArray, name: string): number[] {
-  const hint = 'labels are one whole number a row';
+  const hint = 'give one whole number per row';
   if (array.shape.length === 0 || array.shape.slice(1).some((extent) => extent !== 1)) {
-    refuse(name, `has shape ${shapeText(array.shape)} where labels [N] were expected`, hint);
+    refuse(name, `has shape ${shapeText(array.shape)}, but labels have shape [N]`, hint);
   }
   const labels: number[] = [];
   forEachNumber(array, (value) => {
-    if (!Number.isSafeInteger(value)) refuse(name, `label ${labels.length} is not a whole number`, hint);
+    if (!Number.isSafeInteger(value)) refuse(`label ${labels.length} of ${name}`, 'is not a whole number', hint);
     labels.push(value);
   });
   return labels;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
-// What Model.check takes and returns.
+// The types of Model.check.
 import type { CallOptions } from './types.js';
 
-/** What a check is given besides the points. */
+/** Options of a check. */
 export interface CheckOptions extends CallOptions {
-  /** [N] classes: with them, accuracies are compared. */
+  /** [N] classes. If given, accuracies are compared. */
   labels?: ArrayLike<number>;
-  /** Noise scales, to compare with the range of the data. */
+  /** Noise scales that are compared with the range of the data. */
   sigma?: number | ArrayLike<number>;
 }
 
-/** Options of the library that repair a finding: values to add by name, and names to leave out. */
+/** Options of the library that fix a finding: values to add by name, and names to leave out. */
 export interface CheckRemedy {
   add: Record<string, string>;
   leave_out: string[];
 }
 
-/** Whether data, preprocessing, layout and labels suit a model (docs/check.md). */
+/** Whether data, preprocessing, layout and labels match a model (docs/check.md). */
 export interface CheckReport {
   /** Whether there is a warning. */
   suspicious: boolean;
-  /** The report for people, several lines. */
+  /** The report as text of several lines. */
   words: string;
   points: number;
   classes: number;
-  /** As given; null without labels. */
+  /** The accuracy with the given options; null without labels. */
   accuracy: number | null;
   correct: number | null;
   alternatives: {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page's side of a worker.
+// The page's end of the connection to a worker.
 import { unlessAborted } from './abort.js';
 import { aborted, disposed, environment, ProbustError, toRecord, usage } from './errors.js';
 import type { PartName, Parts } from './parts.js';
@@ -11,7 +11,7 @@ interface Pending {
   resolve(value: unknown): void;
   reject(error: unknown): void;
   watch: Watch;
-  /** The error of `watch.forward`, which a message would change. */
+  /** The error of `watch.forward`, kept here because a message would change it. */
   failure?: unknown;
 }
 
@@ -38,7 +38,7 @@ export class WorkerEndpoint implements Endpoint {
   static start(
     port: Port,
     parts: Parts,
-    { threads = 1, hint = 'set workerUrl to where worker.mjs is served', signal }: StartOptions = {},
+    { threads = 1, hint = 'set workerUrl to the address of worker.mjs', signal }: StartOptions = {},
   ): Promise<WorkerEndpoint> {
     const endpoint = new WorkerEndpoint(port, parts);
     const started = new Promise<WorkerEndpoint>((resolve, reject) => {
@@ -91,7 +91,7 @@ export class WorkerEndpoint implements Endpoint {
     try {
       this.#port.post({ type: 'request', id, request, progress });
     } catch (error) {
-      throw usage(`arguments: cannot be sent to a worker: ${String(error)}`, undefined, error);
+      throw usage(`the arguments cannot be sent to a worker: ${String(error)}`, undefined, error);
     }
   }
 

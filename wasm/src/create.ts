@@ -11,33 +11,33 @@ import type { Endpoint } from './protocol.js';
 import type { ModuleFactory } from './raw.js';
 import type { ProbustOptions } from './types.js';
 
-/** How long the page may be blocked: most of a frame. */
+/** The page may be blocked for this long: most of a frame. */
 const stepMilliseconds = 12;
 
-/** What each entry point of the package provides. */
+/** The files and functions that each entry point of the package provides. */
 interface Assets {
   /** Emscripten's glue, for engines in this thread. Workers have their own. */
   factory(): Promise<ModuleFactory>;
   /** The compiled module, or its first part, if it is in parts. */
   compile(options: ProbustOptions): Promise<WebAssembly.Module>;
-  /** Where a later part is. */
+  /** The address of a later part. */
   later(part: PartName, options: ProbustOptions): string | URL;
   spawn(url: string | URL | undefined): Promise<Port>;
 }
 
-/** Each thread needs memory of its own, so a larger number must be a mistake. */
+/** Each thread needs its own memory, so a larger number must be a mistake. */
 const mostThreads = 256;
 
 /** Returns `threads` if it is a valid number of threads; otherwise throws `usage`. */
 export function countOf(threads: number): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= mostThreads) return threads;
-  throw usage(`threads: is ${threads}`, `give a whole number from 1 to ${mostThreads}`);
+  throw usage(`threads is ${threads}`, `give a whole number from 1 to ${mostThreads}`);
 }
 
 const names: Names<ProbustOptions> = { wasmUrl: true, worker: true, threads: true, workerUrl: true, signal: true };
 
 function workersOf({ worker, threads }: ProbustOptions): number {
-  if (worker != null && typeof worker !== 'boolean') throw usage(`worker: is ${String(worker)}`, 'give true or false');
+  if (worker != null && typeof worker !== 'boolean') throw usage(`worker is ${String(worker)}`, 'give true or false');
   return threads == null ? Number(worker ?? false) : countOf(threads);
 }
 
@@ -54,11 +54,11 @@ export async function assemble(endpoints: readonly Endpoint[], facts: { workers:
 }
 
 export function requireWebAssembly(): void {
-  if (typeof WebAssembly === 'undefined') throw environment('WebAssembly: is not available here');
+  if (typeof WebAssembly === 'undefined') throw environment('WebAssembly is not available');
   if (!hasSimd()) {
     const hint =
-      'use Chrome or Edge 95, Firefox 100, Safari 16.4 or node 18, or newer, on a processor made in the last ten years';
-    throw environment('WebAssembly: has no SIMD here', hint);
+      'use Chrome or Edge 95, Firefox 100, Safari 16.4 or node 18, or newer, on a processor that is at most ten years old';
+    throw environment('WebAssembly has no SIMD support', hint);
   }
 }
 
@@ -77,7 +77,7 @@ async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoin
   }
 }
 
-/** Makes any error that is not a ProbustError one of code `environment`. */
+/** Converts any other error to a ProbustError with the code `environment`. */
 function typed(what: string, hint: string): (error: unknown) => never {
   return (cause) => {
     if (cause instanceof ProbustError) throw cause;
@@ -90,10 +90,10 @@ const glue = (assets: Assets): Promise<ModuleFactory> =>
     .factory()
     .catch(typed('the script of the WebAssembly module', 'serve the files shared-*.mjs of the package with probust.mjs'));
 
-/** The module: its first part, and the others that take no download, as in node. */
+/** The module: its first part, and others that need no download, as in node. */
 async function partsOf(assets: Assets, options: ProbustOptions): Promise<Parts> {
   const compiled = async () => assets.compile(options);
-  const first = await compiled().catch(typed('the WebAssembly module', 'set wasmUrl to where probust.wasm is served'));
+  const first = await compiled().catch(typed('the WebAssembly module', 'set wasmUrl to the address of probust.wasm'));
   if (isWhole(first)) return whole(first);
   const hint = 'serve the files probust*.wasm of the package together';
   const load = (part: PartName) => compile(assets.later(part, options), { hint });
@@ -102,12 +102,12 @@ async function partsOf(assets: Assets, options: ProbustOptions): Promise<Parts> 
   return { modules: new Map([['first', first], ...loaded]), load };
 }
 
-/** Workers that start while the module is downloaded. They end if that fails. */
+/** Starts workers while the module is downloaded. They stop if the download fails. */
 function spawned(assets: Assets, count: number, { workerUrl }: ProbustOptions, parts: Promise<unknown>): Promise<Port>[] {
-  const spawn = async () => assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to where worker.mjs is served'));
+  const spawn = async () => assets.spawn(workerUrl).catch(typed('the worker', 'set workerUrl to the address of worker.mjs'));
   const ports = Array.from({ length: count }, spawn);
   const stop = (port: Port) => parts.catch(() => port.stop());
-  for (const port of ports) port.then(stop, () => undefined); // whoever awaits the port reports its error
+  for (const port of ports) port.then(stop, () => undefined); // the code that awaits the port reports its error
   return ports;
 }
 

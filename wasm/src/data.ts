@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `probust/data`: data sets from files (.npy, .csv, IDX, images), rows from and to the command line's files, and noise from a
-// function. Points and labels are those that the command line reads from the same file.
+// `probust/data`: data sets from files (.npy, .csv, IDX, images), reading and writing rows, and noise from a function. Points and
+// labels are the same as those that the command line reads from the same file.
 import { floatsOf, forEachNumber, labelsOf, refuse, type StoredArray } from './arrays.js';
 import { optionsOf, type Names } from './arguments.js';
 import { parseCsv, parseLabelLines } from './data/csv.js';
@@ -14,33 +14,33 @@ import { parseRows } from './data/rows.js';
 import { elementCount } from './shape.js';
 import type { ModelSource, NamedArray, Numbers, Row } from './types.js';
 
-/** Where data come from: bytes, a path or URL, a response, or a file that the user chose. */
+/** A source of data: bytes, a path or URL, a response, or a file that the user chose. */
 export type DataSource = ModelSource;
 
-/** Points, with what is known about them. */
+/** Points, with their labels and other properties. */
 export interface PointData {
   /** [N, ...pointShape] row-major. */
   x: Float32Array;
   /** [N], if there are labels. */
   labels?: Int32Array;
-  /** Names of text labels, by number: in sorted order, or the option `classes`. */
+  /** Class names for text labels, by number: in sorted order, or from the option `classes`. */
   classNames?: string[];
   /** Such as [3, 32, 32]. */
   pointShape: number[];
   /** The position of the first point in the file: the option `index` of `estimate`. */
   index: number;
-  /** What was decided on reading and may have been meant otherwise, one line each: headers, columns left out, turned images. */
+  /** Uncertain decisions made while reading, one line each: headers, skipped columns, rotated images. */
   notes?: string[];
 }
 
 export interface ReadOptions {
-  /** What errors call the data; by default the name of the file or its address. */
+  /** The name of the data in errors; by default the name of the file or its address. */
   name?: string | undefined;
   /** Labels from this .npy, IDX or text file: numbers, or texts. */
   labels?: DataSource | undefined;
   /** Names in the order of the model's classes: text labels are matched with them. By default they are numbered in sorted order. */
   classes?: readonly string[] | undefined;
-  /** Stored values are multiplied by it; 1/255 by default for bytes, 1 otherwise. */
+  /** A factor for the stored values; 1/255 by default for bytes, 1 otherwise. */
   scale?: number | undefined;
   /** At most this many points. */
   limit?: number | undefined;
@@ -58,7 +58,7 @@ const names: Names<CsvOptions> = {
   ...{ name: true, labels: true, scale: true, limit: true, offset: true, signal: true, labelColumn: true, classes: true },
 };
 
-/** What errors call a source. */
+/** The name of a source in errors. */
 function nameOf(source: DataSource, given: string | undefined, otherwise: string): string {
   if (given !== undefined) return given;
   if (typeof source === 'string' || source instanceof URL) return String(source).split('/').at(-1) || otherwise;
@@ -67,7 +67,7 @@ function nameOf(source: DataSource, given: string | undefined, otherwise: string
 
 const formats = 'give a .npy, IDX (.gz too) or .csv file';
 
-/** Files of other kinds that are given by mistake, by their first bytes. */
+/** Other file formats that may be given by mistake, by their first bytes. */
 const foreign: readonly [string, string][] = [
   ['\x89PNG', 'a PNG image'],
   ['\xff\xd8\xff', 'a JPEG image'],
@@ -89,7 +89,7 @@ function refuseForeign(bytes: Uint8Array, name: string): void {
   for (const [magic, what] of foreign) if (begins(bytes, magic)) refuse(name, `is ${what}, not data`, formats);
 }
 
-/** The bytes of a source. They may be packed by gzip. */
+/** The bytes of a source, which may be compressed by gzip. */
 async function bytesOf(source: DataSource, name: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
   const bytes = await readModel(source, signal, name);
   if (bytes.length === 0) refuse(name, 'is empty', formats);
@@ -98,15 +98,15 @@ async function bytesOf(source: DataSource, name: string, signal: AbortSignal | u
 
 function checkNumbers({ scale, offset = 0, limit = Infinity }: ReadOptions): void {
   if (scale !== undefined && (!Number.isFinite(scale) || scale === 0)) {
-    throw usage('scale: is zero or not finite', 'give a number such as 0.00392');
+    throw usage('scale is zero or not finite', 'try 0.00392');
   }
-  if (!Number.isInteger(offset) || offset < 0) throw usage('offset: is not a whole number of at least 0', 'give 0 or more');
+  if (!Number.isInteger(offset) || offset < 0) throw usage('offset is not a whole number of at least 0', 'give 0 or more');
   if (limit !== Infinity && (!Number.isInteger(limit) || limit < 1)) {
-    throw usage('limit: is not a whole number of at least 1', 'give 1 or more');
+    throw usage('limit is not a whole number of at least 1', 'give 1 or more');
   }
 }
 
-/** Labels of another file. */
+/** Labels from another file. */
 async function labelsFrom(source: DataSource, signal: AbortSignal | undefined): Promise<{ stored: StoredLabels; name: string }> {
   const name = nameOf(source, undefined, 'labels');
   const bytes = await bytesOf(source, name, signal);
@@ -115,7 +115,7 @@ async function labelsFrom(source: DataSource, signal: AbortSignal | undefined): 
   return { stored: parseLabelLines(bytes, name), name };
 }
 
-/** All points of a file, before some are chosen. */
+/** All points of a file, before some are selected. */
 interface Contents {
   x: Float32Array;
   count: number;
@@ -125,7 +125,7 @@ interface Contents {
   notes?: string[];
 }
 
-/** One label too many, and the first is a word that no other repeats: the name of the column. */
+/** If there is one label too many, and the first is a word that occurs only once, it is the name of the column. */
 function withoutHeader(stored: StoredLabels, count: number): StoredLabels {
   const { texts = [] } = stored;
   const extra = texts.length > 2 && texts.length === count + 1 && !texts.includes(texts[0]!, 1);
@@ -144,7 +144,7 @@ async function chosen(contents: Contents, name: string, options: ReadOptions): P
     }
   }
   if (offset >= count) {
-    refuse(name, `has ${count} rows, and offset ${offset} is beyond them`, `give an offset from 0 to ${count - 1}`);
+    refuse(name, `has ${count} rows, but offset is ${offset}`, `give an offset from 0 to ${count - 1}`);
   }
   const end = Math.min(count, offset + limit);
   const size = elementCount(pointShape);
@@ -158,7 +158,7 @@ async function chosen(contents: Contents, name: string, options: ReadOptions): P
 /** The points of an array: its first axis counts them. */
 function pointsOf(array: StoredArray, scale: number | undefined, name: string): Contents {
   const { shape, type } = array;
-  if (shape.length === 0) refuse(name, 'holds a single number', 'give an array whose first axis counts the points');
+  if (shape.length === 0) refuse(name, 'has a single number', 'give an array whose first axis counts the points');
   if (shape[0] === 0) refuse(name, 'has no rows', 'give at least one point');
   if (shape.includes(0)) {
     refuse(name, `has points without values: its shape is [${shape.join(', ')}]`, 'give at least one value per point');
@@ -171,7 +171,7 @@ function pointsOf(array: StoredArray, scale: number | undefined, name: string): 
 function withChannel(array: StoredArray, name: string): StoredArray {
   const { shape } = array;
   if (shape.length === 1) {
-    refuse(name, 'holds one number per row, as a file of labels does', 'give the file of images');
+    refuse(name, 'has one number per row, like a file of labels', 'give the file of points');
   }
   return shape.length === 3 ? { ...array, shape: [shape[0]!, 1, shape[1]!, shape[2]!] } : array;
 }
@@ -197,15 +197,15 @@ const csvPoints: Parse = (bytes, name, { scale = 1, labelColumn = 'last', classe
 export const readNpy = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
   read('readNpy', source, options, npyPoints);
 
-/** An IDX file, as MNIST's images are, also gzipped. */
+/** An IDX file, such as MNIST's images, also gzipped. */
 export const readIdx = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
   read('readIdx', source, options, idxPoints);
 
-/** A .csv file: a point per row, with a column of labels. */
+/** A .csv file: one point per row, with a column of labels. */
 export const readCsv = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readCsv', source, options, csvPoints);
 
-/** A file of one of these kinds, told from its content. */
+/** A file in one of these formats, recognised by its content. */
 export const readData = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readData', source, options, (bytes, name, given) => {
     refuseForeign(bytes, name);
@@ -213,7 +213,7 @@ export const readData = (source: DataSource, options: CsvOptions = {}): Promise<
     return parse(bytes, name, given);
   });
 
-/** An array of numbers as noise takes it: `arrays: { name: await readArray('cov.npy') }`. */
+/** An array of numbers for noise: `arrays: { name: await readArray('cov.npy') }`. */
 export async function readArray(source: DataSource, signal?: AbortSignal): Promise<NamedArray> {
   const name = nameOf(source, undefined, 'array');
   const array = parseNpy(await bytesOf(source, name, signal), name);
@@ -228,11 +228,11 @@ const imageNames: Names<ImageOptions> = { channels: true, resize: true, crop: tr
 
 /**
  * Points [N, channels, height, width] in [0, 1] from images: ImageData, or files, which browsers decode. Gray levels, resizing and
- * cropping are those of the command line.
+ * cropping are the same as on the command line.
  */
 export async function readImages(images: readonly (Pixels | Blob)[], options: ImageOptions = {}): Promise<PointData> {
   const given = optionsOf('readImages', options, imageNames);
-  if (!Array.isArray(images) || images.length === 0) throw usage('images: are missing', 'give a list of images');
+  if (!Array.isArray(images) || images.length === 0) throw usage('images are missing', 'give a list of images');
   const called = images.map((image, i) => (image as { name?: string })?.name ?? `image ${i}`);
   const decoded = await Promise.all(
     images.map((image, i) =>
@@ -241,40 +241,40 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
   );
   const turned = called.filter((_, i) => decoded[i]!.turned);
   const note =
-    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, first of ${turned[0]}; ` +
-    'turn the pixels if the model was trained on upright images';
+    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, the first being ${turned[0]}; ` +
+    'rotate the images if the model was trained on upright ones';
   const pixels = decoded.map((image) => image.pixels);
   return { ...pointsOfImages(pixels, called, given), index: 0, ...(turned.length > 0 && { notes: [note] }) };
 }
 
 /**
- * Recorded deviations from a function: `draw(i)` gives the i-th of `count`, one number for each element of a point. With
- * `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, copies are x plus one of them, each as likely as the
- * others.
+ * Recorded deviations from a function: `draw(i)` returns the i-th of `count`, one number for each element of a point. With
+ * `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, noisy samples are x plus one of them, all equally
+ * likely.
  */
 export function deviations(count: number, elements: number, draw: (i: number) => Numbers): NamedArray {
   for (const [name, value] of Object.entries({ count, elements })) {
-    if (!Number.isInteger(value) || value < 1) throw usage(`${name}: is ${value}`, 'give a whole number from 1 on');
+    if (!Number.isInteger(value) || value < 1) throw usage(`${name} is ${value}`, 'give a whole number of at least 1');
   }
-  if (typeof draw !== 'function') throw usage('draw: is no function', 'give a function of the number of the draw');
+  if (typeof draw !== 'function') throw usage('draw is not a function', 'give a function of the index of the draw');
   const data = new Float32Array(count * elements);
   for (let i = 0; i < count; ++i) {
     const one = draw(i);
     if (one?.length !== elements) {
-      throw usage(`draw: gave ${one?.length ?? 'no'} numbers for draw ${i}`, `give ${elements}, one for each element of a point`);
+      throw usage(`draw gave ${one?.length ?? 'no'} numbers for draw ${i}`, `give ${elements}, one for each element of a point`);
     }
     data.set(one, i * elements);
     const odd = data.subarray(i * elements, (i + 1) * elements).findIndex((value) => !Number.isFinite(value));
-    if (odd >= 0) throw usage(`draw: gave ${String(one[odd])} at ${odd} of draw ${i}`, 'give finite numbers');
+    if (odd >= 0) throw usage(`draw gave ${String(one[odd])} at ${odd} of draw ${i}`, 'give finite numbers');
   }
   return { data, shape: [count, elements] };
 }
 
-/** The rows of a file that the command line wrote: .jsonl or .csv. */
+/** The rows of a .jsonl or .csv file that the command line wrote. */
 export async function readRows(source: DataSource, signal?: AbortSignal): Promise<Row[]> {
   const name = nameOf(source, undefined, 'rows');
   const bytes = await readModel(source, signal, name);
-  if (bytes.length === 0) throw unreadable(`${name}: is empty`, 'give rows as .jsonl or .csv');
+  if (bytes.length === 0) throw unreadable(`${name} is empty`, 'give rows as .jsonl or .csv');
   if (begins(bytes, 'SQLite format 3')) {
     refuse(name, 'is a run, and its rows are read as text', 'write them with probust export RUN -o rows.jsonl');
   }

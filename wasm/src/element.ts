@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust/element`: components that show what p_robust is, for any page or framework. Importing it defines them.
+// `probust/element`: components that show p_robust, for any page or framework. Importing the module defines them.
 import { ProbustBias } from './elements/bias.js';
 import { ProbustCurve } from './elements/curve.js';
 import { ProbustEstimators } from './elements/estimators.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers requests with a WebAssembly instance in this thread. Long calls run in steps; the thread is free between them.
+// Processes requests with a WebAssembly instance in this thread. Long calls run in steps; the thread is free between them.
 import { unlessAborted } from './abort.js';
 import { snapshot } from './arguments.js';
 import { aborted, disposed, internal, ProbustError, resources, usage, type ProbustErrorCode } from './errors.js';
@@ -44,8 +44,8 @@ const isTrap = (error: unknown): boolean =>
   /BindingError|UnboundTypeError/.test((error as Error | undefined)?.name ?? '');
 
 /**
- * The error for the caller, if the module did not cause it and stays usable. While it reads arguments, JavaScript throws if one
- * cannot be converted or if a getter throws; later, if a result does not fit into memory.
+ * The error for the caller, if the module did not cause it and can still be used. JavaScript throws while the module reads arguments,
+ * if one cannot be converted or if a getter throws, and later if a result does not fit into memory.
  */
 function complaint(error: unknown, reading: boolean): ProbustError | undefined {
   if (isTrap(error)) return undefined;
@@ -55,19 +55,19 @@ function complaint(error: unknown, reading: boolean): ProbustError | undefined {
 }
 
 interface Pace {
-  /** How long one step may keep the thread busy. */
+  /** The maximum duration of a step. */
   stepMilliseconds: number;
-  /** How many threads work on a model; more than 1 only if the module was built for it. */
+  /** The number of threads per model; more than 1 only if the module was built for threads. */
   threads: number;
 }
 
-/** A model, and the request that loaded it unless the module is complete: it is loaded again into each instance. */
+/** A model and, unless the module is complete, the request that loaded it, which is repeated in each new instance. */
 interface Loaded {
   raw: RawModel;
   request: RequestOf<'load'> | undefined;
 }
 
-/** Whether a call has ended: short ones do before their caller goes on. */
+/** Whether a call has ended: short calls end before their caller continues. */
 interface Run {
   ended: boolean;
 }
@@ -83,7 +83,7 @@ const isComplete = ({ parts }: Instance): boolean => parts.size === partNames.le
 const suffices = ({ parts, lacks }: Instance, needed: ReadonlySet<PartName>): boolean =>
   !lacks && [...needed].every((part) => parts.has(part));
 
-/** A function is lacking: one that this call needs (`own`), or one that another call of the instance needed. */
+/** A function is missing: one that this call needs (`own`), or one that another call of the instance needed. */
 class Lacking extends Error {
   constructor(readonly own: boolean) {
     super();
@@ -97,7 +97,7 @@ export class Engine implements Endpoint {
   #modules: Modules;
   readonly #models = new Map<number, Loaded>();
   readonly #trainings = new Map<number, RawTraining>();
-  /** Where new calls start. It is replaced when a part is added; calls under way end in the one where they started. */
+  /** The instance for new calls. It is replaced when a part is added; running calls end in the instance in which they started. */
   #now: Instance;
   #adding: Promise<void> = Promise.resolve();
   #nextHandle = 1;
@@ -128,11 +128,11 @@ export class Engine implements Endpoint {
     this.#trainings.clear();
   }
 
-  /** Answers with the parts that the request is known to need, and with another one whenever a function is lacking. */
+  /** Runs a request with the parts that it is known to need, and adds a part whenever a function is missing. */
   async #answer(given: Request, watch: Watch): Promise<unknown> {
     if (this.#closed) throw disposed('probust');
     if (given.kind === 'release') return this.#release(given.handle);
-    // The request may be repeated, and the caller may change its own arrays as soon as this function waits.
+    // The request may be repeated, and the caller may change its arrays as soon as this function waits.
     let request: Exclude<Request, { kind: 'release' }> = given;
     const keep = () => {
       if (request === given && !isComplete(this.#now)) request = kept(given);
@@ -189,7 +189,7 @@ export class Engine implements Endpoint {
     }
   }
 
-  /** Adds parts, for one request after the other. */
+  /** Adds parts, for one request at a time. */
   #add(needed: ReadonlySet<PartName>, { signal }: Watch): Promise<void> {
     const added = this.#adding.then(() => this.#extend(needed));
     this.#adding = added.catch(() => undefined);
@@ -204,7 +204,7 @@ export class Engine implements Endpoint {
     await this.#restart();
   }
 
-  /** Starts an instance of all parts at hand, and loads the models into it. */
+  /** Starts an instance with all loaded parts, and loads the models into it. */
   async #restart(): Promise<void> {
     const now = await instantiate(this.#factory, this.#modules, this.#pace.threads);
     if (this.#closed) return;
@@ -274,7 +274,7 @@ export class Engine implements Endpoint {
     }
   }
 
-  /** Skipped after a trap, because it would trap again. An instance that lacks a function is given up as a whole. */
+  /** Skipped after a trap, because it would trap again. An instance with a missing function is discarded as a whole. */
   #delete(at: Instance, handle: { delete(): void }): void {
     if (this.#fault) return;
     try {
@@ -284,7 +284,7 @@ export class Engine implements Endpoint {
     }
   }
 
-  /** A trap leaves the instance's memory in an unknown state, so the instance is not used again. */
+  /** After a trap, the memory of the instance is in an unknown state, so it is not used again. */
   #guarded<T>(at: Instance, body: () => T, reading = false): T {
     if (this.#fault) throw this.#fault;
     if (at.lacks) throw new Lacking(false);

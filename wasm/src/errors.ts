@@ -3,13 +3,13 @@
 /**
  * What went wrong:
  * - `usage`: an argument is wrong;
- * - `unreadable`: the bytes are not a model, are damaged, or do not fit the data's shape;
+ * - `unreadable`: the bytes are not a model, are damaged, or do not match the shape of the data;
  * - `unsupported`: the model uses something that probust does not support (see `op` and `node`);
  * - `resources`: not enough memory;
  * - `numerical`: no number could be computed;
  * - `aborted`: an AbortSignal ended the call;
  * - `disposed`: the model or the library was disposed;
- * - `callback`: a function of yours failed; `cause` is its error;
+ * - `callback`: your function failed; `cause` is its error;
  * - `environment`: the WebAssembly module or a worker could not be started here;
  * - `internal`: a bug in probust; create a new instance.
  */
@@ -25,7 +25,7 @@ export type ProbustErrorCode =
   | 'environment'
   | 'internal';
 
-/** An error as a worker sends it. */
+/** An error in a message from a worker. */
 export interface ErrorRecord {
   code: ProbustErrorCode;
   message: string;
@@ -35,13 +35,13 @@ export interface ErrorRecord {
   node?: string | undefined;
 }
 
-/** Everything that probust throws. `message` is one line: where, what is wrong, what to do. */
+/** The class of all errors of probust. `message` is one line: the problem in a sentence, then a remedy. */
 export class ProbustError extends Error {
   override readonly name = 'ProbustError';
   readonly code: ProbustErrorCode;
-  /** What is wrong, without where and what to do. */
+  /** The problem, without the remedy. */
   readonly problem: string;
-  /** What to do, if that is known. */
+  /** The remedy, if there is one. */
   readonly hint: string | undefined;
   /** The ONNX operator concerned, such as "Conv". */
   readonly op: string | undefined;
@@ -58,14 +58,14 @@ export class ProbustError extends Error {
   }
 }
 
-/** An error as plain data, for postMessage. Any error but a ProbustError becomes `internal`. */
+/** An error as plain data, for postMessage. Any error except a ProbustError becomes `internal`. */
 export function toRecord(error: unknown): ErrorRecord {
   if (!(error instanceof ProbustError)) return { code: 'internal', message: String(error) };
   const { code, message, problem, hint, op, node } = error;
   return { code, message, problem, hint, op, node };
 }
 
-/** Makes errors with this code, whose message ends in the hint. */
+/** Creates errors with this code, whose message ends with the hint. */
 const errorsOf =
   (code: ProbustErrorCode) =>
   (message: string, hint?: string, cause?: unknown): ProbustError =>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The check that precedes an estimate: whether points, preprocessing and labels suit the model.
+// The check before an estimate: whether points, preprocessing and labels match the model.
 import { usage } from './errors.js';
 import type { EstimateOptions, Row } from './types.js';
 
-/** What the module finds: warnings, and what to add to the note of every row, or ''. */
+/** The result of the module: warnings, and a text for the note of every row, or ''. */
 export interface Found {
   hint: string;
   warnings: string[];
@@ -14,19 +14,19 @@ export interface CheckWishes {
   warn(warning: string): void;
 }
 
-/** Fewer points without labels are not checked, because the check is in a part of the module that they may not need. */
+/** Fewer points without labels are not checked, because the check is in a part of the module that may not be loaded yet. */
 const many = 20;
 
 export function wishesOf({ check, onWarning, labels }: EstimateOptions, points: number): CheckWishes {
-  if (check != null && typeof check !== 'boolean') throw usage('check: is not true or false');
-  if (onWarning != null && typeof onWarning !== 'function') throw usage('onWarning: is no function', 'give a function');
+  if (check != null && typeof check !== 'boolean') throw usage('check is not true or false');
+  if (onWarning != null && typeof onWarning !== 'function') throw usage('onWarning is not a function', 'give a function');
   return {
     checked: check ?? (labels != null || points >= many),
     warn: onWarning ?? ((warning) => console.warn(`probust: ${warning}`)),
   };
 }
 
-/** The class that the model gives to all points, if they have no labels to be compared with. */
+/** The class that all points without labels get, if it is the same for all. */
 export function oneClassOf(rows: readonly Row[]): number | undefined {
   const [first] = rows;
   const same = first && rows.every(({ label, predicted }) => label === null && predicted === first.predicted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `probust/function`: classifiers that are JavaScript functions, such as a remote service or a model of another library. Noise,
-// counting and statistics stay in probust, which requests the scores of noisy inputs.
+// counting and statistics remain in probust, which requests the scores of noisy inputs.
 import { unlessAborted, withController } from './abort.js';
 import type { Probust } from './api.js';
 import { batchOf, list, optionsOf, type Names } from './arguments.js';
@@ -14,25 +14,25 @@ import type { ModelOptions, Numbers } from './types.js';
 /** A row of numbers for each point of a batch: one after another, or a list of rows. */
 export type Rows = Numbers | readonly (readonly number[] | Float32Array | Float64Array)[];
 
-/** What a classifier is told about a batch. */
+/** Information about a batch for the classifier. */
 export interface BatchRequest {
   /** n, the number of points; n is at most `batch`. */
   count: number;
   /** [n, ...shape]. */
   shape: number[];
-  /** Aborted if the call is aborted or the model disposed: pass it to `fetch`. */
+  /** Aborted if the call is aborted or the model disposed; pass it to `fetch`. */
   signal: AbortSignal;
 }
 
-/** A classifier: a function from points to scores, with what probust has to know about it. */
+/** A classifier: a function from points to scores, with its properties. */
 export interface FunctionClassifier extends Pick<ModelOptions, 'mean' | 'std' | 'memory' | 'signal'> {
   /** C, or the names of the C classes. */
   classes: number | readonly string[];
   /** The shape of one point, such as [3, 32, 32]. */
   shape: Numbers;
   /**
-   * Scores [n, C] of the points x [n, ...shape], at once or as a promise. The largest score wins. For estimators other than `mc`
-   * they must be logits: unbounded, and not yet turned into probabilities. NaN counts as no class.
+   * Scores [n, C] of the points x [n, ...shape], directly or as a promise. The class with the largest score wins. For estimators other
+   * than `mc`, scores must be logits: unbounded, and not converted to probabilities. NaN counts as no class.
    */
   classify(x: Float32Array, request: BatchRequest): Rows | Promise<Rows>;
   /**
@@ -40,9 +40,9 @@ export interface FunctionClassifier extends Pick<ModelOptions, 'mean' | 'std' | 
    * estimators that need gradients work, too. The same point may occur several times in x.
    */
   gradient?(x: Float32Array, cotangents: Float32Array, request: BatchRequest): Rows | Promise<Rows>;
-  /** The most points per call of a function; by default up to 64, fewer if they are large. */
+  /** The largest number of points per call; by default up to 64, fewer if they are large. */
   batch?: number;
-  /** What `model.info.engine` says; 'function' by default. */
+  /** The value of `model.info.engine`; 'function' by default. */
   name?: string;
 }
 
@@ -54,23 +54,23 @@ const names: Names<FunctionClassifier> = {
 function extentsOf(shape: Numbers): number[] {
   const extents = list('shape', shape) ?? [];
   if (extents.length > 0 && extents.every((extent) => Number.isInteger(extent) && extent > 0)) return extents;
-  throw usage(`shape: is [${extents.join(', ')}]`, 'give the shape of one point, such as [3, 32, 32]');
+  throw usage(`shape is [${extents.join(', ')}]`, 'give the shape of one point, such as [3, 32, 32]');
 }
 
 function countOf(classes: FunctionClassifier['classes']): number {
   const count = typeof classes === 'number' ? classes : classNamesOf('classes', classes).length;
   if (Number.isInteger(count) && count > 0) return count;
-  throw usage(`classes: is ${String(classes)}`, 'give the number of classes, or their names');
+  throw usage(`classes is ${String(classes)}`, 'give the number of classes, or their names');
 }
 
 type Row = ArrayLike<unknown>;
 const isRow = (value: unknown): value is Row =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 
-/** The numbers of `rows`, [count, width]; `which` function gave them. */
+/** The numbers of `rows`, [count, width], from the function `which`. */
 export function numbersOf(which: string, rows: unknown, count: number, width: number): Float32Array {
   const wanted = `give ${width} numbers for each of the ${count} points, one after another or as a list of rows`;
-  if (!isRow(rows)) throw usage(`${which}: gave no array`, wanted);
+  if (!isRow(rows)) throw usage(`${which} did not return an array`, wanted);
   if (rows instanceof Float32Array && rows.length === count * width) return rows;
   const nested = rows.length > 0 && isRow(rows[0]);
   const parts: Row[] = nested ? (Array.from(rows) as Row[]) : [rows];
@@ -78,13 +78,13 @@ export function numbersOf(which: string, rows: unknown, count: number, width: nu
   const odd = parts.findIndex((part) => !isRow(part) || part.length !== length);
   if (nested && (parts.length !== count || odd >= 0)) {
     const found = parts.length !== count ? `${parts.length} rows` : `${parts[odd]?.length ?? 'no'} numbers in row ${odd}`;
-    throw usage(`${which}: gave ${found}`, wanted);
+    throw usage(`${which} gave ${found}`, wanted);
   }
-  if (odd >= 0) throw usage(`${which}: gave ${rows.length} numbers`, wanted);
+  if (odd >= 0) throw usage(`${which} gave ${rows.length} numbers`, wanted);
   const all = new Float32Array(count * width);
   parts.forEach((part, i) => {
     for (let k = 0; k < length; ++k) {
-      if (typeof part[k] !== 'number') throw usage(`${which}: gave ${typeof part[k]} at ${i * length + k}`, wanted);
+      if (typeof part[k] !== 'number') throw usage(`${which} gave ${typeof part[k]} at ${i * length + k}`, wanted);
       all[i * length + k] = part[k] as number;
     }
   });
@@ -102,7 +102,7 @@ function engineOf(given: FunctionClassifier, classes: number, shape: readonly nu
     try {
       rows = await (cotangents ? given.gradient!(values, cotangents, request) : given.classify(values, request));
     } catch (error) {
-      throw callback(`${which}: failed (${String(error)})`, undefined, error);
+      throw callback(`${which} failed (${String(error)})`, undefined, error);
     }
     return numbersOf(which, rows, count, cotangents ? elementCount(shape) : classes);
   }
@@ -127,21 +127,21 @@ function engineOf(given: FunctionClassifier, classes: number, shape: readonly nu
 }
 
 /**
- * A model whose scores come from a JavaScript function. It has what needs only scores: `logits`, `estimate` and `sweep` with `mc`,
- * `probit`, `subset`, `softmax`, `quadrature` and `auto`, `cloud`, `nearestBoundary`, and `slice` along given directions; with
- * `gradient`, everything but `adf`. If a function throws or rejects, so does the call, with code `callback` and the function's
- * error as `cause`.
+ * A model whose scores come from a JavaScript function. It has all methods that need only scores: `logits`, `estimate` and `sweep` with
+ * `mc`, `probit`, `subset`, `softmax`, `quadrature` and `auto`, `cloud`, `nearestBoundary`, and `slice` along given directions; with
+ * `gradient`, everything except `adf`. If a function throws or rejects, the call rejects with code `callback` and the function's error
+ * as `cause`.
  *
- * Rejects with code `usage` if something about the classifier is wrong.
+ * Rejects with code `usage` if the classifier is invalid.
  */
 export async function modelFromFunction(probust: Probust, classifier: FunctionClassifier): Promise<Model> {
   const given = optionsOf('modelFromFunction', classifier, names);
   if (typeof probust?.loadExternal !== 'function') {
-    throw usage('modelFromFunction: the first argument is not a result of createProbust');
+    throw usage('the first argument of modelFromFunction is not a result of createProbust');
   }
   for (const which of ['classify', 'gradient'] as const) {
     if (typeof given[which] !== 'function' && (which === 'classify' || given[which] != null))
-      throw usage(`${which}: is no function`, 'give a function of a batch of points');
+      throw usage(`${which} is not a function`, 'give a function of a batch of points');
   }
   if (given.signal?.aborted) throw aborted();
   const shape = extentsOf(given.shape);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust`: probust.wasm is next to this file, where bundlers that support new URL(..., import.meta.url) find it.
+// `probust`: probust.wasm is in the same folder, so that bundlers that support new URL(..., import.meta.url) find it.
 import type { Probust } from './api.js';
 import { create } from './create.js';
 import { nextTo, type PartName } from './parts.js';

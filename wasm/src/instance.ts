@@ -7,7 +7,7 @@ import type { ModuleFactory, RawModule } from './raw.js';
 export interface Instance {
   readonly raw: RawModule;
   readonly parts: ReadonlySet<PartName>;
-  /** The part of a function that was called without being there. That call ended in the middle, so the instance is not used again. */
+  /** The part of a missing function that was called. The call was interrupted, so the instance is not used again. */
   readonly lacks: PartName | undefined;
 }
 
@@ -16,7 +16,7 @@ const notOurs = (error: unknown) => {
   return environment(`the WebAssembly module does not start (${String(error)})`, hint, error);
 };
 
-/** Starts a module from these parts. The later ones fill the places in the first one's table that are theirs. */
+/** Starts a module from these parts. The later parts fill their entries in the table of the first part. */
 export async function instantiate(factory: ModuleFactory, modules: Modules, threads: number): Promise<Instance> {
   const first = modules.get('first')!;
   const state = {
@@ -43,7 +43,7 @@ export async function instantiate(factory: ModuleFactory, modules: Modules, thre
         .catch(reject);
       return {};
     };
-    // In some versions of Emscripten the glue's result has a `then` of its own: it must not be awaited twice.
+    // In some versions of Emscripten, the result of the glue has its own `then`, so it must not be awaited twice.
     factory({ instantiateWasm, threads }).then((made) => resolve(made), reject);
   });
   return Object.assign(state, { raw });

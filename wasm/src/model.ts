@@ -29,7 +29,7 @@ import type {
 } from './types.js';
 import { compared, uniformPoints } from './verify.js';
 
-/** What is needed to release a model. It does not refer to the Model, which the registry must not keep alive. */
+/** The data for releasing a model. It does not refer to the Model, so that the registry does not keep it alive. */
 interface Lease {
   pool: Pool;
   model: Everywhere;
@@ -40,7 +40,7 @@ interface Lease {
 export interface ExternalEngine {
   forward: Forward;
   release(): void;
-  /** Whether it is a function of the caller's, which takes points in units of its own. */
+  /** Whether it is the caller's function, whose inputs may be in any units. */
   isFunction?: boolean;
 }
 
@@ -51,7 +51,7 @@ function release({ pool, model, external }: Lease): void {
 
 const forgotten = new FinalizationRegistry<Lease>(release);
 
-/** Options of a model's calls. Each call accepts those of the others, so that they can share one options object. */
+/** Options of a model's methods. Each method accepts the options of the others, so that they can share one object. */
 const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & SliceOptions & CloudOptions> = {
   ...callNames,
   ...{ arrays: true, categories: true, clip: true, levels: true },
@@ -61,10 +61,10 @@ const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & Slic
   ...{ budget: true, totalBudget: true, independent: true, share: true, calibrate: true },
 };
 
-/** Refuses `estimator` for `estimators`, and vice versa: it would be ignored, and another estimator would answer. */
+/** Rejects `estimator` instead of `estimators`, and vice versa: the option would be ignored, and another estimator used. */
 function notFor(where: string, options: object, name: string, other: string): void {
   if (name in options || !(other in options)) return;
-  throw usage(`${where}: '${other}' is for another call`, `write ${name}`);
+  throw usage(`${where} has no option '${other}'`, `write ${name}`);
 }
 
 const checkNames: Names<CheckOptions> = { ...callNames, labels: true, sigma: true };
@@ -72,9 +72,9 @@ const checkNames: Names<CheckOptions> = { ...callNames, labels: true, sigma: tru
 const verifyNames: Names<VerifyOptions> = { ...callNames, x: true };
 
 /**
- * A classifier. All its methods are asynchronous: long ones work in steps, and the page stays responsive between them. They
- * reject with a {@link ProbustError}: `usage` for wrong arguments (x of another length or with NaN, an unknown estimator),
- * `aborted`, `disposed`, `resources`.
+ * A classifier. All methods are asynchronous. Long calls run in steps, so that the page remains responsive. They reject with a
+ * {@link ProbustError}: `usage` for invalid arguments (x has the wrong length or contains NaN, an unknown estimator), `aborted`,
+ * `disposed`, `resources`.
  */
 export class Model {
   /** Facts about the model. */
@@ -94,7 +94,7 @@ export class Model {
     return (await this.#call('logits', x, optionsOf('logits', options, askedNames))) as Float32Array;
   }
 
-  /** Whether the points x [N, ...], the model's preprocessing and the labels suit each other, on up to 500 of the points. */
+  /** Checks whether the points x [N, ...], the model's preprocessing and the labels match, on up to 500 of the points. */
   async check(x: Numbers, options: CheckOptions = {}): Promise<CheckReport> {
     const { sigma, ...given } = optionsOf('check', options, checkNames);
     const sigmas = sigma === undefined ? [] : typeof sigma === 'number' ? [sigma] : Array.from(sigma);
@@ -103,8 +103,8 @@ export class Model {
   }
 
   /**
-   * One row for each point of x [N, ...], noise and estimator, nested in that order. Points with labels, and 20 points or more, are
-   * checked first, as `check` does on fewer points.
+   * One row for each point of x [N, ...], noise model and estimator, nested in this order. If there are labels, or at least 20 points,
+   * the call begins with a short check.
    */
   async estimate(x: Numbers, options: EstimateOptions): Promise<Row[]> {
     this.#live();
@@ -123,12 +123,12 @@ export class Model {
     return holding(this, () => this.#checked(request, wishes, { ...watch, forward: external?.forward }));
   }
 
-  /** The rows of an estimate, after the check that is wished. */
+  /** The rows of an estimate, after the optional check. */
   async #checked(given: EstimateArguments, { checked, warn }: CheckWishes, watch: Watch): Promise<Row[]> {
     const { pool, model } = this.#lease;
     const rowsOf = (request: EstimateArguments) => pool.estimate(model, elementCount(this.info.pointShape), request, watch);
     if (!checked) return rowsOf(given);
-    const request = copied(given); // the caller may change its own meanwhile
+    const request = copied(given); // the caller may change the original
     const find = (more: object = {}) =>
       pool.call(model, 'firstCheck', { ...request, ...more }, { ...watch, onProgress: undefined }) as Promise<Found>;
     const first = await find();
@@ -141,13 +141,13 @@ export class Model {
     return rows;
   }
 
-  /** Margins, their gradients and Gram matrix at one point x, and the normal problem z, R that follows from them. */
+  /** Margins, their gradients and Gram matrix at one point x, and the resulting normal problem z, R. */
   async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
     const given = optionsOf('linearize', options, askedNames);
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
   }
 
-  /** p at one point x over scales of the noise. */
+  /** p at one point x over noise scales. */
   async sweep(x: Numbers, options: SweepOptions): Promise<Curve> {
     const given = optionsOf('sweep', options, askedNames);
     notFor('sweep', given, 'estimator', 'estimators');
@@ -162,14 +162,14 @@ export class Model {
     return (await this.#call('slice', x, { ...optionsOf('slice', options, askedNames), u, v })) as Slice;
   }
 
-  /** Noisy copies of one point x with the class of each: exactly those that the estimator "mc:N" counts. */
+  /** Noisy samples of one point x with the class of each: exactly those that the estimator "mc:N" counts. */
   async cloud(x: Numbers, options: CloudOptions): Promise<Cloud> {
     return (await this.#call('cloud', x, optionsOf('cloud', options, askedNames))) as Cloud;
   }
 
   /**
-   * The nearest point to x with another answer: found along gradients if the model has them, otherwise by a random search
-   * keyed by `seed` and `index`.
+   * The nearest point to x with a different prediction, found along gradients if the model has them, otherwise by a random search
+   * with `seed` and `index`.
    */
   async nearestBoundary(x: Numbers, options: Omit<PointOptions, 'target' | 'labels'> = {}): Promise<NearestBoundary> {
     const given = optionsOf('nearestBoundary', options, askedNames);
@@ -177,22 +177,22 @@ export class Model {
   }
 
   /**
-   * Compares its logits with those of another model, such as one of `probust/ort`, at points x [N, ...]; without x, at eight
-   * points whose elements are uniform in [0, 1].
+   * Compares the logits with those of another model, for example from `probust/ort`, at points x [N, ...]; without x, at eight points
+   * with elements uniform in [0, 1].
    */
   async verify(other: Pick<Model, 'info' | 'logits'>, options: VerifyOptions = {}): Promise<Verification> {
     const { x, ...watched } = optionsOf('verify', options, verifyNames);
     const points = x ?? uniformPoints(8, elementCount(this.info.pointShape));
     if (typeof other?.logits !== 'function' || !other.info)
-      throw usage('verify: the other is not a model', 'give one of probust/ort');
+      throw usage('the first argument of verify is not a model', 'give a model, for example from probust/ort');
     if (other.info.classes !== this.info.classes) {
-      throw usage(`verify: the other model has ${other.info.classes} classes, this one ${this.info.classes}`);
+      throw usage(`the other model has ${other.info.classes} classes, and this one has ${this.info.classes}`);
     }
     const [own, others] = await Promise.all([this.logits(points, watched), other.logits(points, watched)]);
     return compared(own, others, this.info.classes);
   }
 
-  /** Frees its memory. Later calls reject with code `disposed`; calls under way do the same or complete. */
+  /** Frees the memory. Later calls reject with code `disposed`; running calls do the same or complete. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;

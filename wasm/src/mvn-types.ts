@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What mvn takes and returns.
+// The types of mvn.
 
 export interface MvnOptions {
   /** Requested absolute error of p; 1e-4 by default. */
@@ -15,8 +15,8 @@ export interface MvnResult {
   pFail: number | null;
   error: number | null;
   errorFail: number | null;
-  /** The method that gave the answer. */
+  /** The method that was used. */
   method: string;
-  /** "ok", or what is wrong. */
+  /** "ok", or the problem. */
   status: string;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which parts of the module a request needs. It need not be complete: a part that is missing is noticed by the engine, and what is
-// here only saves the attempt without it.
+// The parts of the module that a request needs. The list may be incomplete: the engine detects a missing part. An entry here only
+// avoids the failed attempt.
 import type { PartName } from './parts.js';
 import type { Request } from './protocol.js';
 
@@ -20,7 +20,7 @@ export const estimatorsIn = {
   ],
 } as const;
 
-/** The parts that something in a part needs. */
+/** The parts that a part depends on. */
 const withPart: Record<keyof typeof estimatorsIn, readonly PartName[]> = {
   more: ['more'],
   curves: ['more', 'curves'],
@@ -28,10 +28,10 @@ const withPart: Record<keyof typeof estimatorsIn, readonly PartName[]> = {
 };
 const { more, curves, rest } = withPart;
 
-/** What operations, requests and estimators need besides the first part. */
+/** The parts that operations, requests and estimators need in addition to the first. */
 const partsOf: Record<string, readonly PartName[]> = {
   ...{ nearestBoundary: more, mvn: more, data: more, sweep: curves, slice: rest, train: rest, check: rest, firstCheck: rest },
-  // Destructors of documents (core/probust/base/document.h) must not throw, so what they call has to be there.
+  // Destructors of documents (core/probust/base/document.h) must not throw, so the functions that they call must be loaded.
   analyse: ['images', ...curves, ...rest],
   ...Object.fromEntries(
     Object.entries(estimatorsIn).flatMap(([part, names]) => names.map((name) => [name, withPart[part as keyof typeof withPart]])),

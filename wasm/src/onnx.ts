@@ -3,7 +3,7 @@
 import { ProbustError, unreadable, usage } from './errors.js';
 import { all, edited, encode, integerIn, messageIn, message, parse, text, texts, type Field } from './protobuf.js';
 
-// The field numbers of ONNX's messages that are used here.
+// The field numbers of ONNX messages used here.
 const modelProto = { graph: 7 };
 const graphProto = { node: 1, initializer: 5, input: 11, output: 12, valueInfo: 13 };
 const nodeProto = { input: 1, output: 2, opType: 4, attribute: 5 };
@@ -46,18 +46,18 @@ function withGraph(bytes: Uint8Array, edit: (graph: Field[]) => Field[]): Uint8A
     return encode(edited(model, modelProto.graph, edit));
   } catch (error) {
     if (error instanceof ProbustError) throw error;
-    throw unreadable(`model: is no ONNX model, or damaged: ${String(error)}`, undefined, error);
+    throw unreadable(`the model is not an ONNX model, or is damaged: ${String(error)}`, undefined, error);
   }
 }
 
 /** A model that ends in its logits. */
 export interface Cut {
   bytes: Uint8Array;
-  /** The model's own output, or the inner tensor that was asked for. */
+  /** The model's output, or the requested inner tensor. */
   output: string;
   /** How many outputs the model has. */
   outputs: number;
-  /** What was removed, one sentence each. */
+  /** The removed operators, one sentence each. */
   notes: string[];
   /** The input of the final Sigmoid, if the output comes from one. */
   beforeSigmoid: string | undefined;
@@ -70,7 +70,7 @@ function chosenOutput(graph: readonly Field[], wanted: string | undefined, isTen
   const names = outputs.map((output) => texts(output, valueInfoProto.name)[0] ?? '');
   if (wanted !== undefined) {
     if (names.includes(wanted) || isTensor(wanted)) return wanted;
-    throw usage(`output: '${wanted}' does not exist`, `use one of ${names.join(', ')}`);
+    throw usage(`the output '${wanted}' does not exist`, `use one of ${names.join(', ')}`);
   }
   const isFloat = (output: Field[]) => {
     const tensor = messageIn(messageIn(output, valueInfoProto.type), typeProto.tensor);
@@ -99,7 +99,7 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
     };
     cut.output = chosenOutput(graph, wanted, (name) => producers.has(name));
     cut.outputs = all(graph, graphProto.output).length;
-    /** Sorted scores, or the places of the largest: the scores of all classes before a TopK stand for them. */
+    /** Replaces sorted scores, or their indices, by the scores of all classes before the TopK. */
     const beforeTopK = (name: string): string => {
       const node = producers.get(source(name));
       const largest = integerIn(node ? (attribute(node, 'largest') ?? []) : [], attributeProto.i) ?? 1n;
@@ -129,7 +129,7 @@ function endingIn(graph: readonly Field[], value: string): Field[] {
 
 /**
  * The same model with a batch of any size instead of 1: the input's first dimension becomes open, constant shapes of Reshape
- * copy it, and declared inner shapes are dropped. The caller must check that the function is still the same.
+ * copy it, and declared inner shapes are dropped. The caller must check that the function has not changed.
  */
 export function withOpenBatch(bytes: Uint8Array): Uint8Array {
   return withGraph(bytes, (graph) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `probust/ort`: models that ONNX Runtime Web runs, including operators that probust does not support. Noise, counting and
-// statistics stay in probust, which requests the logits of noisy inputs.
+// statistics remain in probust, which requests the logits of noisy inputs.
 import type { Probust } from './api.js';
 import { batchOf, modelNames, optionsOf, type Names } from './arguments.js';
 import { aborted, disposed, environment, ProbustError, unreadable, unsupported, resources, usage } from './errors.js';
@@ -21,11 +21,11 @@ export interface OrtModule {
 export interface OrtOptions extends ModelOptions {
   /** The module to use, such as `await import('onnxruntime-web/webgpu')`; `onnxruntime-web` by default. */
   ort?: OrtModule;
-  /** 'auto' (the default) is 'webgpu' if there is an adapter, else 'wasm'; `model.info.engine` says which one runs. */
+  /** 'auto' (the default) means 'webgpu' if there is an adapter, otherwise 'wasm'; `model.info.engine` names the one in use. */
   provider?: 'auto' | 'webgpu' | 'wasm';
   /** Inputs per run; by default up to 64, fewer if they are large. */
   batch?: number;
-  /** Further options of InferenceSession.create. */
+  /** Additional options for InferenceSession.create. */
   session?: object;
 }
 
@@ -53,7 +53,7 @@ interface OrtSession {
 
 const reason = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!;
 
-/** Whether an extent is fixed. One without a name is -1, which some versions show as an unsigned number. */
+/** Whether an extent is fixed. An unnamed symbolic extent is -1, which some versions show as an unsigned number. */
 const isGiven = (extent: number | string | undefined): extent is number =>
   typeof extent === 'number' && extent > 0 && extent < 2 ** 31;
 
@@ -61,8 +61,8 @@ async function importOrt(): Promise<OrtModule> {
   try {
     return (await import('onnxruntime-web')) as unknown as OrtModule;
   } catch (error) {
-    const hint = 'npm install onnxruntime-web, or give its module as the option ort';
-    throw environment(`onnxruntime-web: cannot be loaded (${reason(error)})`, hint, error);
+    const hint = 'npm install onnxruntime-web, or pass its module as the option ort';
+    throw environment(`onnxruntime-web cannot be loaded (${reason(error)})`, hint, error);
   }
 }
 
@@ -74,11 +74,11 @@ async function hasAdapter(): Promise<boolean> {
 async function providersOf(wanted: OrtOptions['provider'] = 'auto'): Promise<Provider[]> {
   if (wanted === 'wasm') return ['wasm'];
   if (wanted !== 'auto' && wanted !== 'webgpu') {
-    throw usage(`provider: '${String(wanted)}' is not known`, 'use auto, webgpu or wasm');
+    throw usage(`the provider '${String(wanted)}' is not known`, 'use auto, webgpu or wasm');
   }
   if (await hasAdapter()) return wanted === 'auto' ? ['webgpu', 'wasm'] : ['webgpu'];
   if (wanted === 'auto') return ['wasm'];
-  throw environment('provider: there is no WebGPU adapter here', 'use wasm');
+  throw environment('there is no WebGPU adapter', 'use the provider wasm');
 }
 
 /** An ONNX Runtime session with one input and one output of numbers. */
@@ -119,7 +119,7 @@ class Session {
       await session?.release().catch(() => undefined);
       if (error instanceof ProbustError) throw error;
       const damaged = /protobuf|parsing failed/i.test(reason(error));
-      const message = `model: ONNX Runtime cannot load it with ${provider} (${reason(error)})`;
+      const message = `ONNX Runtime cannot load the model with ${provider} (${reason(error)})`;
       throw (damaged ? unreadable : unsupported)(message, undefined, error);
     }
   }
@@ -148,7 +148,7 @@ class Session {
       batch.set(values.subarray(first * elements, (first + size) * elements));
       const output = await this.#forward(batch, size);
       if (output.length % size !== 0) {
-        throw unsupported(`model: its output has ${output.length} numbers for a batch of ${size}`);
+        throw unsupported(`the output of the model has ${output.length} numbers for a batch of ${size}`);
       }
       parts.push(output.subarray(0, (output.length / size) * Math.min(size, count - first)));
     }
@@ -163,22 +163,22 @@ class Session {
       return data instanceof Float32Array ? data : Float32Array.from(data as ArrayLike<number>, Number);
     } catch (error) {
       const failure = /memory|alloc/i.test(reason(error)) ? resources : unsupported;
-      throw failure(`model: ONNX Runtime cannot run it (${reason(error)})`, undefined, error);
+      throw failure(`ONNX Runtime cannot run the model (${reason(error)})`, undefined, error);
     }
   }
 }
 
 function onlyInput(session: OrtSession): { name: string; shape: readonly (number | string)[] } {
   if (!session.inputMetadata) {
-    throw environment('onnxruntime-web: 1.22 or newer is needed', 'npm install onnxruntime-web@latest');
+    throw environment('onnxruntime-web is older than 1.22', 'npm install onnxruntime-web@latest');
   }
   const [input, ...others] = session.inputMetadata;
   const names = session.inputMetadata.map(({ name }) => name).join(', ');
   if (!input || others.length > 0) {
-    throw unsupported(`model: has the inputs ${names}, but only one is supported`);
+    throw unsupported(`the model has the inputs ${names}, but only one is supported`);
   }
   if (!input.isTensor || input.type !== 'float32' || !input.shape?.length) {
-    throw unsupported(`the input '${input.name}' is of type ${input.type ?? 'no tensor'}, but only float32 is supported`);
+    throw unsupported(`the input '${input.name}' is of type ${input.type ?? 'unknown'}, but only float32 is supported`);
   }
   return { name: input.name, shape: input.shape };
 }
@@ -193,7 +193,7 @@ function concatenated(parts: readonly Float32Array[]): Float32Array {
   return whole;
 }
 
-/** A session whose output is logits, and how they were obtained. */
+/** A session whose output is logits, and a description of how they were obtained. */
 interface Logits {
   session: Session;
   provider: Provider;
@@ -207,7 +207,7 @@ const probe = (session: Session, count: number): Wants => ({
   values: uniformPoints(count, elementCount(session.shape)),
 });
 
-/** Whether a batch gives the same as its inputs one by one. */
+/** Whether a batch gives the same results as its inputs one by one. */
 async function sameInBatches(alone: Session, together: Session): Promise<boolean> {
   const wants = probe(alone, 3);
   const [expected, actual] = [await alone.run(wants), await together.run(wants)];
@@ -215,7 +215,7 @@ async function sameInBatches(alone: Session, together: Session): Promise<boolean
   return actual.length === expected.length && actual.every((value, i) => Math.abs(value - expected[i]!) <= 1e-4 * scale);
 }
 
-/** The session with an open batch if the model has a fixed batch of 1 that can be opened; otherwise the session itself. */
+/** A session with a dynamic batch if the model's fixed batch of 1 can be removed; otherwise the session itself. */
 async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8Array) => Promise<Session>, notes: string[]) {
   if (session.group === undefined) return session;
   let open: Session | undefined;
@@ -223,7 +223,7 @@ async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8
     if (session.group === 1 && session.shape.length > 1) open = await create(withOpenBatch(bytes));
     if (open && open.group === undefined && (await sameInBatches(session, open))) {
       session.release();
-      notes.push('the batch was fixed at 1 and is opened: three inputs together gave the same as one by one');
+      notes.push('the batch was fixed at 1 and is now dynamic: three inputs together gave the same results as one by one');
       return open;
     }
   } catch {
@@ -236,7 +236,7 @@ async function opened(session: Session, bytes: Uint8Array, create: (bytes: Uint8
   return session;
 }
 
-/** What our own engine says decides the class; undefined if it does not support the model. */
+/** How the class is determined according to probust's engine; undefined if it does not support the model. */
 async function decisionOf(probust: Probust, bytes: Uint8Array, options: OrtOptions): Promise<ModelInfo | undefined> {
   const { output, threshold, outputs, inputShape } = options;
   const given: ModelOptions = {
@@ -251,7 +251,7 @@ async function decisionOf(probust: Probust, bytes: Uint8Array, options: OrtOptio
     model.dispose();
     return info;
   } catch (error) {
-    // Operators that it lacks are what this engine is for; any other refusal is about the decision.
+    // This engine is for operators that probust lacks; any other error is about how the class is determined.
     if (error instanceof ProbustError && error.code === 'unsupported' && error.op) return undefined;
     throw error;
   }
@@ -267,12 +267,12 @@ async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: O
     if (classes > 1) return { session, provider, classes, forward, notes };
     const threshold = options.threshold ?? (cut.beforeSigmoid === undefined ? (await ask())?.threshold : undefined);
     if (threshold !== undefined) {
-      notes.push(`one number decides: class 1 if it is above ${threshold}`);
+      notes.push(`one number determines the class: class 1 if it is above ${threshold}`);
       return { session, provider, classes: 2, forward: againstZero(forward, threshold), notes };
     }
     if (cut.beforeSigmoid === undefined) {
       throw unsupported(
-        `output: '${cut.output}' is one number, and nothing says which values mean class 1`,
+        `the output '${cut.output}' is one number, and the model does not say which values mean class 1`,
         'give threshold: 0 for a score, 0.5 for a probability',
       );
     }
@@ -285,7 +285,7 @@ async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: O
   const bytes = endedIn(cut.bytes, cut.beforeSigmoid);
   session = await opened(await create(bytes), bytes, create, []);
   forward = againstZero((wants) => session.run(wants), 0);
-  notes.push('the final Sigmoid of one number is left out: two classes, whose margin is the number before it');
+  notes.push('the final Sigmoid of one number is removed: there are two classes, whose margin is the number before it');
   return { session, provider, classes: 2, forward, notes };
 }
 
@@ -301,8 +301,9 @@ function againstZero(forward: Forward, threshold: number): Forward {
 function restricted({ forward, classes, ...others }: Logits, outputs: readonly number[]): Logits {
   const wrong = outputs.find((k, i) => !Number.isInteger(k) || k < 0 || k >= classes || outputs.indexOf(k) !== i);
   if (wrong !== undefined || outputs.length < 2) {
-    const problem = wrong === undefined ? 'names one class' : `has ${wrong}, which is no value of the output or listed twice`;
-    throw usage(`outputs: ${problem}`, `give at least two of 0..${classes - 1}`);
+    const problem =
+      wrong === undefined ? 'names one class' : `has ${wrong}, which is not a value of the output or is listed twice`;
+    throw usage(`the option outputs ${problem}`, `give at least two of 0..${classes - 1}`);
   }
   const some: Forward = async (wants) => {
     const logits = await forward(wants);
@@ -326,14 +327,14 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions, ask:
       return logits;
     } catch (error) {
       if (provider === 'wasm' || options.provider === 'webgpu') throw error;
-      refusals.push(`WebGPU does not run the model: ${reason(error)}`);
+      refusals.push(`WebGPU cannot run the model: ${reason(error)}`);
     }
   }
-  throw environment('provider: there is none here');
+  throw environment('there is no provider');
 }
 
 /**
- * Loads a classifier that ONNX Runtime Web runs. It supports what needs only logits: `logits`, `estimate` and `sweep` with
+ * Loads a classifier that ONNX Runtime Web runs. It supports all calls that need only logits: `logits`, `estimate` and `sweep` with
  * `mc`, `probit`, `subset`, `softmax` and `auto`, `slice` along given directions. Calls that need gradients reject with
  * `unsupported`.
  *
@@ -342,10 +343,10 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions, ask:
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
   const { mean, std, layout, shape, memory, classNames, tolerance, signal } = optionsOf('createOrtModel', options, names);
   if (typeof probust?.loadExternal !== 'function')
-    throw usage('createOrtModel: the first argument is not a result of createProbust');
-  if (tolerance !== undefined) throw unsupported('tolerance: is for models that probust runs itself', 'use loadModel');
+    throw usage('the first argument of createOrtModel is not a result of createProbust');
+  if (tolerance !== undefined) throw unsupported('tolerance is for models that probust runs itself', 'use loadModel');
   if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
-    throw usage('ort: is not ONNX Runtime', "give await import('onnxruntime-web')");
+    throw usage('the option ort is not ONNX Runtime', "give await import('onnxruntime-web')");
   }
   const bytes = await readModel(source, signal);
   let asked: Promise<ModelInfo | undefined> | undefined;
@@ -354,7 +355,7 @@ export async function createOrtModel(probust: Probust, source: ModelSource, opti
   if (cut.outputs > 1 && options.output === undefined) {
     const decision = await ask();
     if (decision) cut = cutToLogits(bytes, decision.logits);
-    else cut.notes.push(`output '${cut.output}' is the first of ${cut.outputs}; output names another`);
+    else cut.notes.push(`the output '${cut.output}' is the first of ${cut.outputs}; the option output selects another`);
   }
   const { session, provider, ...logits } = await firstThatRuns(options.ort ?? (await importOrt()), cut, options, ask);
   try {

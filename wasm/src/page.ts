@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// `probust/page`: the workers of a page. Its components and explorers share them: there is at most one worker for each core, and
-// the last user ends them.
+// `probust/page`: the workers of a page, shared by its components and explorers. There is at most one worker per core, and the last
+// user stops them.
 import type { Probust } from './api.js';
 import { createProbust } from './index.js';
 
-/** `quick` answers every frame, `patient` does longer work. */
+/** `quick` is for work in every frame, `patient` for longer work. */
 export type Side = 'quick' | 'patient';
 
-/** A library with its workers, as one user has it. */
+/** One user's handle of a library with its workers. */
 export interface Lease {
   readonly probust: Promise<Probust>;
   release(): void;
-  /** Releases it, and lets nobody else take it: its workers have failed. */
+  /** Releases it after its workers have failed, so that no one else gets it. */
   discard(): void;
 }
 
 interface Shared {
   readonly probust: Promise<Probust>;
   readonly workers: number;
-  /** How many use it for either kind of work. */
+  /** The number of users for each kind of work. */
   readonly users: Record<Side, number>;
   end(): void;
-  /** Nobody takes it any more. */
+  /** Closed for new users. */
   forget(): void;
 }
 
@@ -30,7 +30,7 @@ const cores = (): number => Math.max(1, globalThis.navigator?.hardwareConcurrenc
 const free = (): number => cores() - libraries.reduce((all, { workers }) => all + workers, 0);
 const other: Record<Side, Side> = { quick: 'patient', patient: 'quick' };
 
-/** A library whose last user ends it, also while it starts. */
+/** A library that its last user stops, even while it starts. */
 function begun(workers: number): Shared {
   const controller = new AbortController();
   const probust = createProbust({ threads: workers, signal: controller.signal });
@@ -43,7 +43,7 @@ function begun(workers: number): Shared {
     probust.then((started) => started.dispose()).catch(() => undefined);
   };
   const library: Shared = { probust, workers, users: { quick: 0, patient: 0 }, end, forget };
-  probust.catch(forget); // whoever comes next tries again
+  probust.catch(forget); // the next request tries again
   libraries.push(library);
   return library;
 }
@@ -54,11 +54,11 @@ function leastBusy(side: Side): Shared {
   return libraries.reduce((best, each) => (load(each) < load(best) ? each : best));
 }
 
-/** Many workers leave a core to others, if there are more than two. */
+/** Leaves one core to other work, if there are more than two. */
 const share = (most: number, left: number): number =>
   most > 1 && cores() > 2 ? Math.max(1, Math.min(most, left - 1)) : Math.min(most, left);
 
-/** Takes a library with up to `most` new workers as long as there are fewer than cores, else one that others use, too. */
+/** Returns a library with up to `most` new workers if there are fewer workers than cores, otherwise a shared one. */
 export function takeProbust(side: Side, most = 1): Lease {
   const left = free();
   const library = left > 0 ? begun(share(most, left)) : leastBusy(side);

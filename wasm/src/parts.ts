@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The module comes in parts (split/split.mjs). The first runs alone and has what most first answers take; the others add functions
-// that it lacks. Each can be added without the others. A call of a missing function tells which part it is in; then the request is
+// The module is divided into parts (split/split.mjs). The first part runs alone and has the functions of most first estimates; each
+// of the others adds functions and can be added without the others. A call of a missing function reports its part; the request is then
 // repeated with that part (engine.ts).
 import { internal } from './errors.js';
 
@@ -13,14 +13,14 @@ export type Modules = ReadonlyMap<PartName, WebAssembly.Module>;
 
 /** A module in parts. */
 export interface Parts {
-  /** Those at hand, at least the first. */
+  /** The loaded parts, at least the first. */
   readonly modules: Modules;
   load(part: PartName): Promise<WebAssembly.Module>;
 }
 
-/** Where a module imports the functions that are in another part. */
+/** The import module for functions in another part. */
 export const placeholders = (part: PartName): string => `p${partNames.indexOf(part)}`;
-/** Where later parts import from the first. */
+/** The import module of later parts for the first. */
 export const firstNamespace = 'f';
 
 export const isWhole = (module: WebAssembly.Module): boolean =>
@@ -29,7 +29,7 @@ export const isWhole = (module: WebAssembly.Module): boolean =>
 /** A module that is not split. */
 export const whole = (module: WebAssembly.Module): Parts => ({
   modules: new Map([['first', module]]),
-  load: () => Promise.reject(internal('the WebAssembly module is whole, and lacks a function')),
+  load: () => Promise.reject(internal('the WebAssembly module is complete, but lacks a function')),
 });
 
 /** The address of a part, if the first one is at `wasmUrl`. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What differs between browsers and node: reading files, compiling, starting workers.
+// Differences between browsers and node: reading files, compiling, starting workers.
 import { unlessAborted } from './abort.js';
 import { unfit } from './arguments.js';
 import { aborted, environment, unreadable, usage } from './errors.js';
@@ -42,7 +42,7 @@ export const hasSimd = (): boolean => WebAssembly.validate(simdProbe);
 
 const unreachable = (what: string, cause: unknown) => {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return unreadable(`${what}: cannot be loaded (${reason})`, 'is it there?', cause);
+  return unreadable(`${what} cannot be loaded (${reason})`, 'check the path or address', cause);
 };
 
 const accepted = (response: Response, what: string): Response => {
@@ -72,7 +72,7 @@ function copyOf(bytes: ArrayBuffer | ArrayBufferView): Uint8Array {
   return view.slice();
 }
 
-/** In node, a path or file URL, which fetch refuses; undefined otherwise. */
+/** In node, a path or file URL, which fetch does not support; undefined otherwise. */
 function nodePath(source: string | URL): string | URL | undefined {
   if (!isNode) return undefined;
   const text = String(source);
@@ -89,7 +89,7 @@ async function readUrl(source: string | URL, signal?: AbortSignal): Promise<Uint
   });
 }
 
-/** The bytes of a model, or of other data; errors name it if it has no name of its own. */
+/** The bytes of a model or of other data; `name` is used in errors if the source has no name. */
 export async function readModel(source: ModelSource, signal?: AbortSignal, name = 'model'): Promise<Uint8Array> {
   if (signal?.aborted) throw aborted();
   try {
@@ -99,11 +99,12 @@ export async function readModel(source: ModelSource, signal?: AbortSignal, name 
   }
   if (typeof source === 'string' || source instanceof URL) return readUrl(source, signal);
   if (typeof Response !== 'undefined' && source instanceof Response) {
-    if (source.bodyUsed || source.body?.locked) throw usage(`${name}: the response has already been read`, 'give a clone of it');
+    if (source.bodyUsed || source.body?.locked)
+      throw usage(`the response for ${name} has already been read`, 'give a clone of it');
     return bodyOf(accepted(source, source.url || name), source.url || name, signal);
   }
   if (source instanceof Blob) return bodyOf(source, (source as File).name ?? name, signal);
-  throw usage(`${name}: is neither bytes, nor a URL, nor a Response, nor a File`);
+  throw usage(`${name} is neither bytes, nor a URL, nor a Response, nor a File`);
 }
 
 /** Whether a file is read from the disk. */
@@ -118,7 +119,7 @@ async function downloaded(source: string | URL, signal: AbortSignal): Promise<We
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** A module of this page, and how many wait for it. */
+/** A module of this page, and the number of callers that wait for it. */
 interface Compiling {
   module: Promise<WebAssembly.Module>;
   /** The module when it is ready. */
@@ -127,13 +128,13 @@ interface Compiling {
   stop(): void;
 }
 
-/** By address: a page downloads and compiles a module once, however many instances and workers it starts. */
+/** By address: a page downloads and compiles a module once for all instances and workers. */
 const compiling = new Map<string, Compiling>();
 
 const keyOf = (source: string | URL): string =>
   isLocal(source) ? String(source) : new URL(source, globalThis.document?.baseURI ?? globalThis.location?.href).href;
 
-/** Whether the module at this address is at hand without a download. */
+/** Whether the module at this address is available without a download. */
 export const isAtHand = (source: string | URL): boolean => isLocal(source) || compiling.get(keyOf(source))?.ready !== undefined;
 
 function compilingOf(source: string | URL): Compiling {
@@ -148,21 +149,21 @@ function compilingOf(source: string | URL): Compiling {
   };
   const begun: Compiling = { module: downloaded(source, controller.signal), ready: undefined, waiting: 0, stop };
   compiling.set(key, begun);
-  // If it fails, another attempt may succeed.
+  // After a failure, another attempt may succeed.
   begun.module.then((module) => (begun.ready = module), forget);
   return begun;
 }
 
 interface CompileOptions {
   signal?: AbortSignal | undefined;
-  /** Advice if it cannot be loaded. */
+  /** The remedy in the error message. */
   hint?: string;
 }
 
-/** The compiled module at this address. The download stops if all who wait for it have aborted. */
+/** The compiled module at this address. The download stops if all callers that wait for it have aborted. */
 export async function compile(
   source: string | URL,
-  { signal, hint = 'set wasmUrl to where probust.wasm is served' }: CompileOptions = {},
+  { signal, hint = 'set wasmUrl to the address of probust.wasm' }: CompileOptions = {},
 ): Promise<WebAssembly.Module> {
   if (signal?.aborted) throw aborted();
   try {
@@ -176,7 +177,7 @@ export async function compile(
     }
   } catch (error) {
     if (signal?.aborted) throw aborted();
-    throw environment(`${String(source)}: no WebAssembly module could be loaded`, hint, error);
+    throw environment(`no WebAssembly module could be loaded from ${String(source)}`, hint, error);
   }
 }
 
@@ -184,12 +185,12 @@ export async function compile(
 export interface Port {
   post(message: ToWorker): void;
   listen(receive: (message: FromWorker) => void, fail: (error: unknown) => void): void;
-  /** Whether the process must wait for it before it exits. */
+  /** Whether the process must wait for the worker before it exits. */
   hold(on: boolean): void;
   stop(): void;
 }
 
-/** Keeps an error until somebody listens: a worker may fail while the module is still downloaded. */
+/** Stores an error until there is a listener: a worker may fail while the module is still being downloaded. */
 function failures() {
   let known: { error: unknown } | undefined;
   let tell = (error: unknown): void => void (known ??= { error });
@@ -217,7 +218,7 @@ export function browserPort(worker: Worker): Port {
   };
 }
 
-/** A worker thread of node. It does not inherit this process's execArgv, which may say that the script is not a file. */
+/** A worker thread of node. It does not inherit this process's execArgv, which may be for a script that is not a file. */
 export async function nodePort(url: string | URL): Promise<Port> {
   const { Worker } = await builtin<NodeThreads>('node:worker_threads');
   const { pathToFileURL } = await builtin<NodeUrls>('node:url');
@@ -225,7 +226,7 @@ export async function nodePort(url: string | URL): Promise<Port> {
   const worker = new Worker(typeof path === 'string' ? pathToFileURL(path) : (path ?? new URL(url)), { execArgv: [] });
   const { tell, listen } = failures();
   worker.on('error', tell as (value: never) => void);
-  worker.on('exit', () => tell('it has ended'));
+  worker.on('exit', () => tell('it has exited'));
   return {
     post: (message) => worker.postMessage(message),
     listen(receive, fail) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One or several engines with the same models. A call goes to the least busy engine; estimates are spread over all.
+// One or several engines with the same models. A call goes to the least busy engine; estimates are distributed among all.
 import { withController } from './abort.js';
 import { copied } from './arguments.js';
 import type { Endpoint, Kind, ReplyOf, RequestOf, Watch } from './protocol.js';
@@ -126,7 +126,7 @@ export class Pool {
     const whole = args.totalBudget != null || args.calibrate;
     const divisible = !whole && Number.isInteger(points) && oneEach(args.target) && oneEach(args.labels);
     if (this.size === 1 || !divisible) return (await this.call(model, 'estimate', args, watch)) as Row[];
-    const { budget, independent, share, ...own } = copied(args); // the caller may change its own
+    const { budget, independent, share, ...own } = copied(args); // the caller may change the original
     const { estimators, smooth, index } = own;
     const asked = { estimators, budget, independent, share, smooth };
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: asked }));
@@ -159,8 +159,8 @@ export class Pool {
 }
 
 /**
- * Parts of at most `together` points and one estimator. Points that an estimator pools stay together: those between two multiples
- * of `together` among the positions, of which the first is `index`.
+ * Parts of at most `together` points and one estimator. Points in the same block, between two multiples of `together`, stay in one
+ * part. The position of the first point is `index`.
  */
 function divide(points: number, index: number, together: number, estimators: number): Part[] {
   const parts: Part[] = [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of the protobuf wire format that is needed to edit models: a message is a list of fields, most of which are not changed.
+// The subset of the protobuf wire format for editing models: a message is a list of fields, most of which do not change.
 
 export interface Field {
   number: number;

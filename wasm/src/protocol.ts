@@ -27,8 +27,7 @@ export type RequestOf<K extends Kind> = { kind: K } & Protocol[K]['request'];
 export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
 
 /**
- * Inputs [count, d], each as the model takes it, for which another engine must compute the logits or, with cotangents [count, C],
- * the gradients.
+ * Inputs [count, d] of the model, for which another engine must compute the logits or, with cotangents [count, C], the gradients.
  */
 export interface Wants {
   count: number;
@@ -56,14 +55,14 @@ export type ToWorker =
 export type FromWorker =
   | { type: 'ready' }
   | { type: 'failed'; error: ErrorRecord }
-  /** Asks for a part. */
+  /** Requests a part. */
   | { type: 'part'; part: PartName }
   | { type: 'progress'; id: number; progress: Progress }
   | { type: 'wants'; id: number; wants: Wants }
   | { type: 'value'; id: number; value: unknown }
   | { type: 'error'; id: number; error: ErrorRecord };
 
-/** Where requests go: an engine in this thread, or one in a worker. */
+/** The receiver of requests: an engine in this thread or in a worker. */
 export interface Endpoint {
   send<K extends Kind>(request: RequestOf<K>, watch?: Watch): Promise<ReplyOf<K>>;
   close(): void;

@@ -14,7 +14,7 @@ export interface RawError {
 
 export type Outcome<T> = { value: T; error?: undefined } | { error: RawError };
 
-/** Result of a step. With neither value nor error there is more to do; if `wants` is set, it must be answered first. */
+/** Result of a step. Without a value or an error, there are more steps; if `wants` is set, its request must be fulfilled first. */
 export interface Report {
   passes: number;
   planned: number;
@@ -53,7 +53,7 @@ export interface RawModule {
   pointsTogether(args: object): Outcome<{ points: number; estimators: string[] }>;
 }
 
-/** What Emscripten's glue exports. */
+/** The exports of Emscripten's glue. */
 export type ModuleFactory = (overrides: {
   instantiateWasm(
     imports: WebAssembly.Imports,

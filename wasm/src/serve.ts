@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The worker's side: an engine that answers messages. It receives aborts between its steps.
+// The worker's end of the connection: an engine that processes messages. It receives aborts between its steps.
 import { Engine } from './engine.js';
 import { ProbustError, toRecord } from './errors.js';
 import type { PartName } from './parts.js';
@@ -9,7 +9,7 @@ import type { ModuleFactory } from './raw.js';
 
 const stepMilliseconds = 40;
 
-/** A request under way, and the callback that waits for its logits. */
+/** A running request, and the callback that waits for its logits. */
 interface Running {
   controller: AbortController;
   answer?: (message: Extract<ToWorker, { type: 'answer' }>) => void;

@@ -10,13 +10,13 @@ function addressOf(url: string | URL): URL {
   try {
     return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
   } catch (error) {
-    throw usage(`workerUrl: '${String(url)}' is not an address`, 'give one such as /worker.mjs', error);
+    throw usage(`workerUrl is '${String(url)}', which is not an address`, 'give an address, such as /worker.mjs', error);
   }
 }
 
 const isElsewhere = ({ protocol, origin }: URL): boolean => /^https?:$/.test(protocol) && origin !== globalThis.location.origin;
 
-/** Scripts of other origins, such as a CDN, cannot be started as workers, but a script of our own may import them. */
+/** Scripts of other origins, such as a CDN, cannot be started as workers, but a local script can import them. */
 function importing(url: URL): Worker {
   const script = new Blob([`import ${JSON.stringify(url.href)};`], { type: 'text/javascript' });
   const own = URL.createObjectURL(script);
@@ -33,7 +33,7 @@ function started(given: string | URL | undefined): Worker {
   return new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module' });
 }
 
-/** Starts a worker from worker.mjs, by default the one next to this file. */
+/** Starts a worker from worker.mjs, by default in the folder of this file. */
 export async function spawn(url: string | URL | undefined): Promise<Port> {
   return isNode ? nodePort(url ?? nextToThis()) : browserPort(started(url));
 }

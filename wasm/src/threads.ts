@@ -15,7 +15,7 @@ export * from './public.js';
 const names: Names<ThreadsOptions> = { threads: true, workerUrl: true, wasmUrl: true, signal: true };
 
 const coep = 'Cross-Origin-Embedder-Policy: require-corp';
-const hint = `set workerUrl to where the folder threads/ of the package is served; its files need ${coep} too`;
+const hint = `set workerUrl to the address of worker.mjs in the folder threads/ of the package; its files also need ${coep}`;
 
 const missing = (what: string, advice: string, cause?: unknown) => environment(`threads: ${what}`, advice, cause);
 
@@ -24,7 +24,7 @@ function requireShared(): void {
   requireWebAssembly();
   if (!globalThis.crossOriginIsolated) {
     const headers = `Cross-Origin-Opener-Policy: same-origin and ${coep}`;
-    throw missing('the page cannot share memory', `serve it with ${headers}, or use 'probust', whose workers need neither`);
+    throw missing('the page cannot share memory', `serve it with ${headers}, or use 'probust', whose workers do not need them`);
   }
 }
 
@@ -56,7 +56,7 @@ function started(worker: URL): Port {
 }
 
 /**
- * Like createProbust of `probust`, for cross-origin isolated pages: always in a worker, with `threads` threads for each call.
+ * The same as createProbust in `probust`, for cross-origin isolated pages: always in a worker, with `threads` threads for each call.
  * Rejects with a ProbustError: `environment` if memory cannot be shared or a file is missing, `aborted`, `usage`.
  */
 export async function createProbust(options: ThreadsOptions = {}): Promise<Probust> {

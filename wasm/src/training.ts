@@ -74,7 +74,7 @@ export class Data {
   }
 }
 
-/** What is needed to release a training. It does not refer to the Training, which the registry must not keep alive. */
+/** The data for releasing a training. It does not refer to the Training, so that the registry does not keep it alive. */
 interface Lease {
   pool: Pool;
   place: OneOf;
@@ -84,7 +84,7 @@ const forgotten = new FinalizationRegistry<Lease>(({ pool, place }) => pool.rele
 
 /**
  * A network in training. It is deterministic: the same data, options and runs give the same network. Methods reject with a
- * ProbustError: `usage` for invalid options or a run while another is under way; `numerical` if the loss is no longer finite;
+ * ProbustError: `usage` for invalid options or a run during another run; `numerical` if the loss is no longer finite;
  * `aborted`; `disposed`.
  */
 export class Training {
@@ -103,12 +103,12 @@ export class Training {
   }
 
   /**
-   * Trains for `epochs` more epochs and scores the network on all points, without noise. Options left out are as given to
-   * `train`. An aborted run keeps the steps that were made.
+   * Trains for `epochs` more epochs and scores the network on all points, without noise. Missing options have the values given to
+   * `train`. An aborted run keeps the completed steps.
    */
   async run(epochs = 1, options: RunOptions = {}): Promise<Score> {
     this.#live();
-    if (this.#running) throw usage('run: another run is under way', 'await it first');
+    if (this.#running) throw usage('another run of this training has not finished', 'await it first');
     const { signal, onProgress, ...given } = optionsOf('run', options, runNames);
     const { rate, sigma, lambda, decay } = this.#rates;
     const args = {
@@ -141,7 +141,7 @@ export class Training {
     return this.#load(await this.save());
   }
 
-  /** Ends a run under way and frees the memory; later calls reject with code `disposed`. */
+  /** Stops a running run and frees the memory; later calls reject with code `disposed`. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -174,7 +174,7 @@ export async function begin(
   load: (onnx: Uint8Array) => Promise<Model>,
 ): Promise<Training> {
   const given = optionsOf('train', options, trainNames);
-  if (typeof data !== 'object' || data === null) throw usage('train: the data are missing', 'give { x, labels }');
+  if (typeof data !== 'object' || data === null) throw usage('the data for train are missing', 'give { x, labels }');
   const { rate, sigma, lambda, decay } = given;
   const { x, labels, classes, pointShape } = data;
   const place = await pool.train({ ...given, x, labels, classes, pointShape });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/** Numbers: a typed array, or a plain one. As points, bytes (unsigned, 8 bits) stand for numbers from 0 to 1, as images store them. */
+/** Numbers: a typed array or a plain array. In points, unsigned bytes are scaled to 0..1, as in image files. */
 export type Numbers =
   | readonly number[]
   | Float32Array
@@ -17,26 +17,26 @@ export type Numbers =
 export interface Progress {
   /** Forward and backward passes done. */
   passes: number;
-  /** Passes that the call will take, as far as that is known in advance. */
+  /** The planned number of passes, as far as it is known in advance. */
   planned: number;
 }
 
 /** Options of every call that may take long. */
 export interface CallOptions {
-  /** Ends the call with a ProbustError of code `aborted`; the model stays usable. */
+  /** Aborts the call with a ProbustError with code `aborted`; the model remains usable. */
   signal?: AbortSignal;
   /** Called between chunks of work. */
   onProgress?: (progress: Progress) => void;
 }
 
 export interface ProbustOptions {
-  /** Where probust.wasm is; by default next to the script. The other parts, probust-*.wasm, are loaded from the same folder. */
+  /** The address of probust.wasm; by default in the folder of the script. The other parts, probust-*.wasm, are loaded from the same folder. */
   wasmUrl?: string | URL;
   /** Run in a Web Worker (node: a worker thread), so that the page never blocks. */
   worker?: boolean;
-  /** Run in this many workers; points and estimators are spread over them. */
+  /** Run in this many workers; points and estimators are distributed among them. */
   threads?: number;
-  /** Where worker.mjs is; by default next to the script. */
+  /** The address of worker.mjs; by default in the folder of the script. */
   workerUrl?: string | URL;
   /** Ends the download, and the start of workers. */
   signal?: AbortSignal;
@@ -46,9 +46,9 @@ export interface ProbustOptions {
 export interface ThreadsOptions {
   /** Threads for each call, 1 to 256; by default one per core. */
   threads?: number;
-  /** Where threads/worker.mjs is served, with the other files of that folder next to it; by default next to the script. */
+  /** The address of threads/worker.mjs, with the other files of that folder; by default in the folder of the script. */
   workerUrl?: string | URL;
-  /** Where probust-threads.wasm is; by default next to the worker. */
+  /** The address of probust-threads.wasm; by default in the folder of the worker. */
   wasmUrl?: string | URL;
   /** Ends the download, and the start of workers. */
   signal?: AbortSignal;
@@ -57,7 +57,7 @@ export interface ThreadsOptions {
 /** An ONNX model: its bytes, its path or URL, a response with it, or a file that the user chose. */
 export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Response | Blob;
 
-/** How data become the model's input. x, noise, gradients and distances are in units of the data before mean and std. */
+/** Preprocessing of the data. x, noise, gradients and distances are in units of the data before mean and std. */
 export interface ModelOptions {
   /** Subtracted from x: one number for all channels, or one per channel. */
   mean?: Numbers;
@@ -67,19 +67,19 @@ export interface ModelOptions {
   layout?: 'auto' | 'nchw' | 'nhwc' | 'whcn';
   /** The shape of one point of x, such as [3, 32, 32]; by default that of the model's input without its batch. */
   shape?: Numbers;
-  /** The input's shape for one example, if the model leaves more of it open than the batch. */
+  /** The input's shape for one example, if the model has other dynamic dimensions than the batch. */
   inputShape?: Numbers;
-  /** The name of the output or inner tensor that decides; by default the only one that can. */
+  /** The name of the output or inner tensor that determines the class; by default the only suitable one. */
   output?: string;
-  /** Of a model with one number: class 1 if it is above; by default 0 for scores and 0.5 for probabilities. */
+  /** For a model with one number: it means class 1 if it is above this; by default 0 for scores and 0.5 for probabilities. */
   threshold?: number;
   /** The values of the output that are the classes, in this order; by default all. */
   outputs?: Numbers;
-  /** Bytes that activations and gradients may take; 1 GiB by default. */
+  /** Memory limit in bytes for activations and gradients; 1 GiB by default. */
   memory?: number;
   /**
    * For regression models: p is then the probability that no output changes by this much or more. There are two classes for each
-   * output, too low and too high, and the last class for all within; `logits` gives the outputs. Only `logits`, `estimate` and
+   * output, too low and too high, and a last class if all outputs are within the tolerance; `logits` returns the outputs. Only `logits`, `estimate` and
    * `sweep` are available.
    */
   tolerance?: number;
@@ -106,7 +106,7 @@ export interface OperatorUse {
 
 /** Facts about a model. */
 export interface ModelInfo {
-  /** The engine that runs it: "probust", or for example "onnxruntime-web (webgpu)". */
+  /** The engine: "probust", or for example "onnxruntime-web (webgpu)". */
   engine: string;
   producer: string;
   graph: string;
@@ -123,11 +123,11 @@ export interface ModelInfo {
   pointShape: number[];
   /** The ONNX input's shape with a batch of 1. */
   inputShape: number[];
-  /** The name of the output taken as logits. */
+  /** The name of the output used as logits. */
   logits: string;
-  /** What decides the class, in one line, such as "class 1 if 'score' > 0"; empty if another engine or a function answers. */
+  /** How the class is determined, in one line, such as "class 1 if 'score' > 0"; empty for other engines and functions. */
   decision: string;
-  /** If one number decides: class 1 if it is above this, in the output's own units. */
+  /** If one number determines the class: class 1 if it is above this, in the units of the output. */
   threshold?: number;
   inputs: Port[];
   outputs: Port[];
@@ -154,13 +154,13 @@ export interface CategoryGroup {
 
 /** Options of the noise, in addition to its text. */
 export interface NoiseOptions {
-  /** Arrays that the noise text names instead of files. */
+  /** Arrays that replace the files in the text of the noise. */
   arrays?: Record<string, NamedArray>;
   /** Groups that "categorical:NAME" names. */
   categories?: Record<string, CategoryGroup[]>;
-  /** Noisy copies are clipped to [low, high], in the units of x. */
+  /** Noisy samples are clipped to [low, high], in the units of x. */
   clip?: readonly [number, number];
-  /** ... and rounded to this many evenly spaced values in that range. */
+  /** Noisy samples are also rounded to this many evenly spaced values in that range. */
   levels?: number;
 }
 
@@ -182,19 +182,19 @@ export interface PointOptions extends CallOptions {
 /** A class for each point: a number, or one of the model's `classNames`. */
 export type Labels = Numbers | readonly (number | string)[];
 
-/** What has to survive, if not the target alone. */
+/** The event that has to happen, if it is not that the target wins. */
 export interface EventOptions {
   /** Classes that count as one, by number or name: '0,1/2,3', or [[0, 1], [2, 3]]. */
   groups?: string | readonly (readonly (number | string)[])[] | undefined;
-  /** The target need only stay among this many largest logits; 1 by default. For `mc` and `auto`. */
+  /** The target only needs to remain among this many largest logits; 1 by default. For `mc` and `auto`. */
   top?: number | undefined;
 }
 
-/** What `auto` may spend, and what points share. */
+/** The budget of `auto`, and what points share. */
 export interface BudgetOptions {
-  /** For "auto": forwards per point and noise. */
+  /** For "auto": forward passes per point and noise model. */
   budget?: number | undefined;
-  /** "auto" does not let points share draws of the noise, so that their errors are independent. */
+  /** With "auto", points do not share draws of the noise, so that their errors are independent. */
   independent?: boolean | undefined;
   /** What points of "probit" and "regression" share ("none" by default); "auto" decides, unless it is "none". */
   share?: 'none' | 'pooled' | 'learned' | 'draws' | undefined;
@@ -205,24 +205,24 @@ export interface EstimateOptions extends NoiseOptions, PointOptions, EventOption
   noise: string | readonly string[];
   /** Such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
   estimators?: string | readonly string[] | undefined;
-  /** Rows also have `classes`, the probability of every class to win (or to be among the `top`). */
+  /** Rows also have `classes`, the probability that each class wins (or is among the `top`). */
   perClass?: boolean | undefined;
-  /** For "auto": forwards for all points and noises together, spent where they reduce the error most. */
+  /** For "auto": forward passes for all points and noise models together, spent where they reduce the error most. */
   totalBudget?: number | undefined;
-  /** Fits a smooth curve to each sweep of three scales or more, which reduces the error. */
+  /** Fits a smooth curve to each sweep over three or more noise scales, which reduces the error. */
   smooth?: boolean | undefined;
-  /** Corrects `probit`, `regression` and `auto` by the bias that the copies of all points show. Needs 30 points or more. */
+  /** Corrects the bias of `probit`, `regression` and `auto`, as measured by the noisy samples of all points. Needs at least 30 points. */
   calibrate?: boolean | undefined;
   /**
-   * Whether to check first, on up to 100 points, that points, preprocessing and labels suit the model; by default if there are
-   * labels, or 20 points or more. What is suspicious is a warning, and noted in every row.
+   * Whether to check first, on up to 100 points, that points, preprocessing and labels match the model; by default if there are
+   * labels, or at least 20 points. A problem gives a warning and a note in every row.
    */
   check?: boolean | undefined;
-  /** Gets each warning; by default the console does. */
+  /** Called with each warning; by default, warnings go to the console. */
   onWarning?: ((warning: string) => void) | undefined;
 }
 
-/** What an estimate is worth, in one word; docs/estimators.md explains them. */
+/** Whether an estimate can be trusted, in one word; docs/estimators.md explains the words. */
 export type Status =
   | 'ok'
   | 'tie'
@@ -245,7 +245,7 @@ export type Status =
 export interface Row {
   /** Position of the point in its data. */
   index: number;
-  /** The label that was given, or null. */
+  /** The given label, or null. */
   label: number | null;
   /** argmax of the logits at x; on a tie, the lowest index. */
   predicted: number;
@@ -253,11 +253,11 @@ export interface Row {
   target: number;
   /** Canonical text. */
   noise: string;
-  /** The scale, for noise with one parameter. */
+  /** The noise scale, for noise with one parameter. */
   sigma: number | null;
   /** Canonical text. */
   estimator: string;
-  /** Estimated probability that the prediction is kept. */
+  /** The estimated probability that the target survives. */
   p: number | null;
   /** 1 - p, computed without cancellation; with the status `bound`, the upper end of its 95% interval. */
   pFail: number | null;
@@ -270,35 +270,35 @@ export interface Row {
   forwards: number;
   backwards: number;
   status: Status;
-  /** The estimator that gave the answer: `estimator`, or the one that it chose. */
+  /** The estimator that computed the row: `estimator`, or the one that `auto` picked. */
   method: string;
-  /** A sentence for people, or null. */
+  /** A sentence, or null. */
   note: string | null;
-  /** Probability that noisy points get the label, from the same passes, with its 95% interval; null without a label. */
+  /** Probability that noisy samples get the label, from the same passes, with its 95% interval; null without a label. */
   pLabel?: number | null;
   pLabelLow?: number | null;
   pLabelHigh?: number | null;
-  /** [C] With `perClass`: the probability of each class to win, or to be among the `top`. */
+  /** [C] With `perClass`: the probability that each class wins, or is among the `top`. */
   classes?: (number | null)[];
   /** The model's name, in rows of a run with several models. */
   model?: string;
 }
 
 export interface LinearizeOptions extends NoiseOptions, PointOptions {
-  /** 0 (the default): linearise at x. N > 0: average margins and gradients over N noisy copies. */
+  /** 0 (the default): linearise at x. N > 0: average margins and gradients over N noisy samples. */
   samples?: number;
 }
 
 /** The classifier linearised around a point. Rivals are the classes other than the target, in order: m = C - 1. */
 export interface Linearization {
   target: number;
-  /** The noise's scale, sigma. */
+  /** The noise scale, sigma. */
   scale: number;
   /** [m] f_t - f_i. */
   margins: Float64Array;
   /** [m, d] row-major: their gradients. */
   gradients: Float32Array;
-  /** [m, m] row-major: the covariance of the linearised margins at unit scale; times sigma² for the noise's scale. */
+  /** [m, m] row-major: the covariance of the linearised margins at unit scale; multiply by sigma² for the noise scale. */
   gram: Float64Array;
   /** [k] rows (of `margins`) of the boundaries that noise can cross; z and R are about these. */
   rivals: Int32Array;
@@ -309,17 +309,17 @@ export interface Linearization {
 }
 
 export interface SweepOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
-  /** The scales of the noise, all positive. */
+  /** The noise scales, all positive. */
   sigmas: Numbers;
-  /** The kind of noise; its own scale is replaced. "gaussian:1" by default. */
+  /** The noise model, whose scale is replaced; "gaussian:1" by default. */
   noise?: string;
   /** "auto" by default. */
   estimator?: string;
-  /** Whether to smooth over the scales, for estimators that allow it. */
+  /** Whether to smooth over the noise scales, for estimators that support it. */
   smooth?: boolean;
 }
 
-/** p as a function of the noise's scale: columns of equal length, NaN if there is no number. */
+/** p as a function of the noise scale: columns of equal length, NaN for missing numbers. */
 export interface Curve {
   sigmas: Float64Array;
   p: Float64Array;
@@ -357,11 +357,11 @@ export interface Slice {
 export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' | 'labels'> {
   /** Such as "gaussian:0.1". */
   noise: string;
-  /** How many copies; 1000 by default. */
+  /** The number of noisy samples; 1000 by default. */
   count?: number;
 }
 
-/** Noisy copies of a point: exactly those that "mc:N" counts with the same seed and index. */
+/** Noisy samples of a point: exactly those that "mc:N" counts with the same seed and index. */
 export interface Cloud {
   /** [n, d] row-major, in the units of the data. */
   x: Float32Array;
@@ -369,11 +369,11 @@ export interface Cloud {
   predicted: Int32Array;
 }
 
-/** The nearest point found with another answer: exact for linear models, otherwise an upper bound. */
+/** The nearest point found with a different prediction: exact for linear models, otherwise an upper bound. */
 export interface NearestBoundary {
   /** Euclidean, in the units of the data; Infinity if none was found, NaN if logits are NaN. */
   distance: number;
-  /** The class there; -1 if none was found. */
+  /** The class at that point; -1 if none was found. */
   rival: number;
   /** [d] from x to just beyond the boundary; zeros if none was found. */
   step: Float32Array;
@@ -427,7 +427,7 @@ export interface Dataset extends LabelledPoints {
 export interface TrainingRates {
   /** Learning rate; 0.005 by default. */
   rate?: number | undefined;
-  /** Standard deviation of the Gaussian noise, drawn anew for every input, in the units of x; 0 by default. */
+  /** Standard deviation of the Gaussian noise, with a new draw for every input, in the units of x; 0 by default. */
   sigma?: number | undefined;
   /** Weight of the mean squared gradient norm ||grad_x loss||² that is added to the loss; 0 by default. */
   lambda?: number | undefined;
@@ -437,7 +437,7 @@ export interface TrainingRates {
 
 export interface TrainOptions extends TrainingRates {
   /**
-   * 'mlp' by default. 'cnn' takes images of at least 16 x 16 pixels, `pointShape` [C, H, W]: two 5x5 convolutions with 10 and 20
+   * 'mlp' by default. 'cnn' is for images of at least 16 x 16 pixels, `pointShape` [C, H, W]: two 5x5 convolutions with 10 and 20
    * filters, each followed by 2x2 maxima, and a layer of 50.
    */
   model?: 'mlp' | 'cnn';
@@ -451,7 +451,7 @@ export interface TrainOptions extends TrainingRates {
   batch?: number;
   /** Seed of initial weights, order of points, and noise; 0 by default. */
   seed?: number;
-  /** Bytes for weights and their gradients, and the same again for activations; 1 GiB by default. */
+  /** Memory limit in bytes for weights and their gradients, and the same for activations; 1 GiB by default. */
   memory?: number;
 }
 
@@ -473,7 +473,7 @@ export interface VerifyOptions extends CallOptions {
   x?: Numbers;
 }
 
-/** Difference between two models' logits. */
+/** Differences between the logits of two models. */
 export interface Verification {
   /** Points compared. */
   points: number;
@@ -483,7 +483,7 @@ export interface Verification {
   relative: number;
   /** The largest differences: the worst class of each of the worst points, at most five, worst first. */
   worst: { point: number; class: number; own: number; other: number; difference: number }[];
-  /** Whether the predicted classes are the same everywhere. */
+  /** Whether the predicted classes are the same at all points. */
   argmaxAgrees: boolean;
   /** Indices of points with different predicted classes. */
   disagreements: number[];
@@ -493,7 +493,7 @@ export type { MvnOptions, MvnResult } from './mvn-types.js';
 
 export interface EstimatorInfo {
   name: string;
-  /** How it is written, such as "mmse:N". */
+  /** The form, such as "mmse:N". */
   form: string;
   /** A one-line description. */
   summary: string;

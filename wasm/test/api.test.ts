@@ -26,7 +26,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(model.info.flops).toBeGreaterThan(1000);
   });
 
-  it('takes bytes as pixels from 0 to 1', async () => {
+  it('reads bytes as pixels from 0 to 1', async () => {
     const bytes = Uint8Array.from(point(0, 3), (value) => Math.round(255 * value));
     const pixels = Float32Array.from(bytes, (value) => value / 255);
     expect(await model.logits(bytes)).toEqual(await model.logits(pixels));
@@ -35,7 +35,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(await model.logits(Uint16Array.from(bytes))).toEqual(await model.logits(Float32Array.from(bytes)));
   });
 
-  it('loads from bytes, buffers, URLs and responses alike', async () => {
+  it('loads from bytes, buffers, URLs and responses', async () => {
     const bytes = readFileSync(digits);
     const sources = [bytes, new Uint8Array(bytes).buffer, pathToFileURL(digits), new Response(bytes)];
     for (const source of sources) {
@@ -46,13 +46,13 @@ describe.each(everywhere)('%s', (_, options) => {
     }
   });
 
-  it('gives the logits of several points', async () => {
+  it('computes the logits of several points', async () => {
     const both = await model.logits(point(0, 2));
     expect(both).toBeInstanceOf(Float32Array);
     expect([...both.slice(10)]).toEqual([...(await model.logits(Array.from(point(1))))]);
   });
 
-  it('gives a row for each point, noise and estimator', async () => {
+  it('returns a row for each point, noise and estimator', async () => {
     const noise = ['gaussian:0.1', 'gaussian:0.2'];
     const rows = await model.estimate(point(0, 10), { noise, estimators, seed: 3, index: 5 });
     expect(rows).toHaveLength(10 * noise.length * estimators.length);
@@ -71,7 +71,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(rows[0]!.stdError).toBeNull();
   });
 
-  it('answers the same however points are divided into calls', async () => {
+  it('does not depend on how points are divided into calls', async () => {
     const options = { noise: 'gaussian:0.3', estimators: ['mc:100', 'probit:20:pooled'] };
     const together = await model.estimate(point(0, 12), options);
     expect(await model.estimate(point(0, 12), options)).toEqual(together);
@@ -79,7 +79,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(alone[0]).toEqual(together[8]);
   });
 
-  it('takes targets, clipping and named arrays', async () => {
+  it('supports targets, clipping and named arrays', async () => {
     const deviations = { data: new Float64Array(256).fill(0.2), shape: [256] };
     const [isotropic] = await model.estimate(point(2), { noise: 'gaussian:0.2', estimators: 'taylor' });
     const [diagonal] = await model.estimate(point(2), {
@@ -111,7 +111,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(averaged.margins).not.toEqual(linear.margins);
   });
 
-  it('sweeps over scales', async () => {
+  it('sweeps over noise scales', async () => {
     const sigmas = [0.05, 0.1, 0.2, 0.4];
     const curve = await model.sweep(point(0), { sigmas, estimator: 'mc:400' });
     for (const [i, sigma] of sigmas.entries()) {
@@ -166,9 +166,9 @@ describe.each(everywhere)('%s', (_, options) => {
     ['a negative scale in a sweep', 'usage', (m) => m.sweep(point(0), { sigmas: [0.1, -1] })],
     ['parallel directions', 'usage', (m) => m.slice(point(0), point(1), point(1))],
     ['too fine a slice', 'resources', (m) => m.slice(point(0), null, null, { resolution: 5000 })],
-  ])('refuses %s, and keeps working', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
+  ])('rejects %s, and keeps working', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
 
-  it('refuses bytes that are not a model, and keeps working', async () => {
+  it('rejects bytes that are not a model, and keeps working', async () => {
     const bytes = readFileSync(digits);
     const code = async (promise: Promise<unknown>) => (await errorOf(promise)).code;
     expect(await code(probust.loadModel(bytes.subarray(0, 1000)))).toBe('unreadable');
@@ -184,7 +184,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect((await model.logits(point(0))).length).toBe(10);
   });
 
-  it('names the operator and the node that it does not support', async () => {
+  it('names the unsupported operator and its node', async () => {
     // Replaces the first operator's name by an unknown one of the same length.
     const bytes = new Uint8Array(readFileSync(digits));
     const name = model.info.operators[0]!.opType;
@@ -236,7 +236,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(turns).toBeGreaterThan(3);
   });
 
-  it('refuses disposed models', async () => {
+  it('rejects calls on disposed models', async () => {
     const other = await probust.loadModel(digits);
     other.dispose();
     other.dispose();
@@ -255,7 +255,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
 });
 
-it('gives the same answers with any number of workers', async () => {
+it('gives the same results with any number of workers', async () => {
   const options = { noise: ['gaussian:0.1', 'uniform:0.3'], estimators: ['mc:200', 'taylor', 'probit:20:pooled'], seed: 9 };
   const answers = [];
   for (const threads of [undefined, 1, 3]) {
@@ -279,7 +279,7 @@ it('runs with the module inside the script', async () => {
   expect(rows).toEqual(expected);
 });
 
-it('reports what it cannot start with', async () => {
+it('reports why it cannot start', async () => {
   expect((await errorOf(createProbust({ wasmUrl: '/no/such.wasm' }))).code).toBe('environment');
   expect((await errorOf(createProbust({ threads: 0 }))).code).toBe('usage');
   expect((await errorOf(createProbust({ worker: true, workerUrl: 'file:///no/such.mjs' }))).code).toBe('environment');

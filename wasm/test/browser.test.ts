@@ -12,7 +12,7 @@ import { isolation, launch, resultOf, serve, strictPolicy, type Browser, type He
 const x = Array.from(point(0, 3));
 const options = { noise: ['gaussian:0.1', 'gaussian:0.3'], estimators: ['taylor', 'mmse:10', 'probit:40', 'mc:500'], seed: 4 };
 
-/** A page's script. `body` passes its result, which becomes JSON, to the function `result`. */
+/** The script of a page. `body` passes its result to the function `result`, which converts it to JSON. */
 const script = (load: string, body: string) => `${load}
 const result = (value) => { document.querySelector('#result').textContent = JSON.stringify(value); };
 (async () => {
@@ -88,7 +88,7 @@ describe.each<[string, Record<string, string>]>([
     expect((await run(headers, script(asCompat, estimate('{}')))).rows).toEqual(expected);
   });
 
-  it.each([asModule, asCompat])('says what it needs without SIMD: %s', async (by) => {
+  it.each([asModule, asCompat])('names the requirements if SIMD is missing: %s', async (by) => {
     const answer = (await run(headers, script(by, withoutSimd + estimate('{}')))) as unknown as Record<string, string>;
     expect(answer.code).toBe('environment');
     expect(answer.failed).toContain('Safari 16.4');
@@ -147,7 +147,7 @@ describe('threads that share memory', () => {
       'environment',
       'may not be started',
     ],
-  ])('say which file is missing: %s', async (options, code, words) => {
+  ])('name the missing file: %s', async (options, code, words) => {
     const answer = (await run(isolated, script(asThreads, estimate(options)))) as unknown as Record<string, string>;
     expect(answer.code).toBe(code);
     expect(answer.failed).toContain(words);
@@ -160,14 +160,14 @@ describe('threads that share memory', () => {
     expect(answer.failed).toContain('its files need Cross-Origin-Embedder-Policy');
   });
 
-  it('say what a page without shared memory needs', async () => {
+  it('name the headers that a page without shared memory needs', async () => {
     const answer = (await run({}, script(asThreads, estimate('{ threads: 2 }')))) as unknown as Record<string, string>;
     expect(answer.code).toBe('environment');
     expect(answer.failed).toContain('Cross-Origin-Embedder-Policy');
   });
 });
 
-// Like a content delivery network.
+// As from a content delivery network.
 it.each([
   ['a module', (url: string) => `import { createProbust } from '${url}/probust.mjs';`],
   ['the inlined module', (url: string) => `import { createProbust } from '${url}/compat.mjs';`],
@@ -220,7 +220,7 @@ it('keeps the page alive and stops on an abort', { retry: 2 }, async () => {
   )) as unknown as Record<string, number | string>;
   expect(answer).toMatchObject({ code: 'aborted', again: expected.length });
   expect(answer.frames).toBeGreaterThan(8);
-  // Without a worker, the page would stand still for the whole call. Other processes delay a frame, too.
+  // Without a worker, the page would freeze for the whole call. Other processes can also delay a frame.
   expect(answer.longest).toBeLessThan(1000);
 });
 

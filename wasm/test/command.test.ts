@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The package's own command: the table of README.md, the native program's rows, and one line for what is wrong.
+// The command of the package: the table of README.md, the rows of the native program, and one-line errors.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ function finished(program: string, words: readonly string[]): Finished {
 }
 const probust = (...words: string[]): Finished => finished(process.execPath, [join(staged, 'command.mjs'), ...words]);
 
-/** What README.md shows below a command, without the command. */
+/** The output that README.md shows for a command. */
 function shown(command: string): string {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const begin = readme.indexOf(`$ probust ${command}`);
@@ -97,17 +97,17 @@ describe('the command', () => {
   });
 
   it.each([
-    [['estimate', digits, points], 2, 'noise: is missing; give --sigma 0.1 or --noise uniform:0.1'],
+    [['estimate', digits, points], 2, 'noise is missing; give --sigma 0.1 or --noise uniform:0.1'],
     [['estimate', digits, points, '--sigma', 'x'], 2, "--sigma: 'x' is not a number"],
     [['estimate', digits, points, '--sigmas', '1'], 2, "command line: Unknown option '--sigmas'"],
     [['estimate', digits], 2, 'command line: DATA is missing'],
-    [['estimate', 'none.onnx', points, '--sigma', '1'], 3, 'none.onnx: cannot be opened'],
-    [['estimate', digits, 'none.npz', '--sigma', '1'], 3, 'none.npz: cannot be opened'],
+    [['estimate', 'none.onnx', points, '--sigma', '1'], 3, 'none.onnx cannot be opened'],
+    [['estimate', digits, 'none.npz', '--sigma', '1'], 3, 'none.npz cannot be opened'],
     [['estimate', points, points, '--sigma', '1'], 3, 'is not an ONNX model'],
     [['estimate', digits, points, '--sigma', '1', '--estimator', 'tayler'], 2, 'tayler'],
     [['estimate', digits, points, '--sigma', '1', '-o', 'run.sqlite'], 2, 'runs are for the native program'],
     [['report', 'run.sqlite'], 2, "'report' is not a command"],
-  ])('says in one line what is wrong: %s', (words, status, text) => {
+  ])('reports errors in one line: %s', (words, status, text) => {
     const { err, out, status: found } = probust(...words);
     expect(out).toBe('');
     expect(err).toMatch(/^probust: [^\n]+\n$/);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files become the points, labels, rows and errors that the command line makes of them.
+// Points, labels, rows and errors for files are the same as on the command line.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -89,7 +89,7 @@ describe('npy', () => {
     }
   });
 
-  it('takes what is asked for', async () => {
+  it('returns the requested points', async () => {
     const bytes = npy('<f4', [4, 1, 2], bytesOf(Float32Array.from([0, 1, 2, 3, 4, 5, 6, 7])));
     const labels = file('labels.txt', '5\n6\n\n7\n8\n');
     expect(await data.readNpy(bytes, { offset: 1, limit: 2, scale: 0.5, labels })).toEqual({
@@ -106,7 +106,7 @@ describe('npy', () => {
   });
 });
 
-/** The command's error for a file, without what only the command offers. */
+/** The command's error for a file, without hints at options that only the command has. */
 function refusal(path: string, ...more: string[]): string {
   const run = spawnSync(native, ['logits', digits, path, '-o', join(folder, 'out.npy'), '--quiet', ...more], {
     encoding: 'utf8',
@@ -117,7 +117,7 @@ function refusal(path: string, ...more: string[]): string {
     .replace(/^probust: /, '')
     .replaceAll('--label-column', 'labelColumn')
     .replace(/--(offset|limit|crop|resize)/g, '$1')
-    .replace(/, or leave out what cannot be read with --skip-bad$/, '');
+    .replace(/, or skip unreadable points with --skip-bad$/, '');
 }
 
 const floats = bytesOf(Float32Array.from({ length: 256 }, (_, i) => i / 256));
@@ -169,7 +169,7 @@ const damaged: [string, Uint8Array | string, object?][] = [
   ['separator.csv', '\nsep=|\n\na|b|kind\n1|2|0\n3|x|1\n'],
 ];
 
-/** Texts as numpy stores them: '<U8' or '|S8'. */
+/** Texts in numpy's format: '<U8' or '|S8'. */
 const unicode = (texts: string[], order: '<' | '>' = '<'): Uint8Array => {
   const points = Uint32Array.from(
     texts.flatMap((text) => Array.from({ length: 8 }, (_, i) => [...text][i]?.codePointAt(0) ?? 0)),
@@ -180,7 +180,7 @@ const unicode = (texts: string[], order: '<' | '>' = '<'): Uint8Array => {
 const ascii = (texts: string[]): Uint8Array =>
   npy('|S8', [texts.length], Buffer.from(texts.map((text) => text.padEnd(8, '\0')).join('')));
 const ten = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
-/** The digits, backwards. */
+/** The digits in reverse order. */
 const numerals = ten.map((_, i) => String(9 - i));
 
 const labelFiles: [string, Uint8Array | string, string[]?][] = [
@@ -211,7 +211,7 @@ const oddLabels: [string, Uint8Array | string, string[]?][] = [
 describe.skipIf(!existsSync(native))('labels of another file are those of the command line', () => {
   const points = () =>
     file('points.npy', npy('<f4', [4, 256], bytesOf(Float32Array.from({ length: 1024 }, (_, i) => (i % 7) / 7))));
-  /** The files, and the command's answer. */
+  /** The files, and the command's result. */
   function asked(name: string, bytes: Uint8Array | string, classes?: string[]) {
     const [x, labels, names] = [points(), file(name, bytes), file('names.txt', (classes ?? []).join('\n'))];
     const words = ['--labels', labels, '--sigma', '0.1', '--estimator', 'mc:2', '--format', 'jsonl', '--no-check', '--quiet'];
@@ -227,14 +227,14 @@ describe.skipIf(!existsSync(native))('labels of another file are those of the co
     expect(Array.from((await read).labels!)).toEqual(rows.map((line) => (JSON.parse(line) as Row).label));
   });
 
-  it.each(oddLabels)('%s is refused', async (...given) => {
+  it.each(oddLabels)('%s is rejected', async (...given) => {
     const { run, read } = asked(...given);
     const error = await errorOf(read);
     const line = run.stderr
       .trim()
       .replace(/^probust: /, '')
       .replaceAll('--classes', 'classes');
-    expect([error.code, error.message]).toEqual(['unreadable', line.replace(/^.*\//, '')]);
+    expect([error.code, error.message]).toEqual(['unreadable', line.replaceAll(`${folder}/`, '')]);
   });
 });
 
@@ -249,7 +249,7 @@ describe.skipIf(!existsSync(native))('errors are those of the command line', () 
       key === 'labelColumn' ? '--label-column' : `--${key}`,
       `${value}`,
     ]);
-    // The lists of formats that a reader may name differ.
+    // The lists of supported formats differ.
     const known = (line: string) => line.replace('IDX, .npy, .npz, CIFAR .bin or .csv', 'IDX, .npy or .csv');
     expect(error.message).toBe(known(refusal(path, ...flags)));
   });
@@ -374,7 +374,7 @@ describe('tables', () => {
         labels: Int32Array.from([1, 0]),
         pointShape: [2],
         index: 0,
-        notes: ["labels are in the column 'class'; if they are in the last, give labelColumn 2"],
+        notes: ["labels are in column 'class'; if they are in the last one, give labelColumn 2"],
       },
     ],
     [
@@ -386,7 +386,7 @@ describe('tables', () => {
         labels: Int32Array.from([1, 0]),
         pointShape: [2],
         index: 0,
-        notes: ['the first column has no name and numbers the rows: it is left out'],
+        notes: ['the first column has no name and numbers the rows, so it is left out'],
       },
     ],
     [
@@ -422,7 +422,7 @@ describe('tables', () => {
 });
 
 describe('IDX', () => {
-  it('is read, packed and with labels', async () => {
+  it('is read, compressed and with labels', async () => {
     const pixels = Uint8Array.from({ length: 512 }, (_, i) => i % 251);
     const images = idx(8, [2, 16, 16], pixels);
     const expected = { x: Float32Array.from(pixels, (byte) => byte / 255), pointShape: [1, 16, 16], index: 0 };
@@ -431,9 +431,9 @@ describe('IDX', () => {
     const labels = idx(8, [2], Uint8Array.of(4, 9));
     expect((await data.readIdx(images, { labels: gzipSync(labels) })).labels).toEqual(Int32Array.from([4, 9]));
     const few = await errorOf(data.readIdx(images, { labels: new File([idx(8, [1], Uint8Array.of(4))], 'few') }));
-    expect(few.message).toBe('few: has 1 labels for 2 points; give one label per point');
+    expect(few.message).toBe('few has 1 labels for 2 points; give one label per point');
     const cut = await errorOf(data.readIdx(gzipSync(images).subarray(0, 100), { name: 'cut.gz' }));
-    expect(cut.message).toMatch(/^cut.gz: (is truncated|holds damaged)/);
+    expect(cut.message).toMatch(/^cut.gz (is truncated|has damaged)/);
   });
 
   it.skipIf(!existsSync(native))('gives the logits of the command line', async () => {
@@ -525,7 +525,7 @@ describe('images', () => {
       const file = await (await fetch('/picture.png')).blob();
       const { x, pointShape } = await readImages([file, file], { channels: 1, resize: 18, crop: 16 });
       const error = await readImages([new File(['no image'], 'text.png')]).catch(({ code, message }) => code + ' ' + message);
-      // Images that say that they are to be turned by 90 degrees.
+      // Images whose EXIF data ask for a rotation by 90 degrees.
       const canvas = new OffscreenCanvas(8, 4);
       Object.assign(canvas.getContext('2d'), { fillStyle: '#a06020' }).fillRect(0, 0, 3, 2);
       const tiff = [77, 77, 0, 42, 0, 0, 0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0];
@@ -554,15 +554,15 @@ describe('images', () => {
       const own = await data.readImages([image, image], { channels: 1, resize: 18, crop: 16 });
       expect(answer.pointShape).toEqual(own.pointShape);
       expect(Float32Array.from(answer.x)).toEqual(own.x);
-      expect(answer.error).toMatch(/^unreadable text.png: cannot be decoded/);
-      expect(answer.width).toBe(4); // the browser itself turns it
+      expect(answer.error).toMatch(/^unreadable text.png cannot be decoded/);
+      expect(answer.width).toBe(4); // the browser itself rotates it
       expect(answer.same).toBe(true);
       expect(answer.notes).toEqual([
         null,
-        expect.stringMatching(/^the EXIF orientation of 1 image is ignored, first of image 0; turn/),
+        expect.stringMatching(/^the EXIF orientation of 1 image is ignored, the first being image 0; rotate/),
       ]);
       expect(answer.deep).toMatch(
-        /^unreadable image 0: has 16 bits a value, of which browsers keep 8; give the values as a .npy/,
+        /^unreadable image 0 has 16 bits per value, of which browsers keep 8; give the values as a .npy/,
       );
     } finally {
       server.close();
@@ -576,16 +576,16 @@ describe('images', () => {
     expect(x).toEqual(Float32Array.from([0, 28, 7, 35, 14, 42], (byte) => byte / 255));
   });
 
-  it('are refused in one line', async () => {
+  it('are rejected in one line', async () => {
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => data.readImages([]), /^images: are missing/],
-      [() => data.readImages([{ width: 2, height: 2, data: new Uint8Array(3) }]), /^image 0: is not an image/],
-      [() => data.readImages([picture(2, 2, 3), picture(3, 2, 3)]), /^image 1: has 3 x 2 pixels, and image 0 has 2 x 2/],
-      [() => data.readImages([picture(4, 4, 3)], { crop: 5 }), /^image 0: has 4 x 4 pixels and is smaller than crop 5/],
-      [() => data.readImages([picture(4, 4, 3)], { resize: 4, crop: 5 }), /^crop: is larger/],
-      [() => data.readImages([picture(4, 4, 3)], { resize: 0 }), /^resize: is not/],
-      [() => data.readImages([picture(4, 4, 3)], { channels: 2 as 3 }), /^channels: is 2/],
-      [() => data.readImages([new Blob(['x'])]), /^image 0: images cannot be decoded here/],
+      [() => data.readImages([]), /^images are missing/],
+      [() => data.readImages([{ width: 2, height: 2, data: new Uint8Array(3) }]), /^image 0 is not an image/],
+      [() => data.readImages([picture(2, 2, 3), picture(3, 2, 3)]), /^image 1 has 3 x 2 pixels, but image 0 has 2 x 2/],
+      [() => data.readImages([picture(4, 4, 3)], { crop: 5 }), /^image 0 has 4 x 4 pixels, which is less than crop 5/],
+      [() => data.readImages([picture(4, 4, 3)], { resize: 4, crop: 5 }), /^crop is larger/],
+      [() => data.readImages([picture(4, 4, 3)], { resize: 0 }), /^resize is not/],
+      [() => data.readImages([picture(4, 4, 3)], { channels: 2 as 3 }), /^channels is 2/],
+      [() => data.readImages([new Blob(['x'])]), /^image 0 cannot be decoded here/],
     ];
     for (const [call, line] of refusals) expect((await errorOf(call())).message).toMatch(line);
   });
@@ -599,7 +599,7 @@ describe('rows', () => {
   );
   const valid = (line: string) => validate(JSON.parse(line)) || validate.errors;
 
-  it('are written as the schema says, and read again', async () => {
+  it('are written according to the schema, and read again', async () => {
     const rows = await model.estimate(point(0, 3), { noise, estimators, labels: [1, 2, 3] });
     const classes = await model.estimate(point(0, 2), { noise: 'gaussian:0.3', estimators: 'mc:20', perClass: true });
     const odd: Row = { ...rows[0]!, p: null, sigma: null, note: 'a, "b"', model: 'one', status: 'nonfinite' };
@@ -643,35 +643,38 @@ describe('rows', () => {
     expect(data.writeRows(first!, 'csv').split('\n')[0]).toBe(header);
   });
 
-  it('that are damaged are refused in one line', async () => {
+  it('that are damaged are rejected in one line', async () => {
     const [row] = data
       .writeRows(await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' }))
       .trim()
       .split('\n');
     const cases: [string, RegExp][] = [
-      ['{"index": 0', /^rows: row 1 is not a JSON object/],
-      ['{"index": 0}', /^rows: row 1 has no label/],
-      [row!.replace('"index":0', '"index":0.5'), /^rows: row 1 has 0.5 as index/],
-      [`${row!}\n${row!.replace(/"status":"\w+"/, '"status":"good"')}`, /^rows: row 2 has the status 'good'; use one of ok, tie/],
-      ['index,label\n1,2\n', /^rows: row 2 has no predicted/],
-      ['\n \n', /^rows: has no rows/],
-      ['index\n', /^rows: has no rows/],
-      ['', /^rows: is empty/],
-      ['\u0001', /^rows: is not text/],
-      ['SQLite format 3', /^rows: is a run, and its rows are read as text; write them with probust export RUN -o rows.jsonl/],
+      ['{"index": 0', /^row 1 of rows is not a JSON object/],
+      ['{"index": 0}', /^row 1 of rows has no label/],
+      [row!.replace('"index":0', '"index":0.5'), /^row 1 of rows has 0.5 as index/],
+      [
+        `${row!}\n${row!.replace(/"status":"\w+"/, '"status":"good"')}`,
+        /^row 2 of rows has the status 'good'; use one of ok, tie/,
+      ],
+      ['index,label\n1,2\n', /^row 2 of rows has no predicted/],
+      ['\n \n', /^rows has no rows/],
+      ['index\n', /^rows has no rows/],
+      ['', /^rows is empty/],
+      ['\u0001', /^rows is not text/],
+      ['SQLite format 3', /^rows is a run, and its rows are read as text; write them with probust export RUN -o rows.jsonl/],
     ];
     for (const [text, line] of cases) {
       const error = await errorOf(data.readRows(Buffer.from(text)));
       expect([error.code, error.message]).toEqual(['unreadable', expect.stringMatching(line)]);
     }
-    expect(() => data.writeRows([], 'xlsx' as 'csv')).toThrow("format: 'xlsx' is not known; use jsonl or csv");
+    expect(() => data.writeRows([], 'xlsx' as 'csv')).toThrow("the format 'xlsx' is not known; use jsonl or csv");
   });
 });
 
 describe('noise from a function', () => {
   const draw = (i: number) => Float32Array.from({ length: 256 }, (_, k) => 0.2 * Math.sin(i * 12.9898 + k * 78.233));
 
-  it('is recorded deviations', async () => {
+  it('consists of recorded deviations', async () => {
     const arrays = { mine: data.deviations(500, 256, draw) };
     const options = { noise: 'samples:mine', arrays, estimators: ['mc:500', 'taylor', 'probit:40'], seed: 3 };
     const rows = await model.estimate(point(0, 4), options);
@@ -684,28 +687,28 @@ describe('noise from a function', () => {
     rows.forEach((row, i) => expect(Math.abs(row.p! - expected[i]!.p!)).toBeLessThan(2e-6));
   });
 
-  it('is refused in one line', () => {
-    expect(() => data.deviations(0, 4, draw)).toThrow('count: is 0; give a whole number from 1 on');
-    expect(() => data.deviations(2, 4, draw)).toThrow('draw: gave 256 numbers for draw 0; give 4');
-    expect(() => data.deviations(2, 1, () => [NaN])).toThrow('draw: gave NaN at 0 of draw 0; give finite numbers');
-    expect(() => data.deviations(2, 1, 5 as never)).toThrow('draw: is no function');
+  it('is rejected in one line', () => {
+    expect(() => data.deviations(0, 4, draw)).toThrow('count is 0; give a whole number of at least 1');
+    expect(() => data.deviations(2, 4, draw)).toThrow('draw gave 256 numbers for draw 0; give 4');
+    expect(() => data.deviations(2, 1, () => [NaN])).toThrow('draw gave NaN at 0 of draw 0; give finite numbers');
+    expect(() => data.deviations(2, 1, 5 as never)).toThrow('draw is not a function');
   });
 });
 
-it('refuses wrong options', async () => {
+it('rejects wrong options', async () => {
   const refusals: [() => Promise<unknown>, RegExp][] = [
-    [() => data.readNpy(good, { scale: 0 }), /^scale: is zero or not finite/],
-    [() => data.readNpy(good, { offset: -1 }), /^offset: is not/],
-    [() => data.readNpy(good, { limit: 0 }), /^limit: is not/],
+    [() => data.readNpy(good, { scale: 0 }), /^scale is zero or not finite/],
+    [() => data.readNpy(good, { offset: -1 }), /^offset is not/],
+    [() => data.readNpy(good, { limit: 0 }), /^limit is not/],
     [() => data.readNpy(good, { scales: 1 } as never), /no option 'scales'/],
-    [() => data.readNpy(5 as never), /^data: is neither bytes/],
+    [() => data.readNpy(5 as never), /^data is neither bytes/],
     [
       () => data.readData(Buffer.from('\x89PNG', 'latin1')),
-      /^data: is a PNG image, not data; give a .npy, IDX \(.gz too\) or .csv/,
+      /^data is a PNG image, not data; give a .npy, IDX \(.gz too\) or .csv/,
     ],
-    [() => data.readData(Buffer.from('PK\x03\x04')), /^data: is a .npz or .zip archive, not data/],
-    [() => data.readNpy(new Uint8Array()), /^data: is empty/],
-    [() => data.readNpy(join(folder, 'missing.npy')), /missing.npy: cannot be loaded/],
+    [() => data.readData(Buffer.from('PK\x03\x04')), /^data is a .npz or .zip archive, not data/],
+    [() => data.readNpy(new Uint8Array()), /^data is empty/],
+    [() => data.readNpy(join(folder, 'missing.npy')), /missing.npy cannot be loaded/],
     [() => data.readNpy(good, { signal: AbortSignal.abort() }), /aborted/],
   ];
   for (const [call, line] of refusals) expect((await errorOf(call())).message).toMatch(line);

@@ -42,7 +42,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** A folder with the package, and with the bundlers in a place where npx finds them. */
+/** A folder with the package, in which npx finds the bundlers. */
 function project(name: string): string {
   const folder = join(work, name.replace(/\W+/g, '-'));
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
@@ -109,7 +109,7 @@ it.each(alone.map((block, i) => ({ ...block, i })))('runs in node: $heading, $i'
   expect(out).toContain("'ok'");
 });
 
-/** A service that gives the demo's logits. It refuses the second request, and reports when requests came. */
+/** A service that returns the demo's logits. It rejects the second request, and records the times of requests. */
 async function classifierService(busy: number): Promise<{ url: string; times: number[]; close: () => void }> {
   const probust = await (await load()).createProbust();
   const model = await probust.loadModel(digits);
@@ -139,15 +139,15 @@ it.each(remote)('respects the limits of a service and tries again', async ({ tex
   const { stdout } = await promisify(execFile)(process.execPath, ['main.js'], { cwd: folder });
   close();
   expect(stdout).toContain("'ok'");
-  expect(times).toHaveLength(6); // the logits at the point, four batches, and one again
-  // Requests start at least 200 ms apart, and a second after the refusal; on a busy machine each arrives a little later.
+  expect(times).toHaveLength(6); // the logits at the point, four batches, and one repetition
+  // Requests start at least 200 ms apart, and one second after the rejection; on a busy machine each arrives a little later.
   const pauses = times.slice(1).map((time, i) => time - times[i]!);
   expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeGreaterThan(4 * 200 + 1000 - 300);
   expect(Math.min(...pauses)).toBeGreaterThan(50);
   expect(pauses[1]).toBeGreaterThan(900);
 });
 
-it.each(remote)('gives up if a service refuses', async ({ text }) => {
+it.each(remote)('gives up if a service rejects the requests', async ({ text }) => {
   const { url, times, close } = await classifierService(403);
   const folder = project('refusal');
   writeFileSync(join(folder, 'main.js'), text.replace(service, url));
@@ -165,7 +165,7 @@ it.each(written('html').map((block, i) => ({ ...block, i })))('runs in a page: $
   expectRows(await rowsOf(folder, `${strictPolicy} 'unsafe-inline'`), i === 0 ? 2 : 1);
 });
 
-it.each(recipes)('runs as bundled by $heading', async ({ text, heading }) => {
+it.each(recipes)('runs when bundled by $heading', async ({ text, heading }) => {
   const folder = project(heading);
   writeFileSync(join(folder, 'main.js'), only('main.js'));
   writeFileSync(join(folder, 'index.html'), only('index.html'));
@@ -201,7 +201,7 @@ it.each(pageBlocks('start/browser.md', 'js'))('runs the script of the quick star
   expect(execFileSync(process.execPath, ['main.js'], { cwd: folder, encoding: 'utf8' })).toContain("'ok'");
 });
 
-it('shows the rows of a run as the guide to dashboards does', async () => {
+it('shows the rows of a run as in the guide to dashboards', async () => {
   const folder = project('dashboard');
   const model = await (await (await load()).createProbust()).loadModel(digits);
   const { writeRows } = (await load('data.mjs')) as unknown as typeof import('../src/data.js');

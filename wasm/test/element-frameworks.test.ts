@@ -46,7 +46,7 @@ function project(name: string, needed: readonly string[], files: Record<string, 
   return folder;
 }
 
-/** Bundles app.js as main.js, next to the parts of the module. */
+/** Bundles app.js as main.js, in the folder with the parts of the module. */
 function bundle(folder: string): string {
   run(
     join(modules, '.bin/esbuild'),
@@ -59,7 +59,7 @@ function bundle(folder: string): string {
   return folder;
 }
 
-/** What `look` finds on the page of a folder, under a strict policy and without errors. */
+/** The result of `look` on the page of a folder, under a strict policy and without errors. */
 async function seen<T>(folder: string, look: (page: Page) => Promise<T>): Promise<T> {
   const server = await serve([folder], { 'content-security-policy': `${strictPolicy}; style-src 'self'` });
   const page = await browser.context.newPage();

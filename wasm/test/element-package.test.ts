@@ -40,7 +40,7 @@ function project(name: string, files: Record<string, string>): string {
   return folder;
 }
 
-/** Opens the page with a model and points next to it, and checks that the curve is drawn. */
+/** Opens the page with a model and points in its folder, and checks that the curve is drawn. */
 async function expectCurve(folder: string): Promise<void> {
   cpSync(digits, join(folder, 'model.onnx'));
   const rows = [0, 1, 2].map((i) => [...point(i), i].join(','));

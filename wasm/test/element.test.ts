@@ -60,7 +60,7 @@ it('shows the numbers of the library', async () => {
   await show(`<probust-number model="digits.onnx" x="${x}" sigma="0.3" estimators="mc:400" seed="5"></probust-number>`);
   const text = await shown('probust-number');
   expect(text).toContain(`${(100 * row!.p!).toFixed(1)}%`);
-  expect(text).toContain(`The answer ${row!.predicted} survives`);
+  expect(text).toContain(`The prediction ${row!.predicted} survives`);
   expect(text).toContain('400 passes');
   expect(problems).toEqual([]);
 });
@@ -89,7 +89,9 @@ it('compares estimators, classes and points', async () => {
     <probust-bias ${common} estimators="mc:100" class-names="zero,one,two"></probust-bias>
     <probust-gallery ${common} estimators="mc:100" count="3"></probust-gallery>`);
   expect(await shown('probust-estimators')).toMatch(/taylor .*mc:100 .*100 ?$/);
-  expect(await shown('probust-bias')).toMatch(/zero.*one.*two.*(is the most fragile class|comes out lowest, but).*12 points/);
+  expect(await shown('probust-bias')).toMatch(
+    /zero.*one.*two.*(is the most fragile class|has the lowest mean p, but).*12 points/,
+  );
   expect(await shown('probust-gallery')).toMatch(/Least robust.*Most robust/);
   expect(await page.locator('probust-gallery button').count()).toBe(6);
   // A row of the file has 256 numbers; the model's input is an image.
@@ -97,7 +99,7 @@ it('compares estimators, classes and points', async () => {
   expect(problems).toEqual([]);
 });
 
-it('takes rows and points as properties', async () => {
+it('accepts rows and points as properties', async () => {
   await show('<probust-gallery count="2"></probust-gallery>');
   expect(await page.locator('probust-gallery [part=empty]').textContent()).toBe('No model or rows yet.');
   const chosen = await page.evaluate(
@@ -154,7 +156,7 @@ it('drops outdated work, and errors with their cause', async () => {
   expect(await shown('probust-number')).toMatch(/missing\.onnx.*404/);
 });
 
-it('shares one module and one model, and ends with the last component', async () => {
+it('shares one module and one model, and stops with the last component', async () => {
   const one = '<probust-number model="digits.onnx" points="points.csv" sigma="0.2" estimators="mc:50"></probust-number>';
   await show(one.repeat(3));
   for (let i = 0; i < 3; ++i) await page.locator('probust-number').nth(i).locator('[aria-busy=false]').waitFor();
@@ -176,7 +178,7 @@ it('has at most one worker per core together with explorers', async () => {
     <probust-curve model="digits.onnx" points="points.csv" sigma="0.1..0.4:3" estimators="mc:50"></probust-curve>
     <probust-number model="digits.onnx" points="points.csv" sigma="0.2" estimators="mc:50"></probust-number>`);
   for (const name of ['curve', 'number']) await page.locator(`probust-${name} [aria-busy=false]`).waitFor();
-  await page.waitForSelector('#curves svg'); // the last thing that the explorer computes
+  await page.waitForSelector('#curves svg'); // the last computation of the explorer
   expect(page.workers().length).toBeLessThanOrEqual(await page.evaluate(() => navigator.hardwareConcurrency));
   expect([asked.get('/probust.wasm'), asked.get('/points.csv')]).toEqual([1, 1]);
   await show('');
@@ -184,7 +186,7 @@ it('has at most one worker per core together with explorers', async () => {
   expect(problems).toEqual([]);
 });
 
-it('starts nothing for lists of equal content, and takes null and removed attributes as not given', async () => {
+it('starts nothing for lists of equal content, and treats null like a removed attribute', async () => {
   await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:50"></probust-number>');
   await shown('probust-number');
   const seen = await page.evaluate(async () => {
@@ -205,7 +207,7 @@ it('starts nothing for lists of equal content, and takes null and removed attrib
   expect(problems).toEqual([]);
 });
 
-it('takes options of the model, and a model of another copy of the library', async () => {
+it('accepts options of the model, and a model from another instance of the library', async () => {
   await show('<probust-number points="points.csv" sigma="0.3" estimators="mc:50"></probust-number>');
   await page.addScriptTag({ url: '/probust.iife.js' });
   const texts = await page.evaluate(async () => {
@@ -272,7 +274,7 @@ it('needs no more memory after many changes', async () => {
   expect((await measured()) - before).toBeLessThan(10e6);
 });
 
-it('takes the proxies of frameworks, and rows as files have them', async () => {
+it('accepts the proxies of frameworks, and rows in the format of files', async () => {
   await show('<probust-bias></probust-bias><probust-number></probust-number><probust-curve></probust-curve>');
   await page.evaluate(() => {
     const proxied = <T extends object>(value: T): T =>
@@ -299,20 +301,20 @@ it('takes the proxies of frameworks, and rows as files have them', async () => {
 });
 
 it.each([
-  ['rows', 5, /^rows: are no list/],
-  ['rows', [null], /^rows: row 1 is no object/],
-  ['rows', [{}], /^rows: row 1 has no predicted/],
+  ['rows', 5, /^rows is not a list/],
+  ['rows', [null], /^row 1 of rows is not an object/],
+  ['rows', [{}], /^row 1 of rows has no predicted/],
   ['rows', [], /^No rows yet\.$/],
-  ['model', 5, /^model: is no address, file or model/],
-  ['model', 'http://[', /^model: "http:\/\/\[" is no address/],
+  ['model', 5, /^model is not an address, a file or a model/],
+  ['model', 'http://[', /^"http:\/\/\[" is not an address for model/],
   ['model', '', /^No model or rows yet\.$/],
-  ['points', 5, /^points: are no numbers/],
-  ['points', [], /^points: are no numbers/],
-  ['noise', 5, /^noise: is no text/],
-  ['sigma', '0.1..0.5:100000000', /^sigma: .*count of 2 to 1000/],
-  ['estimators', 5, /^estimators: is no text or list/],
-  ['classNames', 5, /^classNames: is no text or list/],
-] as const)('says what is wrong with %s = %j', async (name, value, message) => {
+  ['points', 5, /^points is not a list of numbers/],
+  ['points', [], /^points is not a list of numbers/],
+  ['noise', 5, /^noise is not a text/],
+  ['sigma', '0.1..0.5:100000000', /^sigma is .*count of 2 to 1000/],
+  ['estimators', 5, /^estimators is not a text or a list/],
+  ['classNames', 5, /^classNames is not a text or a list/],
+] as const)('reports an invalid %s = %j', async (name, value, message) => {
   await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:20"></probust-number>');
   await shown('probust-number');
   await page.locator('probust-number').evaluate((each, given) => Object.assign(each, given), { [name]: value });
@@ -334,7 +336,7 @@ it('starts new workers after theirs have failed', async () => {
   expect(await shown('probust-number')).toContain('gaussian:0.1');
 });
 
-it('frees models and files that no component uses any more', async () => {
+it('frees models and files without users', async () => {
   await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:20"></probust-number>');
   await shown('probust-number');
   const number = page.locator('probust-number');
@@ -348,7 +350,7 @@ it('frees models and files that no component uses any more', async () => {
   expect(asked.get('/digits.onnx')).toBe(3); // a second time for the first address
 });
 
-it('shows as many points as asked', async () => {
+it('shows the requested number of points', async () => {
   await show('<probust-gallery model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:20"></probust-gallery>');
   await shown('probust-gallery');
   await page.locator('probust-gallery').evaluate((each) => each.setAttribute('count', '2'));
@@ -371,7 +373,7 @@ it('reads and selects on a curve by keyboard and by touch', async () => {
   expect(await page.locator('probust-curve .readout').textContent()).toMatch(/^sigma/);
 });
 
-it('makes a dashboard', async () => {
+it('works as a dashboard', async () => {
   const dashboard = await browser.context.newPage();
   const said: string[] = [];
   dashboard.on('pageerror', (error) => said.push(String(error)));

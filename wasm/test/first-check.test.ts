@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The check that precedes an estimate, as on the command line, in C and in Python.
+// The check before an estimate, as on the command line, in C and in Python.
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EstimateOptions, Model, Probust, Row } from '../../build/wasm/npm/types/index.js';
 import { digits, errorOf, load, point } from './support.js';
@@ -32,13 +32,13 @@ describe.each([
     return [rows, warnings];
   }
 
-  it('finds nothing in what suits the model, and changes nothing', async () => {
+  it('reports nothing for matching data, and changes nothing', async () => {
     const [rows, warnings] = await estimate(x, { labels: right });
     expect(warnings).toEqual([]);
     expect(rows).toEqual(await model.estimate(x, { ...asked, labels: right, check: false }));
   });
 
-  it('warns in the words of check, and notes it in every row', async () => {
+  it('gives the warning of check, and a note in every row', async () => {
     const off = right.map((label) => (label + 9) % 10);
     const [rows, warnings] = await estimate(x, { labels: off });
     const { findings, options } = await model.check(x, { labels: off, sigma: 0.1 });
@@ -51,14 +51,14 @@ describe.each([
     expect(rows.map((row, i) => ({ ...row, note: plain[i]!.note }))).toEqual(plain);
   });
 
-  it('names the option that repairs it', async () => {
+  it('names the option that fixes the problem', async () => {
     const bytes = x.map((value) => Math.round(255 * value));
     const [rows, warnings] = await estimate(bytes, { labels: right });
     expect(warnings.join()).toMatch(/give std 255|give scale/);
     expect(rows[0]!.note).toMatch(/see the warning: give /);
   });
 
-  it('tells the console unless it is told whom else', async () => {
+  it('warns on the console by default', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     const off = right.map((label) => (label + 9) % 10);
     const [, warnings] = await estimate(x, { labels: off });
@@ -70,7 +70,7 @@ describe.each([
     expect(warn).not.toHaveBeenCalled();
   });
 
-  it('says that points without labels get one class, if they are many', async () => {
+  it('warns if many points without labels get the same class', async () => {
     const same = (points: number) => Float32Array.from({ length: 256 * points }, (_, i) => x[i % 256]! + 1e-3 * Math.sin(i));
     const [rows, warnings] = await estimate(same(20));
     expect(warnings.join()).toMatch(/all 20 points/);
@@ -79,7 +79,7 @@ describe.each([
     expect((await estimate(same(20), { labels: Array<number>(20).fill(right[0]!) }))[1].join()).not.toMatch(/all 20 points get/);
   });
 
-  it('estimates the points that were given, even if the caller changes them meanwhile', async () => {
+  it('estimates the given points, even if the caller changes them afterwards', async () => {
     const own = Float32Array.from(x);
     const labels = [...right];
     const waiting = estimate(own, { labels });
@@ -88,7 +88,7 @@ describe.each([
     expect((await waiting)[0]).toEqual((await estimate(x, { labels: right }))[0]);
   });
 
-  it('counts the passes of the estimate alone, and ends when it is aborted', async () => {
+  it('counts only the passes of the estimate, and ends when it is aborted', async () => {
     const seen: number[] = [];
     await estimate(x, { labels: right, onProgress: ({ passes }) => seen.push(passes) });
     const without: number[] = [];
@@ -98,10 +98,10 @@ describe.each([
     expect(error.code).toBe('aborted');
   });
 
-  it('refuses wrong options', async () => {
+  it('rejects wrong options', async () => {
     const refusals: [Partial<EstimateOptions>, RegExp][] = [
-      [{ check: 'no' as never }, /^check: is not true or false/],
-      [{ onWarning: 3 as never }, /^onWarning: is no function/],
+      [{ check: 'no' as never }, /^check is not true or false/],
+      [{ onWarning: 3 as never }, /^onWarning is not a function/],
       [{ labels: [1, 2] }, /^labels: has 2 labels for 40 points/],
       [{ labels: right.map(() => 10) }, /^labels/],
     ];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are JavaScript functions: the numbers of the same model in our engine and of the command line, and errors.
+// Classifiers that are JavaScript functions: the same numbers as with probust's engine and on the command line, and errors.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const gradient = (x: Float32Array, cotangents: Float32Array): Float32Array =>
 const x = [0.5, -0.2, 0.8, 0.1, -1, 0.4, 0.3, 0.9];
 const base: FunctionClassifier = { classes: 3, shape: [4], classify: scoreRows };
 
-/** Largest difference of p, where everything else must be the same. */
+/** The largest difference of p; everything else must be the same. */
 function apart(rows: readonly Row[], expected: readonly Row[]): number {
   expect(rows).toHaveLength(expected.length);
   return Math.max(
@@ -49,7 +49,7 @@ function apart(rows: readonly Row[], expected: readonly Row[]): number {
 describe.each(everywhere)('%s', (_, created) => {
   let probust: Probust;
   let own: Model;
-  /** The demo's model behind a function that answers later. */
+  /** The demo's model in an asynchronous function. */
   let model: Model;
   let most = 0;
   beforeAll(async () => {
@@ -94,7 +94,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(expected.some(({ p }) => p < 1)).toBe(true);
   });
 
-  it('has the other calls, too', async () => {
+  it('supports the other calls, too', async () => {
     const cloud = { noise: 'gaussian:0.3', count: 70, seed: 3 };
     expect(await model.cloud(point(0), cloud)).toEqual(await own.cloud(point(0), cloud));
     const [u, v] = [point(1), point(2)];
@@ -118,8 +118,8 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(await model.estimate(point(0, 31), asked)).toEqual(await own.estimate(point(0, 31), asked));
   });
 
-  // From 32 points on, our engine propagates moments, which a function cannot.
-  it('learns without propagated moments', async () => {
+  // From 32 points on, probust's engine propagates moments, which is impossible for a function.
+  it('estimates learned covariances without propagated moments', async () => {
     const asked = { noise: 'gaussian:0.3', estimators: 'probit:24:learned', seed: 2 };
     const [rows, expected] = [await model.estimate(point(0, 35), asked), await own.estimate(point(0, 35), asked)];
     rows.forEach((row, i) => {
@@ -130,8 +130,8 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(rows[0]!.forwards).toBe(24);
   });
 
-  // Our engine multiplies its first layer by a draw once for all points, which rounds differently.
-  it('answers shared draws up to rounding', async () => {
+  // probust's engine multiplies its first layer by each draw once for all points, which rounds differently.
+  it('computes shared draws up to rounding', async () => {
     const asked = { noise: 'gaussian:0.3', estimators: 'probit:24:shared', seed: 2 };
     const [rows, expected] = [await model.estimate(point(0, 31), asked), await own.estimate(point(0, 31), asked)];
     rows.forEach((row, i) => expect(Math.abs(row.p! - expected[i]!.p!)).toBeLessThan(1e-5));
@@ -147,7 +147,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(spent).toBeGreaterThan(250);
   });
 
-  it('uses gradients if there are some', async () => {
+  it('uses gradients if they are available', async () => {
     const exact = await probust.loadModel(small);
     const options = {
       noise: ['gaussian:0.4', 'gaussian:0.9'],
@@ -169,7 +169,7 @@ describe.each(everywhere)('%s', (_, created) => {
     }
   });
 
-  it('refuses gradient estimators without gradients, and moments always', async () => {
+  it('rejects gradient estimators without gradients, and always rejects moments', async () => {
     const plain = await modelFromFunction(probust, base);
     const options = { noise: 'gaussian:0.1', estimators: 'taylor' };
     expect(await errorOf(plain.estimate(x, options))).toMatchObject({ code: 'unsupported' });
@@ -178,12 +178,12 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(rows.map(({ status }) => status)).toEqual(['unsupported', 'ok']);
   });
 
-  it('refuses bytes, which it may take as they are', async () => {
+  it('rejects bytes, which a function may expect unscaled', async () => {
     const error = await errorOf(model.estimate(new Uint8Array(256), { noise: 'gaussian:0.1', estimators: 'mc:100' }));
-    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x: has bytes, .*Float32Array.from/)]);
+    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x has bytes, .*Float32Array.from/)]);
   });
 
-  it('takes points before mean and std', async () => {
+  it('expects points before mean and std', async () => {
     const prepared = { mean: [0.1], std: [0.5] };
     const exact = await probust.loadModel(small, prepared);
     const given = await modelFromFunction(probust, { ...base, gradient, ...prepared });
@@ -204,7 +204,7 @@ describe.each(everywhere)('%s', (_, created) => {
   });
 
   it.each<[string, () => unknown, RegExp]>([
-    ['too few numbers', () => [1, 2], /^classify: gave 2 numbers; give 3 numbers for each of the 2 points/],
+    ['too few numbers', () => [1, 2], /^classify gave 2 numbers; give 3 numbers for each of the 2 points/],
     ['too few rows', () => [[1, 2, 3]], /gave 1 rows; give 3/],
     [
       'a short row',
@@ -223,8 +223,8 @@ describe.each(everywhere)('%s', (_, created) => {
       ],
       /gave undefined at 4; give 3/,
     ],
-    ['no array', () => ({ scores: [] }), /gave no array; give 3/],
-    ['nothing', () => undefined, /gave no array/],
+    ['no array', () => ({ scores: [] }), /did not return an array; give 3/],
+    ['nothing', () => undefined, /did not return an array/],
     ['bigints', () => new BigInt64Array(6), /gave bigint at 0/],
   ])('refuses %s', async (_what, classify, line) => {
     const given = await modelFromFunction(probust, { ...base, classify: classify as FunctionClassifier['classify'] });
@@ -234,7 +234,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(error.message).toMatch(/^[^\n]+$/);
   });
 
-  it('ends the call with the error of a function, and works again', async () => {
+  it('ends the call with the error of a function, and keeps working', async () => {
     const fault = new TypeError('the service is closed');
     let broken = true;
     const ways = [
@@ -249,17 +249,17 @@ describe.each(everywhere)('%s', (_, created) => {
       const error = await errorOf(given.estimate(x, { noise: 'gaussian:0.1', estimators: ['mc:10', 'mc:20'] }));
       expect(error).toBeInstanceOf(ProbustError);
       expect(error.code).toBe('callback');
-      expect(error.message).toBe('classify: failed (TypeError: the service is closed)');
+      expect(error.message).toBe('classify failed (TypeError: the service is closed)');
       expect(error.cause).toBe(fault);
       broken = false;
       expect(await given.logits(x)).toHaveLength(6);
     }
     const given = await modelFromFunction(probust, { ...base, gradient: () => Promise.reject(fault) });
     const error = await errorOf(given.linearize(x.slice(0, 4), 'gaussian:0.1'));
-    expect([error.message, error.cause]).toEqual(['gradient: failed (TypeError: the service is closed)', fault]);
+    expect([error.message, error.cause]).toEqual(['gradient failed (TypeError: the service is closed)', fault]);
   });
 
-  it('aborts a function that never answers', async () => {
+  it('aborts a function that never returns', async () => {
     let seen: AbortSignal | undefined;
     const given = await modelFromFunction(probust, {
       ...base,
@@ -277,7 +277,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(seen!.aborted).toBe(true);
   });
 
-  it('keeps to its batch and reports progress', async () => {
+  it('respects the batch size and reports progress', async () => {
     const counts = new Set<number>();
     const given = await modelFromFunction(probust, {
       ...base,
@@ -311,22 +311,25 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(own.info.classNames).toBeUndefined();
   });
 
-  it('refuses what is no classifier', async () => {
+  it('rejects invalid classifiers', async () => {
     const made = (given: object) => modelFromFunction(probust, { ...base, ...given } as FunctionClassifier);
     const cases: [() => Promise<unknown>, RegExp][] = [
-      [() => made({ classify: undefined }), /^classify: is no function/],
-      [() => made({ gradient: 5 }), /^gradient: is no function/],
-      [() => made({ classes: 0 }), /^classes: is 0/],
-      [() => made({ classes: '3' }), /^classes: is no list/],
-      [() => made({ classes: ['a', 'a'] }), /^classes: 'a' occurs twice/],
-      [() => made({ classes: ['a', 4] }), /^classes: is no text at 1/],
-      [() => made({ shape: [2, 0] }), /^shape: is \[2, 0\]/],
-      [() => made({ shape: [] }), /^shape: is \[\]/],
-      [() => made({ batch: 0 }), /^batch: is 0/],
+      [() => made({ classify: undefined }), /^classify is not a function/],
+      [() => made({ gradient: 5 }), /^gradient is not a function/],
+      [() => made({ classes: 0 }), /^classes is 0/],
+      [() => made({ classes: '3' }), /^classes is not a list/],
+      [() => made({ classes: ['a', 'a'] }), /^classes has 'a' twice/],
+      [() => made({ classes: ['a', 4] }), /^classes is not a text at 1/],
+      [() => made({ shape: [2, 0] }), /^shape is \[2, 0\]/],
+      [() => made({ shape: [] }), /^shape is \[\]/],
+      [() => made({ batch: 0 }), /^batch is 0/],
       [() => made({ classifier: 1 }), /no option 'classifier'/],
       [() => made({ mean: [1, 2, 3] }), /^mean/],
       [() => modelFromFunction({} as Probust, base), /not a result of createProbust/],
-      [() => probust.loadModel(small, { classNames: ['a', 'b'] }), /^classNames: are 2; the model has 3 classes/],
+      [
+        () => probust.loadModel(small, { classNames: ['a', 'b'] }),
+        /^classNames has 2 names; give 3, one for each class of the model/,
+      ],
     ];
     for (const [make, line] of cases) {
       const error = await errorOf(make());

@@ -6,7 +6,7 @@ import { digits, load, point } from './support.js';
 
 const bytes = readFileSync(digits);
 
-/** Returns a function that gives the size of the memory of the next instance. */
+/** Returns a function for the memory size of the next instance. */
 function spyOnMemory(): () => number {
   const original = WebAssembly.instantiate;
   let memory: WebAssembly.Memory | undefined;

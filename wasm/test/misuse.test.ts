@@ -89,12 +89,12 @@ describe.each(everywhere)('%s', (_, options) => {
       'a negative standard deviation',
       (m) => m.estimate(point(0), { noise: 'gaussian:std=c', arrays: { c: { data: Array(256).fill(-1), shape: [256] } } }),
     ],
-    ['more copies than the noise generator allows', (m) => m.linearize(point(0), noise, { samples: 2 ** 32 })],
-    ['far more copies than that', (m) => m.linearize(point(0), noise, { samples: 2 ** 53 })],
+    ['more samples than the noise generator allows', (m) => m.linearize(point(0), noise, { samples: 2 ** 32 })],
+    ['far more samples than that', (m) => m.linearize(point(0), noise, { samples: 2 ** 53 })],
     ['something that is not a signal', (m) => m.estimate(point(0), { noise, signal: wrong(5) })],
     ['something that is not a listener', (m) => m.estimate(point(0), { noise, onProgress: wrong(5) })],
     ['no other model to compare with', (m) => m.verify(wrong(undefined))],
-  ])('refuses %s, and keeps working', (_what, call) => expectRefusal(ProbustError, model, 'usage', call));
+  ])('rejects %s, and keeps working', (_what, call) => expectRefusal(ProbustError, model, 'usage', call));
 
   it.each<[string, string, (p: Probust) => Promise<unknown>]>([
     ['a matrix that is missing', 'usage', (p) => p.mvn([0, 1], wrong(undefined))],
@@ -106,20 +106,20 @@ describe.each(everywhere)('%s', (_, options) => {
     ['nothing to train on', 'usage', (p) => p.train(wrong(undefined))],
     ['labels of bigints', 'usage', (p) => p.train({ x: [1, 2], labels: wrong([0n, 1n]) })],
     ['a misspelt option of data', 'usage', (p) => p.data.moons(wrong({ points: 10 }))],
-  ])('refuses %s, and keeps working', async (_what, code, call) => {
+  ])('rejects %s, and keeps working', async (_what, code, call) => {
     const error = await errorOf(call(probust));
     expect(error).toBeInstanceOf(ProbustError);
     expect(error.code).toBe(code);
     expect(await model.logits(point(0))).toHaveLength(10);
   });
 
-  it('continues other calls while one is refused', async () => {
+  it('continues other calls if one is rejected', async () => {
     const going = model.estimate(point(0), { noise, estimators: 'mc:20000' });
     expect((await errorOf(model.linearize(point(0), noise, { target: wrong([1n]) }))).code).toBe('usage');
     expect((await going)[0]!.status).toMatch(/^(ok|bound)$/);
   });
 
-  it('names options as the package does', async () => {
+  it('uses the names of the package for options', async () => {
     const { message } = await errorOf(model.estimate(point(0), { noise, clip: [1, 0] }));
     expect(message).toMatch(/^clip: /);
     expect(message).not.toContain('--');
@@ -127,7 +127,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect((await errorOf(probust.loadModel(digits, { inputShape: [3] }))).message).toMatch(/^inputShape: /);
   });
 
-  it('does not change names of the user', async () => {
+  it('does not change names from the user', async () => {
     expect((await errorOf(probust.loadModel(digits, { output: 'head--relu' }))).message).toContain("'head--relu'");
   });
 
@@ -188,7 +188,7 @@ describe.each(everywhere)('%s', (_, options) => {
     }
   });
 
-  it('ends a call with the error that its listener throws', async () => {
+  it('ends a call with the error of its listener', async () => {
     const onProgress = () => {
       throw new Error('mine');
     };
@@ -208,7 +208,7 @@ describe('sources', () => {
   let probust: Probust;
   beforeAll(async () => {
     probust = await createProbust();
-    // Both addresses send only a part: /stalls then waits for ever, /breaks closes the connection.
+    // Both addresses send only a part: /stalls then waits forever, /breaks closes the connection.
     server = createServer((request, response) => {
       response.writeHead(200, { 'content-length': bytes.length });
       response.write(bytes.subarray(0, 1000));
@@ -272,7 +272,7 @@ describe('workers', () => {
     expect(error.hint).toContain('workerUrl');
   });
 
-  it('that never answer can be aborted', async () => {
+  it('that never respond can be aborted', async () => {
     const workerUrl = script('setInterval(() => undefined, 1000);');
     expect((await errorOf(createProbust({ worker: true, workerUrl, signal: AbortSignal.timeout(200) }))).code).toBe('aborted');
   });
@@ -285,8 +285,8 @@ describe('workers', () => {
   });
 });
 
-it('reports what it cannot start with', async () => {
-  // A valid module, but not ours.
+it('reports why it cannot start', async () => {
+  // A valid module, but not probust.
   const other = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 2, 7, 1, 1, 97, 1, 98, 0, 0]);
   const path = join(mkdtempSync(join(tmpdir(), 'probust-other-')), 'other.wasm');
   writeFileSync(path, other);

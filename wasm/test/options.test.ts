@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every event, budget and option of `probust estimate` gives the command line's numbers, and so does everything made of rows.
+// Every event, budget and option of `probust estimate` gives the same numbers as on the command line, and so do analyses of rows.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const [first, count] = [3, 37]; // of the demo's 40 points
 const labels = Array.from({ length: first + count }, (_, i) => (i * i) % 10);
 
 const camel = (key: string): string => key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-/** An object of the command line with the package's names. */
+/** An object of the command line with the names of the package. */
 function renamed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(renamed);
   if (typeof value !== 'object' || value === null) return value;
@@ -35,7 +35,7 @@ const rowsOf = (text: string): Row[] =>
     .split('\n')
     .map((line) => renamed(JSON.parse(line)) as Row);
 
-/** Expects equal objects, apart from rounding of numbers by `tolerance`. */
+/** Expects equal objects, except that numbers may differ by `tolerance`. */
 function expectClose(actual: unknown, expected: unknown, tolerance: number, where = ''): void {
   if (typeof expected === 'number' && typeof actual === 'number') {
     const allowed = tolerance * Math.max(1, Math.abs(expected));
@@ -162,7 +162,7 @@ describe.skipIf(!existsSync(native)).each([
       for (const key of keys) expect(row[key], `${key} of ${JSON.stringify(expected[i])}`).toEqual(expected[i]![key]);
     });
     largest.otherDevice += others.length;
-    // Rounding may decide which gradients explain a point; the command's devices differ in that, too.
+    // Rounding may decide which gradients are used at a point; the devices of the command differ in this, too.
     expect(others.length).toBeLessThanOrEqual(2);
     if (others.length === 0) return;
     const elsewhere = ['reference', 'cpu'].map((device) => rowsOf(command(line, device)));
@@ -252,12 +252,12 @@ describe.skipIf(!existsSync(native)).each([
     }
   });
 
-  it('what is made of rows', async () => {
+  it('analyses of rows', async () => {
     const rows = await model.estimate(point(first, count), { ...base, estimators: ['mc:200', 'probit:40'] });
     const words = [...noise, '--estimator', 'mc:200,probit:40', '--json'];
     const json = (operation: string, ...more: string[]) =>
       renamed(JSON.parse(command([...run(operation), ...words, ...more]))) as Record<string, unknown[]>;
-    // Warnings are those of a run; rows only say in their notes that there are some.
+    // A run stores warnings; rows only mention them in their notes.
     const { information: _, warnings: __, ...summary } = json('summary');
     expectClose(await analysis.summary(probust, rows), summary, 2e-6, 'summary');
     const bias = json('bias').groups as { classes: { name?: string }[] }[];
@@ -280,7 +280,7 @@ describe.skipIf(!existsSync(native)).each([
     expectClose(distances, json('distance', '--confidence', '0.99').groups, 1e-4, 'distance');
   });
 
-  it('warnings and notes of labels that do not fit', async () => {
+  it('warnings and notes for labels that do not match', async () => {
     const shifted = Array.from({ length: first + count }, (_, i) => (i + 1) % 10);
     const file = join(folder, 'shifted.txt');
     writeFileSync(file, shifted.join('\n'));
@@ -299,18 +299,18 @@ describe.skipIf(!existsSync(native)).each([
     expect(warnings).toEqual(summary.warnings.map(flags));
   });
 
-  it('refuses what it cannot analyse', async () => {
+  it('rejects rows that it cannot analyse', async () => {
     const rows = await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' });
     const refusals: [() => Promise<unknown>, RegExp][] = [
       [() => analysis.summary(probust, []), /^rows: are missing; give rows of estimate/],
-      [() => analysis.summary(probust, 5 as never), /^summary: the rows are no list/],
+      [() => analysis.summary(probust, 5 as never), /^the rows for summary are not a list/],
       [() => analysis.summary({} as never, rows), /not a result of createProbust/],
       [() => analysis.bias(probust, [5] as never), /^rows: hold something that is no row/],
       [() => analysis.bias(probust, [{ ...rows[0]!, status: 'good' as never }]), /^status: 'good' is not known/],
       [() => analysis.bias(probust, [{ ...rows[0]!, index: 'a' as never }]), /^index: is no number/],
       [() => analysis.rank(probust, rows, { count: 0 }), /^count: is 0/],
       [() => analysis.rank(probust, rows, { most: 1 } as never), /no option 'most'/],
-      [() => analysis.agree(probust, [...rows, { ...rows[0]!, index: 9 }], { logits: [1, 2, 3] }), /^logits: are 3 numbers/],
+      [() => analysis.agree(probust, [...rows, { ...rows[0]!, index: 9 }], { logits: [1, 2, 3] }), /^logits has 3 numbers/],
       [() => analysis.curve(probust, rows), /^rows: are of a single noise scale/],
       [
         () => analysis.curve(probust, [...rows, { ...rows[0]!, noise: 'gaussian:0.2', sigma: 0.2 }], { threshold: 2 }),

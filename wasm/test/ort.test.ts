@@ -29,7 +29,7 @@ const { createOrtModel } = await importByNode<OrtEntry>(pathToFileURL(join(stage
 const gradientFree = ['mc:1000', 'probit:40', 'probit:40:pooled', 'mc:±0.05', 'softmax'];
 const noises = ['gaussian:0.1', 'gaussian:0.3', 'uniform:0.2'];
 
-/** How many copies two engines count differently, and the largest difference of their other p. Everything else must be equal. */
+/** The number of noisy samples that two engines count differently, and the largest difference of other p. Everything else must be equal. */
 function apart(rows: readonly Row[], expected: readonly Row[]): { copies: number; p: number } {
   expect(rows).toHaveLength(expected.length);
   const result = { copies: 0, p: 0 };
@@ -84,7 +84,7 @@ describe.each([
     expect(own.info.engine).toBe('probust');
   });
 
-  it('gives the same numbers as our engine', async () => {
+  it('gives the same numbers as the own engine', async () => {
     const options = { noise: noises, estimators: gradientFree, seed: 11, index: 4, clip: [0, 1] as const };
     const x = point(0, 11);
     const { copies, p } = apart(await model.estimate(x, options), await own.estimate(x, options));
@@ -132,7 +132,7 @@ describe.each([
     ['NaN in x', 'usage', (m) => m.logits(point(0).fill(NaN, 7, 8))],
     ['an unknown estimator', 'usage', (m) => m.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'magic' })],
     ['an abort beforehand', 'aborted', (m) => m.logits(point(0), { signal: AbortSignal.abort() })],
-  ])('refuses %s, and keeps working', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
+  ])('rejects %s, and keeps working', (_what, code, call) => expectRefusal(ProbustError, model, code, call));
 
   it('names the estimators that it supports', async () => {
     const error = await errorOf(model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'taylor' }));
@@ -160,7 +160,7 @@ describe.each([
     expect(seen.at(-1)).toBeLessThan(5000);
   });
 
-  it('answers simultaneous calls', async () => {
+  it('supports simultaneous calls', async () => {
     const options = { noise: 'gaussian:0.3', estimators: ['mc:300', 'probit:20'] };
     const alone = [await model.estimate(point(0), options), await model.estimate(point(1), options)];
     expect(await Promise.all([model.estimate(point(0), options), model.estimate(point(1), options)])).toEqual(alone);
@@ -185,13 +185,13 @@ describe.each([
     }
   });
 
-  it('refuses what is not ONNX Runtime, or not probust', async () => {
+  it('rejects arguments that are not ONNX Runtime or probust', async () => {
     expect((await errorOf(createOrtModel(probust, digits, { ort: {} as never }))).code).toBe('usage');
     expect((await errorOf(createOrtModel({} as never, digits, { ort }))).code).toBe('usage');
     expect((await errorOf(createOrtModel(probust, digits, { ort, batches: 2 } as never))).code).toBe('usage');
   });
 
-  it('refuses disposed models', async () => {
+  it('rejects calls on disposed models', async () => {
     const other = await createOrtModel(probust, digits, { ort });
     other.dispose();
     expect((await errorOf(other.logits(point(0)))).code).toBe('disposed');
@@ -223,7 +223,7 @@ describe('small models', () => {
   const both = async (bytes: Uint8Array, given: OrtOptions = {}) =>
     [await probust.loadModel(bytes), await createOrtModel(probust, bytes, { ort, ...given })] as const;
 
-  it('run with operators that our engine lacks', async () => {
+  it('run with operators that the own engine lacks', async () => {
     const unknown = classifier([{ op: 'FusedMatMul', inputs: ['x', 'W'], output: 'y', domain: 'com.microsoft' }]);
     expect(await errorOf(probust.loadModel(unknown))).toMatchObject({ code: 'unsupported', op: 'FusedMatMul' });
     const model = await createOrtModel(probust, unknown, { ort });
@@ -260,7 +260,7 @@ describe('small models', () => {
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).p).toBeLessThan(1e-6);
   });
 
-  it('decide by one logit, or refuse without a threshold if our engine lacks an operator', async () => {
+  it('use one logit, or require a threshold if the own engine lacks an operator', async () => {
     const w = floats('w', [4, 1], [1, -1, 0.5, 2]);
     const logit = classifier([{ op: 'MatMul', inputs: ['x', 'w'], output: 'y' }], { constants: [w], output: ['N', 1] });
     const [own, other] = await both(logit);
@@ -274,7 +274,7 @@ describe('small models', () => {
     expect(apart(await given.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
   });
 
-  it('have the classes that outputs names', async () => {
+  it('have the classes selected by outputs', async () => {
     const bytes = classifier([matmul]);
     const outputs = [2, 0];
     const own = await probust.loadModel(bytes, { outputs });
@@ -286,14 +286,14 @@ describe('small models', () => {
     }
   });
 
-  it('have a batch of 1 opened if the function stays the same', async () => {
+  it('get a dynamic batch if this does not change the function', async () => {
     const nodes = [
       { op: 'Reshape', inputs: ['x', 'shape'], output: 'z' },
       { ...matmul, inputs: ['z', 'W'] },
     ];
     const shape = longs('shape', [1, 4]);
     const [own, other] = await both(classifier(nodes, { batch: 1, constants: [shape], output: [1, 3] }));
-    expect(other.info.notes[0]).toContain('is opened');
+    expect(other.info.notes[0]).toContain('is now dynamic');
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
   });
 
@@ -309,7 +309,7 @@ describe('small models', () => {
     expect((await own.verify(other)).largest).toBeLessThan(1e-5);
   });
 
-  it('can have a batch without a name', async () => {
+  it('can have an unnamed batch dimension', async () => {
     const graph = (batch: number | string) =>
       onnx({
         inputs: [port('x', [batch, 8])],
@@ -336,7 +336,7 @@ describe('small models', () => {
     expect(apart(await other.estimate(x, options), await own.estimate(x, options)).copies).toBe(0);
   });
 
-  it('can give NaN, which counts as no class', async () => {
+  it('can return NaN, which counts as no class', async () => {
     const nodes = [
       { op: 'Log', inputs: ['x'], output: 'z' },
       { ...matmul, inputs: ['z', 'W'] },
@@ -351,7 +351,7 @@ describe('small models', () => {
     expect((await own.verify(other, { x: positive })).largest).toBeLessThan(1e-5);
   });
 
-  it('are refused in one line', async () => {
+  it('are rejected in one line', async () => {
     const two = onnx({
       inputs: [port('x', ['N', 4]), port('w', [4, 3])],
       outputs: [port('y', ['N', 3])],
@@ -365,7 +365,7 @@ describe('small models', () => {
         'unsupported',
         /Nonsense/,
       ],
-      [() => createOrtModel(probust, new Uint8Array(5000).fill(7), { ort }), 'unreadable', /no ONNX model/],
+      [() => createOrtModel(probust, new Uint8Array(5000).fill(7), { ort }), 'unreadable', /not an ONNX model/],
       [() => createOrtModel(probust, classifier([matmul]).subarray(0, 90), { ort }), 'unreadable', /damaged/],
       [() => createOrtModel(probust, '/no/such/file.onnx', { ort }), 'unreadable', /loaded/],
       [() => createOrtModel(probust, classifier([matmul]), { ort, output: 'z' }), 'usage', /use one of y/],
@@ -478,7 +478,7 @@ describe('in Chromium', () => {
     expect(answer.largest).toBeLessThan(1e-4);
   });
 
-  it('works if ONNX Runtime runs in a worker of its own', async () => {
+  it('works if ONNX Runtime runs in its own worker', async () => {
     const answer = await answerOf('ort.min.mjs', "{ provider: 'wasm' }", { proxy: true });
     expect(answer.failed).toBeUndefined();
     expect(apart(answer.rows, expected).copies).toBeLessThanOrEqual(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The package as `npm pack` makes it: its size, and its use in empty folders with node, bundlers and a plain page.
+// The package from `npm pack`: its size, and its use in empty folders with node, bundlers and a plain page.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -72,7 +72,7 @@ it('is small', () => {
   console.log(
     ['gzipped:', ...lines, `${(statSync(tarball).size / 1024).toFixed(1).padStart(8)} KB  all of it, packed`].join('\n'),
   );
-  // What a page downloads: the script, what it imports, and the module's first part.
+  // The downloads of a page: the script, its imports, and the first part of the module.
   const scripts = ['probust.mjs'];
   for (const script of scripts) {
     for (const [, chunk] of readFileSync(join(staged, script), 'utf8').matchAll(/(?:from|import)"\.\/(shared-\w+\.mjs)"/g))
@@ -87,7 +87,7 @@ it('is small', () => {
   expect(sum('probust.wasm', 'probust-more.wasm')).toBeLessThan(365);
 });
 
-it('holds what it promises, and nothing else', () => {
+it('contains the documented files, and nothing else', () => {
   const names = run('tar', ['-tzf', tarball], work).trim().split('\n');
   const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8'));
   const targets = Object.values(manifest.exports)
@@ -101,7 +101,7 @@ it('holds what it promises, and nothing else', () => {
 
 const locks = ['wasm', 'web'].map((folder) => readFileSync(join(root, folder, 'package-lock.json'), 'utf8'));
 
-it('is a command, in an empty folder', () => {
+it('works as a command in an empty folder', () => {
   const folder = join(work, 'empty');
   mkdirSync(folder);
   cpSync(tarball, join(folder, 'probust.tgz'));
@@ -170,7 +170,7 @@ it('works in node', () => {
   expect(JSON.parse(run('node', ['main.js'], project('node', { 'main.js': text })))).toEqual(expected);
 });
 
-it('says that onnxruntime-web is not installed', () => {
+it('reports that onnxruntime-web is not installed', () => {
   const text = `import { createProbust } from 'probust';
     import { createOrtModel } from 'probust/ort';
     await createOrtModel(await createProbust(), ${JSON.stringify(digits)}).catch(({ code, hint }) => console.log(code, hint));`;
@@ -207,7 +207,7 @@ it('works in a worker with webpack, as a plain script', async () => {
   expect(await page(join(folder, 'dist'))).toEqual(expected);
 });
 
-// Its files are served unchanged, so the bundler must not touch them.
+// The files are served unchanged, so the bundler must not modify them.
 it('leaves threads alone with webpack', async () => {
   const folder = project('webpack-threads', {
     'main.js': app('probust/threads', "{ threads: 2, workerUrl: '/threads/worker.mjs' }"),
@@ -222,7 +222,7 @@ it('leaves threads alone with webpack', async () => {
 it.each([
   ['esbuild', ['main.js', '--bundle', '--format=esm', '--target=es2022', '--outfile=dist/main.js', '--log-level=error']],
   ['rollup', ['main.js', '--format', 'es', '--dir', 'dist', '--silent']],
-])('works in a worker with %s, with worker.mjs next to the bundle', async (tool, args) => {
+])('works in a worker with %s, with worker.mjs in the folder of the bundle', async (tool, args) => {
   const folder = project(`${tool}-worker`, { 'main.js': app('./node_modules/probust/probust.mjs', '{ worker: true }') });
   run(join(tools, tool), args, folder);
   for (const file of ['probust.wasm', 'worker.mjs']) cpSync(join(staged, file), join(folder, 'dist', file));

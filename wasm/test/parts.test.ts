@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The module in parts, in a browser: which files are requested and when, and that answers and errors are those of a whole module.
+// The module in parts, in a browser: the requested files, and the same results and errors as with a complete module.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,10 +34,10 @@ const unknown = classifier([linear, { op: 'Nothing', inputs: ['h'], output: 'y' 
 let browser: Browser;
 let folder: string;
 let pages = 0;
-/** The paths that the server was asked for. */
+/** The requested paths. */
 const asked: string[] = [];
 const parts = () => asked.filter((path) => path.endsWith('.wasm')).map((path) => path.replace(/^\/(.*)\.wasm$/, '$1'));
-/** Paths that the server refuses. */
+/** Paths that the server rejects. */
 const refused = new Set<string>();
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ beforeEach(() => {
   refused.clear();
 });
 
-/** What `body` returns in a page. It can use `probust` and `model`, the demo's classifier. */
+/** The result of `body` in a page. It can use `probust` and `model`, the demo's classifier. */
 async function inPage(body: string, created = '{}'): Promise<unknown> {
   const name = `page${++pages}`;
   const script = `import { createProbust } from '/probust.mjs';
@@ -99,7 +99,7 @@ const where: [string, string][] = [
   ['in a worker', '{ worker: true }'],
 ];
 
-it.each(where)('asks for one file for the first answers, %s', async (_, created) => {
+it.each(where)('requests one file for the first estimates, %s', async (_, created) => {
   const estimators = ['mc:200', 'taylor', 'probit:50', 'mmse:10', 'softmax'];
   const rows = await inPage(
     `return model.estimate(x, { noise: '${noise}', estimators: ${JSON.stringify(estimators)} });`,
@@ -109,7 +109,7 @@ it.each(where)('asks for one file for the first answers, %s', async (_, created)
   expect(parts()).toEqual(['probust']);
 });
 
-it.each(where)('asks for each part when a call needs it, %s', async (_, created) => {
+it.each(where)('requests each part when a call needs it, %s', async (_, created) => {
   const body = `
     const rows = [];
     for (const estimators of ['regression:40', 'adf', 'auto', 'subset:300', 'mc:50:stratified', 'mc:50']) {
@@ -126,7 +126,7 @@ it.each(where)('asks for each part when a call needs it, %s', async (_, created)
   expect(parts()).toEqual(['probust', 'probust-more', 'probust-curves', 'probust-rest']);
 });
 
-it.each(where)('repeats a call that lacks a function, and loads the models again, %s', async (_, created) => {
+it.each(where)('repeats a call if a function is missing, and loads the models again, %s', async (_, created) => {
   const body = `
     const images = await probust.loadModel('/convolutions.onnx');
     const rare = await probust.loadModel('/rare.onnx');
@@ -144,7 +144,7 @@ it.each(where)('repeats a call that lacks a function, and loads the models again
   expect(parts()).toEqual(['probust', 'probust-images', 'probust-rest']);
 });
 
-it.each(where)('continues calls under way when a part is added, %s', async (_, created) => {
+it.each(where)('continues running calls when a part is added, %s', async (_, created) => {
   const body = `
     const own = Float32Array.from(x);
     const long = model.estimate(own, { noise: '${noise}', estimators: 'mc:60000' });
@@ -156,7 +156,7 @@ it.each(where)('continues calls under way when a part is added, %s', async (_, c
   expect(await inPage(body, created)).toEqual(expected);
 });
 
-it('does not see what the caller changes after the call', async () => {
+it('ignores changes that the caller makes after the call', async () => {
   const body = `
     const own = Float32Array.from(x), arrays = { s: { data: Array(256).fill(0.2), shape: [256] } };
     const rows = model.estimate(own, { noise: 'gaussian:std=s', arrays, estimators: 'regression:40' });
@@ -168,7 +168,7 @@ it('does not see what the caller changes after the call', async () => {
   expect(await inPage(body)).toEqual(expected);
 });
 
-it('tells errors as a whole module does', async () => {
+it('reports the same errors as a complete module', async () => {
   const error = await whole.loadModel(unknown).catch(({ code, message }: Error & { code: string }) => ({ code, message }));
   expect(await inPage("return probust.loadModel('/unknown.onnx');")).toEqual(error);
   const misspelt = await wholeModel
@@ -185,9 +185,9 @@ it('keeps working if a part cannot be loaded, and loads it later', async () => {
     const told = ({ code, message }) => ({ code, named: message.includes('probust-rest.wasm') });
     const long = model.estimate(x, { noise: '${noise}', estimators: 'mc:60000' });
     const found = [];
-    found.push(await probust.loadModel('/rare.onnx').catch(told)); // which part is missing is noticed during the call
+    found.push(await probust.loadModel('/rare.onnx').catch(told)); // the missing part is detected during the call
     found.push(await model.slice(x, null, null, { resolution: 5 }).catch(told)); // and here, before it
-    found.push(await long); // it was under way in the instance that is given up
+    found.push(await long); // it was running in the discarded instance
     found.push(await model.estimate(x, { noise: '${noise}', estimators: 'mc:100' }));
     return found;`;
   const environment = { code: 'environment', named: true };
@@ -211,7 +211,7 @@ it('downloads and compiles each part once for all instances and workers', async 
   expect(parts()).toEqual(['probust', 'probust-more']);
 });
 
-it('stops the download only if nobody waits for it', async () => {
+it('stops the download only if no call waits for it', async () => {
   const body = `
     const controller = new AbortController();
     const first = createProbust({ signal: controller.signal, wasmUrl: '/probust.wasm?2' }).catch(({ code }) => code);
@@ -221,7 +221,7 @@ it('stops the download only if nobody waits for it', async () => {
   expect(await inPage(body)).toEqual(['aborted', 0]);
 });
 
-it('is in as many files as there are names', () => {
+it('has one file per name', () => {
   for (const part of partNames) {
     const file = part === 'first' ? 'probust.wasm' : `probust-${part}.wasm`;
     expect(WebAssembly.validate(readFileSync(join(staged, file)))).toBe(true);

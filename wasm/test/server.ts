@@ -44,7 +44,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** With these flags, software emulates a graphics card. */
+/** With these flags, a GPU is emulated in software. */
 export const webGpuFlags = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
 
 export async function launch(flags: readonly string[] = []): Promise<Browser> {
@@ -70,7 +70,7 @@ export async function launch(flags: readonly string[] = []): Promise<Browser> {
   };
 }
 
-/** The text that the page writes as its result. Errors of the page, its workers and its policy become the test's. */
+/** The text that the page writes as its result. Errors of the page, its workers and its policy make the test fail. */
 export async function resultOf({ context }: Browser, url: string, timeout = 30_000): Promise<string> {
   const page = await context.newPage();
   const problems: string[] = [];

@@ -9,14 +9,14 @@ import { expect } from 'vitest';
 import type * as probust from '../../build/wasm/npm/types/index.js';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-/** The staged package, which is what users get. */
+/** The staged package, as published. */
 export const staged = process.env.PROBUST_PACKAGE ?? join(root, 'build/wasm/npm');
 export const digits = join(root, 'demos/digits/digits.onnx');
 export const native = join(root, 'build/release/bin/probust');
 export const shared = process.env.PROBUST_SHARED ?? join(root, '../shared');
 export const hasShared = existsSync(join(shared, 'models'));
 
-/** What a program prints. */
+/** The output of a program. */
 export const run = (command: string, args: string[], cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
@@ -49,7 +49,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<probust.Probus
   throw new Error('nothing was thrown');
 }
 
-/** Expects a call to be refused with this code in one line, and the model to answer the next call. */
+/** Expects a call to be rejected with this code in one line, and the next call of the model to succeed. */
 export async function expectRefusal(
   kind: typeof probust.ProbustError,
   model: probust.Model,

@@ -22,7 +22,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
   afterAll(() => probust.dispose());
 
-  it('gives the copies that mc counts', async () => {
+  it('returns the noisy samples that mc counts', async () => {
     const noise = 'gaussian:0.4';
     const keys = { seed: 3, index: 7 };
     const [row] = await model.estimate(point(2), { noise, estimators: 'mc:700', ...keys });
@@ -46,14 +46,14 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(Math.max(...beyond)).toBeLessThanOrEqual(0);
     expect(Math.hypot(...nearest.step)).toBeCloseTo(nearest.distance, 4);
     expect(nearest.backwards).toBeGreaterThan(0);
-    // A little farther: at the boundary itself, the last bit of a logit decides.
+    // A little beyond the boundary, where the last bit of a logit would decide.
     const there = await model.logits(point(0).map((value, e) => value + 1.001 * nearest.step[e]!));
     expect(there.indexOf(Math.max(...there))).toBe(nearest.rival);
     const inside = await model.logits(point(0).map((value, e) => value + 0.99 * nearest.step[e]!));
     expect(inside.indexOf(Math.max(...inside))).not.toBe(nearest.rival);
   });
 
-  it('makes data from a seed', async () => {
+  it('generates data from a seed', async () => {
     for (const kind of kinds) {
       const data = await probust.data[kind]({ count: 60, seed: 5 });
       const elements = data.pointShape.reduce((product, extent) => product * extent, 1);
@@ -95,7 +95,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(Math.abs(row!.p! - counted!.p!)).toBeLessThan(4.5 * counted!.stdError! + 1e-9);
   });
 
-  it('trains the same however runs are divided, with changing options', async () => {
+  it('does not depend on how training is divided into runs, with changing options', async () => {
     const data = await probust.data.rings({ count: 100 });
     const save = async (runs: number[]) => {
       const training = await probust.train(data, { hidden: [8], activation: 'gelu', sigma: 0.1, lambda: 0.01 });
@@ -158,10 +158,10 @@ describe.each(everywhere)('%s', (_, options) => {
 
   const few = { x: [0, 0, 1, 1], labels: [0, 1] };
   it.each<[string, string, (pr: Probust) => Promise<unknown>]>([
-    ['no copies', 'usage', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 0 })],
+    ['no samples', 'usage', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 0 })],
     ['a cloud of two points', 'usage', () => model.cloud(point(0, 2), { noise: 'gaussian:0.1' })],
     ['a cloud without noise', 'usage', () => model.cloud(point(0), {} as { noise: string })],
-    ['copies that do not fit into memory', 'resources', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 2 ** 40 })],
+    ['samples that do not fit into memory', 'resources', () => model.cloud(point(0), { noise: 'gaussian:0.1', count: 2 ** 40 })],
     ['a boundary of two points', 'usage', () => model.nearestBoundary(point(0, 2))],
     ['a boundary of another class', 'usage', () => model.nearestBoundary(point(0), { target: [3] } as object)],
     ['quadrature of an image', 'usage', () => model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'quadrature' })],
@@ -190,7 +190,7 @@ describe.each(everywhere)('%s', (_, options) => {
     ['a negative run', 'usage', async (pr) => (await pr.train(few)).run(-1)],
     ['a rate that changes to NaN', 'usage', async (pr) => (await pr.train(few)).run(1, { rate: NaN })],
     ['a rate that diverges', 'numerical', async (pr) => (await pr.train(few, { optimizer: 'sgd' })).run(99, { rate: 1e30 })],
-  ])('refuses %s, and keeps working', async (_what, code, call) => {
+  ])('rejects %s, and keeps working', async (_what, code, call) => {
     const error = await errorOf(call(probust));
     expect(error).toBeInstanceOf(ProbustError);
     expect(error.message).toMatch(/^[^\n]+$/);
@@ -199,7 +199,7 @@ describe.each(everywhere)('%s', (_, options) => {
   });
 });
 
-it('makes the same data everywhere', async () => {
+it('generates the same data on every platform', async () => {
   const probust = await createProbust();
   let sum = 0;
   for (const kind of kinds) {
@@ -209,7 +209,7 @@ it('makes the same data everywhere', async () => {
   expect(sum).toBe(1489163827); // as in tests/data_test.cpp
 });
 
-/** Compares calls that need no gradients: the same copies, and a boundary found by random search that is nearly as near. */
+/** Compares calls that need no gradients: the same noisy samples, and a boundary from random search that is nearly as close. */
 async function expectSameGeometry(own: Model, other: Model, x: Float32Array): Promise<void> {
   const options = { noise: 'gaussian:0.3', count: 300 };
   expect((await other.cloud(x, options)).x).toEqual((await own.cloud(x, options)).x);

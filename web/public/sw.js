@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Keeps the site for use without a network. Files whose names have a hash never change, so they come from the cache; all others come
-// from the network if there is one. offline.json, which the build writes, lists the files.
+// Caches the site for use without a network. Files whose names have a hash never change, so they come from the cache; all others come
+// from the network if it is available. offline.json, which the build writes, lists the files.
 const cacheName = 'probust';
 
-/** Fetches what is missing, and drops what no version of the site has any more. */
+/** Fetches missing files, and deletes files that the site no longer has. */
 async function keep(which) {
   const cache = await caches.open(cacheName);
   const lists = await (await fetch('./offline.json', { cache: 'no-store' })).json();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draws public/first.svg, the regions of the first network with its point, which is on screen before any script runs, and prints the
-// p that index.html states next to it: node scripts/first-picture.mjs
+// Draws public/first.svg, the regions of the first network with its point, which is shown before scripts run, and prints the p that
+// index.html shows with it: node scripts/first-picture.mjs
 import { readFileSync, writeFileSync } from 'node:fs';
 import { contours } from 'd3-contour';
 import './link.mjs';
@@ -42,5 +42,5 @@ writeFileSync(
   new URL('../public/first.svg', import.meta.url),
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}">${regions.join('')}${ring(1)}${ring(2)}${point}</svg>\n`,
 );
-console.log(`p = ${(100 * row.p).toFixed(1)}%, answer ${'ABC'[row.target]}`);
+console.log(`p = ${(100 * row.p).toFixed(1)}%, prediction ${'ABC'[row.target]}`);
 probust.dispose();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Makes the trained networks that are part of the project, and the demo's points:
+// Trains the bundled networks, and makes the demo's points:
 //
-//   node scripts/make-models.mjs           writes them where they are
-//   node scripts/make-models.mjs --check   makes them again and compares; exit status 1 if one differs
+//   node scripts/make-models.mjs           replaces the files
+//   node scripts/make-models.mjs --check   compares with the files; exit status 1 if one differs
 //
-// The package makes the data, trains and writes the files. WebAssembly rounds everywhere alike, so the bytes are the same on every
-// machine; native training adds in an order that depends on the processor, and small differences grow.
+// The package generates the data, trains and writes the files. WebAssembly rounds in the same way everywhere, so the bytes are the same
+// on every machine. Native training sums in an order that depends on the processor, and small differences grow.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import './link.mjs';
@@ -70,7 +70,7 @@ function settle(file, bytes) {
 
 const generate = (probust, { kind, ...options }) => probust.data[kind](options);
 
-// Of each point, the true class's logit minus the largest of the others.
+// For each point, the logit of the true class minus the largest other logit.
 function marginsOf(logits, { labels, classes }) {
   return Array.from(labels, (label, i) => {
     const row = logits.subarray(i * classes, (i + 1) * classes);
@@ -124,7 +124,7 @@ function zip(members) {
   return Buffer.concat([...files, list, ...end]);
 }
 
-// The demo's points are unseen ones, as bytes.
+// The demo's points were not used in training; they are stored as bytes.
 async function settlePoints(probust, model, { data, points }) {
   const unseen = await generate(probust, { ...data, count: 4000, seed: data.seed + 1 });
   const margins = marginsOf(await model.logits(unseen.x), unseen);

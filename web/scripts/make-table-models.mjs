@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Makes what the table lab shows, from models/tables.json:
+// Makes the tables and models of the table lab from models/tables.json:
 //
-//   node scripts/make-table-models.mjs           writes the tables' rows and the models where they are
-//   node scripts/make-table-models.mjs --check   makes them again and compares; exit status 1 if one differs
+//   node scripts/make-table-models.mjs           replaces the rows of the tables and the models
+//   node scripts/make-table-models.mjs --check   compares with the files; exit status 1 if one differs
 //
-// Iris comes from the command line's copy. The other table is generated. Forests are grown here, networks are trained by the
-// package; both are the same on every machine. Models take columns less their mean, divided by their standard deviation, and
-// categories as one-hot columns.
+// Iris is the command line's file. The other table is generated. Forests are trained here, and networks by the package; both are the
+// same on every machine. The inputs of models are columns minus their mean, divided by their standard deviation, and categories as
+// one-hot columns.
 import { readFileSync, writeFileSync } from 'node:fs';
 import './link.mjs';
 import { forestAnswer, forestOf, randomOf } from './tables/forest.mjs';
@@ -37,12 +37,12 @@ function irisRows() {
   return rows.map((values, i) => ({ values, label: Math.floor(i / 50), output: values[3] }));
 }
 
-/** What people like: warm, calm and dry days. */
+/** Visitors prefer warm, calm and dry days. */
 const comfort = (temperature, wind, sky) => (temperature - 20) / 4 - (wind - 15) / 8 + [1, 0, -1.6][sky];
 
 function dayRows(count) {
   const random = randomOf(1936);
-  // A sum of twelve uniform numbers is nearly normal, and rounds alike everywhere, unlike logarithms.
+  // A sum of twelve uniform numbers is nearly normal and, unlike logarithms, rounds in the same way everywhere.
   const normal = () => Array.from({ length: 12 }, random).reduce((sum, each) => sum + each, -6);
   return Array.from({ length: count }, () => {
     const draw = random();
@@ -56,7 +56,7 @@ function dayRows(count) {
   });
 }
 
-/** A row as the models take it. */
+/** A row as input of the models. */
 const encoded = ({ columns }, values, inputs = columns.map((_, i) => i)) =>
   inputs.flatMap((i) => {
     const { mean, std, values: names } = columns[i];

@@ -3,7 +3,7 @@
 import { build } from 'vite';
 
 export default async function setup(): Promise<void> {
-  // As for visitors: with vitest's own NODE_ENV, libraries would give their slower files for development.
+  // Use the production build: with vitest's own NODE_ENV, libraries would load their slower development files.
   process.env.NODE_ENV = 'production';
   if (process.env.PROBUST_PAGE === 'built') return;
   await build({ logLevel: 'warn', mode: 'production' });

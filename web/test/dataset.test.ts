@@ -20,7 +20,7 @@ let server: Server;
 let page: Page;
 let problems: string[];
 let probust: Probust;
-/** What the lab shows of 200 digits. */
+/** The results that the lab shows for 200 digits. */
 let rows: Row[];
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ const byLabel = () =>
     .sort((a, b) => a - b)
     .map((of) => ofP().filter(({ label }) => label === of))
     .map((own) => ({ mean: own.reduce((sum, { p }) => sum + p!, 0) / own.length }));
-/** Where the dot is on the screen, from the margins of the plot. */
+/** The position of the dot on the screen, from the margins of the plot. */
 const dotOf = async (index: number) => {
   const { x, y, width, height } = (await page.locator('probust-scatter').boundingBox())!;
   const { p } = ofP().find((row) => row.index === index)!;
@@ -138,7 +138,7 @@ it('asks before it shows the classes', async () => {
   const guesses = page.getByRole('group', { name: 'Which class is most fragile?' });
   await guesses.getByRole('button', { name: '4' }).focus();
   await page.keyboard.press('Enter');
-  await expect.poll(focused).toMatch(/^You said 4\. That .* \d (is the most fragile class|comes out lowest)/);
+  await expect.poll(focused).toMatch(/^You said 4\. That .* \d (is the most fragile class|has the lowest mean p)/);
   const means = byLabel().map(({ mean }) => `${(100 * mean).toFixed(1)}%`);
   const cells = await page.locator('.fragile tbody tr').evaluateAll((all) => all.map((each) => each.children[1]!.textContent));
   expect(cells).toEqual(means);
@@ -147,7 +147,7 @@ it('asks before it shows the classes', async () => {
   await expect.poll(focused).toBe('0');
 });
 
-it('says whether the guess was right, and which classes cannot be told apart', () => {
+it('says whether the guess was right, and which classes do not differ significantly', () => {
   const of = (fragile: number[], ...means: number[]): Bias => ({
     ...{ noise: 'gaussian:0.3', sigma: 0.3, estimator: 'auto:100', by: 'label', compared: means.length, confidence: 0.99 },
     classes: means.map((mean, i) => ({ class: i, mean, ciLow: mean - 0.05, ciHigh: mean + 0.05, count: 50 })),
@@ -157,15 +157,17 @@ it('says whether the guess was right, and which classes cannot be told apart', (
   });
   const clear = of([1], 0.9, 0.5, 0.7);
   expect(verdict(clear, 1)).toBe('That is right.');
-  expect(verdict(clear, 0)).toBe('That is not so: its mean p is 90.0%.');
-  expect(verdict(clear, 3)).toBe('There is no such class here.');
+  expect(verdict(clear, 0)).toBe('That is wrong: its mean p is 90.0%.');
+  expect(verdict(clear, 3)).toBe('p could not be computed for this class.');
   expect(finding(clear, String)).toBe('1 is the most fragile class: its mean p is 50.0%.');
   const close = of([1, 0], 0.806, 0.8, 0.95);
-  expect(verdict(close, 1)).toBe('That may well be right.');
+  expect(verdict(close, 1)).toBe('That is probably right.');
   expect(verdict(close, 0)).toBe('That may be right: its mean p is 80.6%.');
-  expect(finding(close, String)).toBe('1 comes out lowest, at 80.0%, but 500 points are too few to tell it from 0 (80.6%).');
+  expect(finding(close, String)).toBe(
+    '1 has the lowest mean p, 80.0%, but with 500 points the difference from 0 (80.6%) is not significant.',
+  );
   const many = of([0, 1, 2, 3], 0.8, 0.81, 0.82, 0.83);
-  expect(finding(many, String)).toMatch(/from 1 \(81\.0%\), 2 \(82\.0%\) and 1 more class\.$/);
+  expect(finding(many, String)).toMatch(/from 1 \(81\.0%\), 2 \(82\.0%\) and 1 more class is not significant\.$/);
 });
 
 it('shows the point of a card or a dot, and rings it', async () => {
@@ -178,7 +180,7 @@ it('shows the point of a card or a dot, and rings it', async () => {
   const detail = page.locator('.chosen');
   expect(await detail.getAttribute('data-index')).toBe(String(least.index));
   const share = (p: number) => `${(100 * p).toFixed(1)}%`;
-  for (const text of [`answers ${least.predicted}.`, `p = ${share(least.p!)}`, `is ${share(softmaxOf(least.index))}`]) {
+  for (const text of [`predicts ${least.predicted}.`, `p = ${share(least.p!)}`, `is ${share(softmaxOf(least.index))}`]) {
     expect(await detail.innerText()).toContain(text);
   }
   expect(await detail.innerText()).toMatch(least.predicted === least.label ? 'the true class' : `true class is ${least.label}`);
@@ -193,7 +195,7 @@ it('shows the point of a card or a dot, and rings it', async () => {
   await expect.poll(picture).toBe(ringed);
 });
 
-it('dims results of other settings, and says that new ones are computed', async () => {
+it('dims results of other settings while new ones are computed', async () => {
   await open();
   const dim = () => page.locator('.plot').evaluate((each) => Number(getComputedStyle(each).opacity));
   expect(await dim()).toBe(1);
@@ -203,7 +205,7 @@ it('dims results of other settings, and says that new ones are computed', async 
   expect(await page.locator('.lab').getAttribute('aria-busy')).toBe('true');
   await page.locator('progress[value]').waitFor({ timeout: 20_000 });
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByText('Stopped: these are the results of other settings.').waitFor();
+  await page.getByText('Stopped: these results are for other settings.').waitFor();
   expect(await dim()).toBe(0.5);
   await page.getByRole('button', { name: '500' }).click();
   await page.locator('.lab[data-points="500"][aria-busy=false]').waitFor({ timeout: 60_000 });
@@ -211,7 +213,7 @@ it('dims results of other settings, and says that new ones are computed', async 
   expect(await page.getByText('500 generated digits; p by auto with Gaussian noise of sigma 0.3').count()).toBe(1);
 });
 
-it('scrolls under a finger, except on a corner', async () => {
+it('scrolls by touch, except on a corner', async () => {
   await page.close();
   page = await browser.newPage({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
   problems = problemsOf(page);
@@ -272,7 +274,7 @@ it('has the numbers of the package for Iris, and names its classes', async () =>
   await page.locator('probust-thumbnail').first().waitFor({ timeout: 60_000 });
 });
 
-it('opens a run, and says what is wrong with other files', async () => {
+it('opens a run, and reports what is wrong with other files', async () => {
   await open();
   const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
   const input = page.locator('input[data-role=first]');
@@ -304,14 +306,14 @@ it('opens the SQLite file of a run', async () => {
   const half = readFileSync(run!);
   half[18] = 2;
   await input.setInputFiles({ name: 'half.sqlite', mimeType: 'application/octet-stream', buffer: half });
-  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/half\.sqlite is not finished/);
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/half\.sqlite is incomplete/);
   const broken = readFileSync(run!).fill(0, 100);
   await input.setInputFiles({ name: 'broken.sqlite', mimeType: 'application/octet-stream', buffer: broken });
-  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/broken\.sqlite is not a run/);
+  await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/broken\.sqlite is not a probust run/);
   rmSync(folder, { recursive: true });
 });
 
-it('takes points and networks of files, and compares a second network', async () => {
+it('opens points and networks from files, and compares a second network', async () => {
   await open('guessed=3');
   const bytes = readFileSync(join(root, 'demos/digits/digits.onnx'));
   const network = { name: 'second.onnx', mimeType: 'application/octet-stream', buffer: bytes };
@@ -345,7 +347,7 @@ it('takes points and networks of files, and compares a second network', async ()
   expect(await page.getByText('8 points of points.csv; p by auto with Gaussian noise of sigma 0.3').count()).toBe(1);
 });
 
-it('says when the points of a file do not suit the network', async () => {
+it('warns if the points of a file do not match the network', async () => {
   await open();
   expect(await page.locator('.warning').count()).toBe(0);
   const { x, labels } = await probust.data.digits({ count: 40, seed: 3 });

@@ -95,7 +95,7 @@ it('takes the same attributes for the image lab', async () => {
   expect(state).toMatchObject({ lab: 'image', imageSigma: 0.15, imageEstimators: ['taylor', 'mc:50'], sigma: 0.25 });
 });
 
-it('reports a model that it cannot use', async () => {
+it('reports a model that cannot be loaded', async () => {
   await open('<probust-explorer model="/nowhere.onnx"></probust-explorer>');
   await until('error');
   await expect.poll(() => page.locator('[role=alert]').textContent()).toContain('There is no model at /nowhere.onnx (404)');
@@ -118,15 +118,15 @@ it('loads nothing before it is visible', async () => {
   await until('result');
 });
 
-it('names values that are not valid, until others are given', async () => {
+it('names invalid values until valid ones are set', async () => {
   await open('<probust-explorer sigma="-3" lab="zzz"></probust-explorer>');
   await until('result');
   const alert = page.locator('probust-explorer [role=alert]');
-  expect(await alert.textContent()).toBe('Not a valid value: lab, sigma.');
+  expect(await alert.textContent()).toBe('These values are not valid: lab, sigma.');
   const set = (state: object) =>
     page.evaluate((given) => void Object.assign(document.querySelector('probust-explorer')!, { state: given }), state);
   await set({ x: 'abc', estimators: 5, nonsense: 1, seed: NaN, ratio: 2 });
-  await expect.poll(() => alert.textContent()).toBe('Not a valid value: x, estimators, nonsense, seed.');
+  await expect.poll(() => alert.textContent()).toBe('These values are not valid: x, estimators, nonsense, seed.');
   await set({ sigma: 0.4 });
   await expect.poll(() => alert.count()).toBe(0);
   expect(

@@ -72,12 +72,12 @@ const state = <T>(key: string): Promise<T> =>
   ) as Promise<T>;
 
 describe('a digit', () => {
-  it('is shown at once, with p, its interval, and the copies that were counted', async () => {
+  it('is shown at once, with p, its interval, and the noisy samples that were counted', async () => {
     const found = await open();
     expect(found).toBeGreaterThan(0.5);
     expect(found).toBeLessThan(1);
     expect(await page.locator('[part=number]').textContent()).toMatch(
-      /counted over 1,000 copies, 95% interval: [\d.]+% to [\d.]+%/,
+      /counted over 1,000 noisy samples, 95% interval: [\d.]+% to [\d.]+%/,
     );
     const kept = await page.locator('[data-answer]').getAttribute('data-answer');
     const shares = await page
@@ -145,7 +145,7 @@ describe('a digit', () => {
 
   it('is clipped on request, and the list says which estimators ignore that', async () => {
     const found = await open();
-    await page.getByRole('button', { name: 'clip copies' }).click();
+    await page.getByRole('button', { name: 'clip samples' }).click();
     expect(await settled()).not.toBe(found);
     expect(await page.locator('[data-form=taylor]').textContent()).toContain('clipping ignored');
   });
@@ -219,7 +219,7 @@ describe.skipIf(missing.length > 0)('the native command', () => {
     const [counted, taylor, mmse] = nativeRows(mnist, values, sigma, forms, more);
     await settled();
     expect(await page.locator('[data-answer]').getAttribute('data-answer')).toBe(String(counted!.predicted));
-    // The same number of copies.
+    // The same number of samples.
     expect(Math.round(1000 * (await p()))).toBe(Math.round(1000 * counted!.p));
     expect(Math.abs((await valueOf('taylor')) - taylor!.p)).toBeLessThan(1e-6);
     expect(Math.abs((await valueOf('mmse:20')) - mmse!.p)).toBeLessThan(2e-6);
@@ -272,13 +272,13 @@ function linear(op: NodeText): Uint8Array {
 }
 
 describe('engines', () => {
-  it('uses ONNX Runtime Web if ours lacks an operator, and says what is not available', async () => {
+  it('uses ONNX Runtime Web if the own engine lacks an operator, and says what is not available', async () => {
     await open();
     await openModel(bytesFile('own.onnx', linear({ op: 'MatMul', inputs: ['flat', 'W'], output: 'y' })));
     await page.waitForSelector('.chip.named:has-text("own.onnx")');
     const [own, taylor] = [await settled(), await valueOf('taylor')];
     expect(await page.locator('[data-engine]').getAttribute('data-engine')).toBe('probust');
-    // It is linear, so taylor is exact.
+    // The model is linear, so taylor is exact.
     expect(Math.abs(taylor - own)).toBeLessThan(0.06);
 
     const copies = await state<number>('imageCopies');
@@ -289,11 +289,11 @@ describe('engines', () => {
     await page.locator('.count select').selectOption(String(copies));
     expect(Math.abs((await settled()) - own) * copies).toBeLessThanOrEqual(2);
     expect(await page.locator('.engine').textContent()).toMatch(/FusedMatMul.*no\s+gradients/s);
-    expect(await page.locator('[data-form=taylor]').textContent()).toMatch(/not here.*gradients/s);
+    expect(await page.locator('[data-form=taylor]').textContent()).toMatch(/not valid.*gradients/s);
     expect(await page.locator('[data-form="probit:50"]').textContent()).toMatch(/± [\d.]+%/);
   });
 
-  it('takes colour images, channels last', async () => {
+  it('accepts colour images, channels last', async () => {
     const colour = onnx({
       inputs: [port('x', ['N', 12, 12, 3])],
       outputs: [port('y', ['N', 4])],
@@ -323,9 +323,9 @@ describe('engines', () => {
       'an operator that no engine has',
       'odd.onnx',
       linear({ op: 'Nonsense', inputs: ['flat', 'W'], output: 'y' }),
-      /Neither engine runs this model.*Nonsense/,
+      /Neither engine can run this model.*Nonsense/,
     ],
-    ['a text', 'letter.onnx', Buffer.from('Dear reader, this is a letter.'), /cannot be read as an ONNX model/],
+    ['a text file', 'letter.onnx', Buffer.from('Dear reader, this is a letter.'), /cannot be read as an ONNX model/],
     [
       'half a model',
       'half.onnx',
@@ -333,7 +333,7 @@ describe('engines', () => {
       /cannot be read as an ONNX model/,
     ],
     ['an empty file', 'empty.onnx', new Uint8Array(), /cannot be read as an ONNX model/],
-  ])('refuses %s in one line, and keeps the network it had', async (_, name, bytes, message) => {
+  ])('rejects %s in one line, and keeps the current network', async (_, name, bytes, message) => {
     const before = await open();
     await openModel(bytesFile(name, bytes));
     await page.waitForSelector('[role=alert]', { timeout: 60_000 });
@@ -346,7 +346,7 @@ describe('engines', () => {
     problems.length = 0; // ONNX Runtime also writes errors to the console.
   });
 
-  it('says that numbers are not an image', async () => {
+  it('reports that the input is not an image', async () => {
     const table = onnx({
       inputs: [port('x', ['N', 5])],
       outputs: [port('y', ['N', 3])],
@@ -361,7 +361,7 @@ describe('engines', () => {
     });
     await open();
     await openModel(bytesFile('table.onnx', table));
-    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/takes 5 numbers, which are not an image/);
+    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/is 5 numbers, which is not an image/);
   });
 
   it('says that a link does not contain the model', async () => {
@@ -388,10 +388,10 @@ describe('accessibility', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 
-  it('speaks p when nothing changes any more', async () => {
+  it('speaks p after a pause without changes', async () => {
     const found = await open();
     await expect
       .poll(() => page.locator('probust-image-lab [role=status]').textContent())
-      .toMatch(new RegExp(`^${(100 * found).toFixed(1)}% of 1000 noisy copies keep the answer \\d at sigma 0.3\\.`));
+      .toMatch(new RegExp(`^${(100 * found).toFixed(1)}% of 1000 noisy samples keep the prediction \\d at sigma 0.3\\.`));
   });
 });

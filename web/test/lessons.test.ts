@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lessons, by the keyboard alone and by touch on a phone.
+// The lessons, with the keyboard only, and by touch on a phone.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Step } from '../src/lessons/lesson.js';
@@ -17,7 +17,7 @@ afterAll(async () => {
   server?.close();
 });
 
-/** The element with the focus, in whatever shadow root: its text, label or type. */
+/** The focused element, in any shadow root: its text, label or type. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     let active = document.activeElement;
@@ -36,7 +36,7 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
   throw new Error(`the keyboard does not reach ${wanted}`);
 }
 
-/** Numbers that are computed are pale until then. */
+/** Numbers are pale while they are computed. */
 const accessible = async (page: Page) => {
   await expect
     .poll(() => page.locator('.stale').evaluateAll((all) => all.map((each) => each.outerHTML.slice(0, 200))), { timeout: 15_000 })
@@ -49,7 +49,7 @@ const revealed = async (page: Page) => {
   await page.locator('[data-p]').waitFor();
 };
 
-/** Answers the task by the keyboard. */
+/** Answers the task with the keyboard. */
 async function answer(page: Page, lesson: string): Promise<void> {
   if (lesson === 'p') {
     await tabTo(page, /^Point at/);
@@ -81,12 +81,12 @@ const replies: Record<string, RegExp> = {
   p: /p is [\d.]+% here/,
   distance: /^Yes: point 1 keeps it in 80.2% of cases, point 2 in 42.6%/,
   counting: /The sum is 236%: you expected 116 percentage points less.* in 77.4% of cases/,
-  line: /the truth is 52.8%.*says 78.0%.*says 4\d.\d%/,
+  line: /the truth is 52.8%.*gives 78.0%.*gives 4\d.\d%/,
   copies: /^p is 82.7%: inside your interval, which is 31 points wide/,
 };
 
-/** Whoever comes back to a step finds the answer, and what it is about. */
-async function answersAreKept(page: Page, lesson: number, steps: readonly Step[]): Promise<void> {
+/** Returning to a step restores the guess and the reply. */
+async function answersAreRestored(page: Page, lesson: number, steps: readonly Step[]): Promise<void> {
   const step = steps.findIndex(({ task }) => task);
   await page.evaluate((hash) => (location.hash = hash), `lesson=${lesson}&step=${step + 1}`);
   await expect.poll(() => page.locator('h2').first().textContent()).toBe(steps[step]!.title);
@@ -99,7 +99,7 @@ async function answersAreKept(page: Page, lesson: number, steps: readonly Step[]
 
 const contents = lessons.map(({ id, title, steps }, i) => ({ id, title, steps, number: i + 1 }));
 
-it.each(contents)('$title: by the keyboard', async ({ id, number, steps }) => {
+it.each(contents)('$title: works with the keyboard', async ({ id, number, steps }) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
   const problems = problemsOf(page);
   await page.goto(`${server.url}/lessons.html`);
@@ -123,12 +123,12 @@ it.each(contents)('$title: by the keyboard', async ({ id, number, steps }) => {
   }
   await page.goBack();
   await expect.poll(() => page.locator('h2').first().textContent()).toBe(steps.at(-2)!.title);
-  await answersAreKept(page, number, steps);
+  await answersAreRestored(page, number, steps);
   expect(problems).toEqual([]);
   await page.close();
 });
 
-it.each(contents)('$title: by touch, on a phone', async ({ id, number, steps }) => {
+it.each(contents)('$title: works by touch, on a phone', async ({ id, number, steps }) => {
   const context: BrowserContext = await browser.newContext({
     ...{ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' },
   });
@@ -145,7 +145,7 @@ it.each(contents)('$title: by touch, on a phone', async ({ id, number, steps }) 
       if (id === 'line') await expectLineOnPicture(page);
       const reveal = page.getByRole('button', { name: 'Reveal' });
       await reveal.tap();
-      // After a drag, Chromium may take the first tap of another source for its end.
+      // After a drag, Chromium may treat the first tap of another source as the end of the drag.
       if (id === 'line') await reveal.tap({ timeout: 5000 }).catch(() => undefined);
       await revealed(page);
     }
@@ -177,24 +177,24 @@ async function expectLineOnPicture(page: Page): Promise<void> {
   expect(await end.getAttribute('aria-label')).not.toBe(before);
 }
 
-it('gives nothing away before the prediction, and takes a reply back when its point moves', async () => {
+it('hides p until the guess, and withdraws a reply when its point moves', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
   await page.goto(`${server.url}/lessons.html#lesson=1&step=2`);
   const point = page.getByRole('application', { name: /^Point at/ });
   await point.waitFor();
   await point.press('ArrowDown');
-  await page.waitForTimeout(1500); // longer than the pause before p is said
+  await page.waitForTimeout(1500); // longer than the pause before p is spoken
   expect(await page.locator('probust-plane-lab [role=status]').textContent()).not.toMatch(/\d%/);
   await page.getByRole('button', { name: 'Reveal' }).click();
   await revealed(page);
   await point.press('ArrowDown');
-  await expect.poll(() => reply(page).textContent()).toBe('You changed something: compare again.');
+  await expect.poll(() => reply(page).textContent()).toBe('Something changed since the last comparison: compare again.');
   await page.getByRole('button', { name: 'Compare again' }).click();
   await revealed(page);
   await page.close();
 });
 
-it('keeps the reply while both points are looked at, until another answer is chosen', async () => {
+it('keeps the reply while the two points are shown, until another option is chosen', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
   await page.goto(`${server.url}/lessons.html#lesson=2&step=2`);
   await page.getByLabel('point 1', { exact: true }).check();
@@ -204,11 +204,11 @@ it('keeps the reply while both points are looked at, until another answer is cho
   await expect.poll(() => page.getByRole('application', { name: /^Point at 0.30/ }).count()).toBe(1);
   expect(await reply(page).textContent()).toMatch(/^Yes/);
   await page.getByLabel('both equally').check();
-  await expect.poll(() => reply(page).textContent()).toBe('You changed something: compare again.');
+  await expect.poll(() => reply(page).textContent()).toBe('Something changed since the last comparison: compare again.');
   await page.close();
 });
 
-it('keeps a prediction that was not compared yet', async () => {
+it('keeps a guess that was not compared yet', async () => {
   const page = await browser.newPage();
   await page.goto(`${server.url}/lessons.html#lesson=3&step=2`);
   await page.getByLabel('the sum').fill('120');
@@ -222,7 +222,7 @@ it('keeps a prediction that was not compared yet', async () => {
   await page.close();
 });
 
-it('says which numbers make sense', async () => {
+it('says which numbers are valid', async () => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(`${server.url}/lessons.html#lesson=5&step=2`);
   const [from, to, reveal] = [page.getByLabel('from'), page.getByLabel('to'), page.getByRole('button', { name: 'Reveal' })];

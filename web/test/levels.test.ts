@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a beginner sees, the projector, and the vote of noisy copies.
+// The view for beginners, the projector, and the vote of noisy samples.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { dist, launch, problemsOf, seriousViolations, serve, type Server } from './server.js';
@@ -32,15 +32,15 @@ const open = async (hash = '') => {
 };
 const forms = () => page.locator('.estimators li').evaluateAll((all) => all.map((each) => (each as HTMLElement).dataset.form));
 
-it('asks a question, and begins with three estimators in plain words', async () => {
+it('asks a question, and begins with three described estimators', async () => {
   await open();
-  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Would the answer survive noise?');
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Does the prediction survive noise?');
   expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(true);
   expect(await forms()).toEqual(['mc:25', 'taylor', 'softmax:1']);
   expect(await page.locator('.estimators li').allInnerTexts()).toEqual([
-    expect.stringMatching(/^counting 25[^]*counts 25 noisy copies/),
-    expect.stringMatching(/^Taylor[^]*straight lines at the point/),
-    expect.stringMatching(/^softmax[^]*does not know the noise/),
+    expect.stringMatching(/^mc:25[^]*counts 25 noisy samples/),
+    expect.stringMatching(/^taylor[^]*straight lines at the point/),
+    expect.stringMatching(/^softmax:1[^]*ignores the noise/),
   ]);
   await page.waitForSelector('#curves svg');
   expect(await page.locator('#correlation, #counting, #convergence, table.rivals').count()).toBe(0);
@@ -58,7 +58,7 @@ it.each(['', 'lab=image'])('shows all on request, and keeps that in the address:
   await expect.poll(async () => (await forms()).length).toBe(few);
 });
 
-it('lists the estimators of an address, however few', async () => {
+it('lists exactly the estimators of an address', async () => {
   await open('estimators=adf,mc:50');
   expect(await forms()).toEqual(['adf', 'mc:50']);
   expect(await page.getByText('Choose estimators').count()).toBe(1);
@@ -75,11 +75,11 @@ it('is larger for a projector, without wide pages or long texts', async () => {
   expect(await seriousViolations(page)).toEqual([]);
 });
 
-it('shows the vote of noisy copies, and a radius only for round Gaussian noise', async () => {
+it('shows the vote of noisy samples, and a radius only for round Gaussian noise', async () => {
   await open('panels=number,smoothing,estimators&sigma=0.25');
   const radius = page.locator('#smoothing [data-radius]');
   await expect.poll(async () => Number(await radius.getAttribute('data-radius'))).toBeGreaterThan(0);
-  // p is 82.66%: sigma times the quantile of p, less what 10,000 copies leave open.
+  // p is 82.66%: sigma times the quantile of p, less the sampling error of 10,000 noisy samples.
   const certified = Number(await radius.getAttribute('data-radius'));
   expect(certified).toBeGreaterThan(0.25 * 0.86);
   expect(certified).toBeLessThan(0.25 * 0.943);

@@ -37,7 +37,7 @@ const open = async (hash = '', query = '') => {
 
 /** p and the tinted mass, once they belong to the current state. */
 async function settled(): Promise<{ p: number; mass: number }> {
-  // By the page's own clock: a busy machine may not have drawn anything yet.
+  // Measured with the page's clock: a busy machine may not have drawn anything yet.
   await page.evaluate(
     () => new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(then, 60)))),
   );
@@ -102,7 +102,7 @@ describe('the point', () => {
 });
 
 describe('another network', () => {
-  it('answers for a point that was moved while it loaded', async () => {
+  it('computes p for a point that was moved while it loaded', async () => {
     await open();
     await settled();
     const body = readFileSync(new URL('../models/six.onnx', import.meta.url));
@@ -263,7 +263,7 @@ describe('training', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
   });
 
-  it('learns points that the user adds', async () => {
+  it('trains on points that the user adds', async () => {
     await open();
     await page.getByRole('button', { name: 'Train on your own points' }).click();
     for (const [name, side] of [
@@ -322,7 +322,7 @@ describe('hovering', () => {
     expect(await lit()).toBeGreaterThan(0);
     const canvas = page.locator('probust-plane-picture canvas');
     const before = await canvas.screenshot();
-    await page.getByRole('button', { name: /^taylor :/ }).focus();
+    await page.getByRole('button', { name: /^taylor:/ }).focus();
     await expect.poll(() => page.locator('.legend').textContent()).toContain('straight boundaries');
     expect((await canvas.screenshot()).equals(before)).toBe(false);
   });
@@ -394,17 +394,17 @@ describe('accessibility', () => {
     }
   });
 
-  it('speaks p when nothing changes any more', async () => {
+  it('speaks p after a pause without changes', async () => {
     await open();
     const { p } = await settled();
     await expect.poll(() => page.locator('probust-plane-lab [role=status]').textContent()).toContain(`${(100 * p).toFixed(1)}%`);
   });
 });
 
-/** How much longer everything takes because other processes use the processors. Limits are for an idle machine. */
+/** The slowdown by other processes on the machine. Limits are for an idle machine. */
 const slack = () => Math.max(1, loadavg()[0]! / cpus().length);
 
-/** A page with a worker that does nothing but answer: the least that a browser needs on this machine now. */
+/** A page with a worker that only replies: the minimum time of a browser on this machine at present. */
 function emptyPage(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'probust-empty-'));
   writeFileSync(join(folder, 'worker.js'), 'postMessage(1);');
@@ -453,7 +453,7 @@ describe('speed', { retry: 2 }, () => {
     expect(Math.min(...times)).toBeLessThan(Math.max(1000, 6 * Math.min(...least)));
   });
 
-  it('answers a drag within a frame', async () => {
+  it('follows a drag within a frame', async () => {
     await open();
     await settled();
     await page.waitForTimeout(2000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the page shows, and that it shows the same thing everywhere.
+// What the page shows, and that numbers agree everywhere.
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
@@ -23,7 +23,7 @@ afterAll(async () => {
 const harmless = /preloaded using link preload|Multiple readback operations/;
 afterEach(() => expect(problems.splice(0).filter((each) => !harmless.test(each))).toEqual([]));
 
-/** Opens the page anew, and waits until everything on screen belongs to the state. */
+/** Opens a new page, and waits until everything on screen belongs to the state. */
 async function open(hash = ''): Promise<void> {
   await page.goto('about:blank');
   await page.goto(`${server.url}/index.html#more=1&${hash}`);
@@ -41,7 +41,7 @@ async function settled(): Promise<void> {
 }
 
 describe('a strict content security policy', () => {
-  it('lets dots be where their values are', async () => {
+  it('allows dots at the positions of their values', async () => {
     await open();
     const off = await page.evaluate(() => {
       const lab = document.querySelector('probust-explorer')!.shadowRoot!.querySelector('probust-plane-lab')!.shadowRoot!;
@@ -63,7 +63,7 @@ describe('a strict content security policy', () => {
     expect(off.off).toBeLessThan(2);
   });
 
-  it('lets the image lab paint its pictures, and save them', async () => {
+  it('allows the image lab to paint and save its pictures', async () => {
     await open('lab=image');
     const colours = () =>
       page.locator('#boundary probust-pixels canvas').evaluateAll((all) =>
@@ -137,7 +137,7 @@ const state = (key: string) =>
     key,
   );
 
-/** Lets requests for these files fail; the browser logs that. */
+/** Makes requests for these files fail; the browser logs that. */
 async function offline(files: RegExp, work: () => Promise<void>): Promise<void> {
   await page.route(files, (route) => route.abort());
   await work();
@@ -146,7 +146,7 @@ async function offline(files: RegExp, work: () => Promise<void>): Promise<void> 
 }
 
 describe('an error', () => {
-  it('is shown once, in words, and only as long as it lasts', async () => {
+  it('is shown once, as a sentence, and only while it lasts', async () => {
     await open();
     await change({ estimators: ['tailor'] });
     await expect.poll(alerts).toEqual([expect.stringContaining('tailor') as string]);
@@ -163,7 +163,7 @@ describe('an error', () => {
     await expect.poll(alerts).toEqual([]);
   });
 
-  it('leaves the lab that is shown if another one cannot be loaded', async () => {
+  it('does not replace the current lab if another one cannot be loaded', async () => {
     await page.goto('about:blank');
     await page.goto(`${server.url}/index.html`);
     await page.locator('[data-p]').waitFor();
@@ -178,7 +178,7 @@ describe('an error', () => {
     expect(await alerts()).toEqual([]);
   });
 
-  it('of a link to a model file leaves the picture', async () => {
+  it('about a link to a model file does not replace the picture', async () => {
     await page.goto('about:blank');
     await page.goto(`${server.url}/index.html#lab=image&imageModel=own&imageDigit=3`);
     await expect.poll(alerts).toEqual([expect.stringMatching(/Drop that ONNX file here/) as string]);
@@ -256,7 +256,7 @@ describe('the picture', () => {
 });
 
 describe('words', () => {
-  it('say what a number is, by one name, with its unit', async () => {
+  it('name each number in one way, with its unit', async () => {
     await open();
     await page.locator('#counting svg').waitFor();
     expect(await page.getByTestId('p').textContent()).toBe(await text('.big'));
@@ -269,7 +269,7 @@ describe('words', () => {
     expect(await text('#curves .label')).toBe('sigma, in units of the data');
     await open('lab=image');
     expect(await page.getByTestId('p').textContent()).toBe(await text('.big'));
-    expect(await text('#curves .label')).toBe('sigma, in shares of the pixels’ range');
+    expect(await text('#curves .label')).toBe('sigma, in shares of the pixel range');
   });
 });
 
@@ -312,7 +312,7 @@ describe('new noise', () => {
   });
 });
 
-describe('a wrong answer', () => {
+describe('a wrong prediction', () => {
   it('is shown with the true label, p(correct), and names of classes', async () => {
     await open('lab=image&imageDigit=5');
     expect(await page.locator('[data-correct]').count()).toBe(0);
@@ -320,7 +320,7 @@ describe('a wrong answer', () => {
     await settled();
     const correct = page.locator('[data-correct]');
     expect((await correct.textContent())!.replace(/\s+/g, ' ')).toMatch(
-      /The answer is wrong: this is 5. p\(correct\) is [\d.]+%/,
+      /The prediction is wrong: this is 5. p\(correct\) is [\d.]+%/,
     );
     expect(await correct.getAttribute('data-correct')).toBe(await page.locator('[data-of="5"]').getAttribute('data-share'));
     await page.getByLabel('Class names').fill('zero, one, two, three, four, five');
@@ -359,7 +359,7 @@ describe('charts', () => {
     const labels = (id: string) => page.locator(`#${id} .axis .label`).allTextContents();
     expect(await labels('curves')).toEqual(['sigma, in units of the data', 'p']);
     expect(await labels('convergence')).toEqual(['cost, in passes through the network', 'absolute error of p']);
-    expect(await labels('counting')).toEqual(['probability that the answer changes']);
+    expect(await labels('counting')).toEqual(['probability that the prediction changes']);
     const written = await page.evaluate(async () => {
       const found = new Set<string>();
       const drawing = CanvasRenderingContext2D.prototype;
@@ -376,14 +376,14 @@ describe('charts', () => {
     expect(written).toEqual(expect.arrayContaining(['-1', '0', '1', 'x₁', 'x₂']));
     await open('lab=image');
     await page.locator('#plane svg.chart').waitFor();
-    expect(await labels('plane')).toEqual(['distance from the image, in shares of the pixels’ range']);
+    expect(await labels('plane')).toEqual(['distance from the image, in shares of the pixel range']);
   });
 
   it('do the same in the image lab', async () => {
     await open('lab=image');
     await page.locator('#curves .sensor').click({ position: { x: 200, y: 60 } });
     expect(await state('imageSigma')).not.toBe(0.3);
-    await expect.poll(async () => (await readings())[0]).toContain('counted, 1000 copies');
+    await expect.poll(async () => (await readings())[0]).toContain('mc:1000, reference');
   });
 });
 
@@ -405,7 +405,7 @@ describe('a phone', () => {
     return { x: x + width / 2, y: y + height / 2 };
   };
 
-  it('scrolls by a swipe over the picture, and moves the point by the point', async () => {
+  it('scrolls by a swipe over the picture, and moves the point by a drag', async () => {
     const cdp = await phone.context().newCDPSession(phone);
     const before = await x();
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: { x: number; y: number }[]) =>
@@ -413,7 +413,7 @@ describe('a phone', () => {
     const swipe = async ({ x, y }: { x: number; y: number }, by: number) => {
       await touch('touchStart', [{ x, y }]);
       for (let part = 1; part <= 6; ++part) await touch('touchMove', [{ x, y: y + (by * part) / 6 }]);
-      // Without a pause, the page would go on scrolling.
+      // Without a pause, the page would continue to scroll.
       await phone.waitForTimeout(200);
       await touch('touchEnd', []);
     };

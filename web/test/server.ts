@@ -30,7 +30,7 @@ export interface Server {
   close(): void;
 }
 
-/** Headers of a page that may measure its memory. */
+/** Headers that allow a page to measure its memory. */
 const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
 /** Everything comes from the site itself. Playwright's waitForFunction needs eval; the page itself only compiles WebAssembly. */
@@ -72,7 +72,7 @@ async function start(folders: string[], policy: string): Promise<Server> {
   return { url, sent: () => sent, files: () => files, close: () => server.close() };
 }
 
-/** Pages have no service worker, which would answer requests that a test wants to see, unless their context allows it. */
+/** Unless their context allows it, pages have no service worker, because it would hide requests from the tests. */
 export async function launch(...flags: string[]): Promise<Browser> {
   const executablePath = process.env.PROBUST_CHROMIUM ?? '/usr/bin/chromium';
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...flags] });

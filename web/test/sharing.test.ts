@@ -15,7 +15,7 @@ let problems: string[];
 
 beforeAll(async () => {
   pages = mkdtempSync(join(tmpdir(), 'probust-sharing-'));
-  // Memory is measured at once, not when the browser would next collect garbage.
+  // Memory is measured immediately, not at the next garbage collection.
   [browser, server] = await Promise.all([launch('--enable-blink-features=ForceEagerMeasureMemory'), serve(dist, pages)]);
 });
 afterAll(async () => {
@@ -44,7 +44,7 @@ function prepare(cores: number): void {
   }
 }
 
-/** Opens a page with this many explorers, and waits until each has all its answers. */
+/** Opens a page with this many explorers, and waits until each has all its results. */
 async function open(explorers: number, cores: number): Promise<void> {
   const one = '<probust-explorer embed panels="picture,number,estimators,convergence"></probust-explorer>';
   writeFileSync(
@@ -81,7 +81,7 @@ it('ends the workers with the last explorer, and starts them again', async () =>
   await remove();
   await page.waitForTimeout(300);
   expect(page.workers()).toHaveLength(2);
-  // The others go on answering.
+  // The others still respond.
   await page.evaluate(() => {
     const seen: unknown[] = [];
     Object.assign(globalThis, { seen });
@@ -105,7 +105,7 @@ it('ends the workers with the last explorer, and starts them again', async () =>
   expect(await compiled()).toBe(2);
 });
 
-/** Put before a worker's script: remembers the memory of the newest module. */
+/** Prepended to a worker's script: stores the memory of the newest module. */
 const remember = `const { instantiate } = WebAssembly;
 WebAssembly.instantiate = async (...given) => {
   const instance = await instantiate.apply(WebAssembly, given);
@@ -141,7 +141,7 @@ const drag = (moves: number) =>
     await new Promise((resolve) => setTimeout(resolve, 2000));
   }, moves);
 
-it('takes no more memory after 300 drags than after 100', async () => {
+it('uses no more memory after 300 drags than after 100', async () => {
   await rememberMemory();
   await open(3, 2);
   const after: number[] = [];

@@ -13,7 +13,7 @@ import { dist, launch, problemsOf, root, seriousViolations, serveStrictly, type 
 const program = process.env.PROBUST_BIN ?? join(root, 'build/release/bin/probust');
 const work = mkdtempSync(join(tmpdir(), 'probust-table-'));
 const { iris } = tables;
-/** The rows as the forest takes them, with their labels. */
+/** The rows as inputs of the forest, with their labels. */
 const csv = join(work, 'iris.csv');
 
 let browser: Browser;
@@ -133,12 +133,12 @@ it('chooses a row in the scatter plot', async () => {
 
 const words = (panel: string) => page.locator(`#${panel} .words`).innerText();
 
-it('has words that hold for every table and model', async () => {
+it('has texts that are right for every table and model', async () => {
   for (const model of ['forest', 'network', 'regression']) {
     await open(`table=iris&tableModel=${model}`);
-    expect(await words('curves')).toMatch(/Very close to another answer, even little noise changes/);
+    expect(await words('curves')).toMatch(/Very close to a different prediction, even little noise changes/);
     expect(await words('ranks')).not.toContain('sky');
-    expect(await words('scatter')).toContain(model === 'regression' ? 'outside the tolerance' : 'nearest other answer');
+    expect(await words('scatter')).toContain(model === 'regression' ? 'outside the tolerance' : 'nearest different prediction');
     await open(`table=days&tableModel=${model}`);
     expect(await words('curves')).toContain('The sky changes with probability 0.2 at every sigma');
     expect(await words('ranks')).toMatch(/leaves out changes of the sky/);
@@ -147,13 +147,13 @@ it('has words that hold for every table and model', async () => {
   }
   await open('table=days&tableChange=0');
   expect(await words('curves')).not.toContain('sky');
-  expect(await words('ranks')).toContain('keeps p at 100%');
+  expect(await words('ranks')).toContain('leaves p at 100%');
 });
 
-it('says that an answer is wrong, unless the flower was changed', async () => {
+it('says that a prediction is wrong, unless the flower was changed', async () => {
   const wrong = page.locator('[data-wrong]');
   await open();
-  expect(await wrong.innerText()).toBe('The answer is wrong: this is versicolor.');
+  expect(await wrong.innerText()).toBe('The prediction is wrong: this is versicolor.');
   await page.getByRole('slider', { name: /sepal length/ }).focus();
   await page.keyboard.press('ArrowRight');
   await wrong.waitFor({ state: 'detached' });
@@ -198,7 +198,7 @@ it('keeps p on a phone’s screen while the noise of a column changes, and over 
   expect(await inside()).toBe(true);
 });
 
-it('does not ask to point at charts that are still computed', async () => {
+it('does not ask the user to point at charts that are still computed', async () => {
   let release = (): void => undefined;
   const late = new Promise<void>((resolve) => (release = resolve));
   let workers = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The probability that a classifier's answer survives noise, P[argmax f(x + eps) = argmax f(x)].
+"""The probability that a classifier's prediction survives noise, P[argmax f(x + eps) = argmax f(x)].
 
     >>> import probust
     >>> model = probust.load_model("digits.onnx")
@@ -7,7 +7,7 @@
     >>> rows = model.estimate(x, sigma=0.1, labels=labels)
     >>> rows["p"].mean()
 
-`rows` is a NumPy structured array, which pandas.DataFrame accepts.
+`rows` is a NumPy structured array; pandas.DataFrame(rows) accepts it.
 """
 
 import atexit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How often a model is right, without noise and under noise."""
+"""The accuracy of a model without noise and under noise."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Mean(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What `evaluate` says of one noise model."""
+    """The result of `evaluate` for one noise model."""
 
-    clean_accuracy: Mean  #: how often the model is right without noise
-    noisy_accuracy: Mean  #: how often noisy points get their label: the mean of p_label
-    mean_p: Mean  #: how often noisy points keep the model's own answer, right or wrong
-    rows: np.ndarray  #: as Model.estimate returns them
+    clean_accuracy: Mean  #: how often the prediction without noise is right
+    noisy_accuracy: Mean  #: how often noisy samples get the label: the mean of p_label
+    mean_p: Mean  #: how often noisy samples keep the model's prediction, right or wrong
+    rows: np.ndarray  #: as returned by Model.estimate
 
 
 def evaluate(
@@ -44,7 +44,7 @@ def evaluate(
     """Clean accuracy, accuracy under noise and mean p of a model on points x with labels y, for each noise model.
 
     sigma, noise, seed, progress   as in Model.estimate
-    estimator                      one of them, such as "auto:50"
+    estimator                      one estimator, such as "auto:50"
 
     >>> for noise, result in probust.evaluate(model, x, labels, sigma=[0.1, 0.2]).items():
     ...     print(noise, result.clean_accuracy.mean, result.noisy_accuracy.mean, result.mean_p.mean)

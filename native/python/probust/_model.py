@@ -32,7 +32,7 @@ def _noises(sigma: Optional[Numbers], noise: Optional[Texts]) -> list:
 
 
 def _target(target) -> tuple:
-    """One target for all points as a text, and the targets [N] if each has its own."""
+    """One target for all points as text, or the targets [N] if they differ."""
     if isinstance(target, str):
         return target, None
     if np.ndim(target) == 0:
@@ -50,9 +50,9 @@ def _rows(columns: dict) -> np.ndarray:
 
 
 class Model:
-    """A classifier. `load_model`, `model_from_function` and `model_from_torch` make it.
+    """A classifier, returned by `load_model`, `model_from_function` and `model_from_torch`.
 
-    Calls from several threads wait for each other. Work releases the interpreter's lock; Ctrl-C ends it.
+    Calls from several threads are serialised. Computations release the interpreter lock; Ctrl-C stops them.
     """
 
     def __init__(self, handle: _probust.Model, scale: Optional[float] = None, *, function: bool = False):
@@ -76,7 +76,7 @@ class Model:
 
     @property
     def decision(self) -> str:
-        """What decides the class, in one line, such as "class 1 if 'score' > 0"; empty for functions."""
+        """How the class is determined, in one line, such as "class 1 if 'score' > 0"; empty for functions."""
         return self._handle.decision
 
     @property
@@ -119,35 +119,35 @@ class Model:
         progress: Progress = False,
         check: bool = True,
     ) -> np.ndarray:
-        """Estimates the probability that each point keeps its target under noise.
+        """Estimates the probability that the target of each point survives noise.
 
-        All arguments but the points go by name: estimate(x, sigma=0.1, labels=y).
+        All arguments except the points are keyword-only: estimate(x, sigma=0.1, labels=y).
 
-        x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are read where they are
+        x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are not copied
         sigma        standard deviations of Gaussian noise, in the same units, after `scale`
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
-        noise        in place of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
-        labels       [N] true classes from 0 to C - 1, which rows repeat and target="label" uses
+        noise        instead of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
+        labels       [N] true classes from 0 to C - 1, returned in rows and used by target="label"
         target       what has to survive: "predicted", "label", a class, or classes [N]
-        groups       "0,1/2,3": any class of the target's group will do
-        top          the target need only be among so many largest logits
-        per_class    adds columns p_class_0, p_class_1, ...: the probability of each class to win
-        share        what the points of "probit" and "regression" share, if their names do not say it: "none" (the default),
-                     "pooled", "learned" or "draws"; "none" also for "auto", whose errors are then independent
-        seed         of the noise, which depends on it and on the position of a point, first_index + i
-        scale        x times this are the units of the data: by default that of load_model, else 1/255 for bytes (uint8), as in
-                     read_data, and 1 for other types
-        check        whether to check first, on at most 100 points, that points, preprocessing and labels suit the model: warns if
-                     not, and notes of rows say so (probust.check reports more)
-        progress     True shows a bar; a function is called with the passes done and planned
+        groups       "0,1/2,3": the prediction survives if any class of the target's group wins
+        top          the target only needs to be among this many largest logits
+        per_class    adds columns p_class_0, p_class_1, ...: the probability that each class wins
+        share        what points share in "probit" and "regression" without a variant: "none" (the default), "pooled", "learned" or
+                     "draws". "none" also applies to "auto" and makes its errors independent
+        seed         seed of the noise, which depends on it and on the position of a point, first_index + i
+        scale        factor for x; by default that of load_model, otherwise 1/255 for bytes (uint8), as in read_data, and 1 for other
+                     types
+        check        whether to check first, on at most 100 points, that points, preprocessing and labels match the model. A problem
+                     gives a warning and a note in every row (probust.check reports more)
+        progress     True shows a progress bar; a function is called with the numbers of completed and planned passes
 
-        Returns one row for each point, noise and estimator, in this order: a structured array with the columns index, label (-1:
+        Returns one row for each point, noise model and estimator, in this order: a structured array with the columns index, label (-1:
         none), predicted, target, noise, sigma, estimator, p, p_fail (1 - p, computed directly), std_error, ci_low, ci_high (95%
-        interval of p; NaN if there is none), forwards, backwards, status ("ok" or a word), method (what "auto" chose), note, and
-        with labels p_label (probability that the label is given under noise; NaN without), p_label_low and p_label_high.
+        interval of p; NaN if there is none), forwards, backwards, status ("ok" or another word), method (the estimator that "auto" picked), note, and
+        with labels p_label (probability that noisy samples get the label; NaN without a label), p_label_low and p_label_high.
 
         Raises Error, such as UnsupportedError if an estimator needs gradients that the model does not have; KeyboardInterrupt on
-        Ctrl-C. What an estimator cannot say of a point is in the row's status and note.
+        Ctrl-C. If a point cannot be estimated, the status and note of its row say why.
         """
         if others:
             raise UsageError("estimate: takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
@@ -177,7 +177,7 @@ class Model:
 
 
 class CheckReport(dict):
-    """What `check` found, as a dictionary; str() and print() give a table for people."""
+    """The result of `check` as a dictionary; str() and print() give a table."""
 
     def __init__(self, report: dict, words: str):
         super().__init__(report)
@@ -190,14 +190,14 @@ class CheckReport(dict):
 
 
 def check(model: Model, x, labels=None, sigma: Optional[Numbers] = None) -> CheckReport:
-    """Checks whether points, preprocessing, layout and labels suit a model, on at most 500 of the points.
+    """Checks whether points, preprocessing, layout and labels match a model, on at most 500 of the points.
 
-    model    of load_model or one of the others
+    model    from load_model, model_from_function or model_from_torch
     x        [N, ...], in the units of the data, as for estimate
-    labels   [N] true classes: with them, the accuracy under the usual alternatives is compared
-    sigma    noise scales, to compare with the range of the data
+    labels   [N] true classes; if given, the accuracy under common alternatives is compared
+    sigma    noise scales that are compared with the range of the data
 
-    Returns a dictionary with "suspicious", "accuracy", "alternatives", "findings" and "options", the options to add; printed, it is
+    Returns a dictionary with "suspicious", "accuracy", "alternatives", "findings" and "options", the options to add. It prints as
     a table. docs/check.md describes it.
     """
     report, words = model._handle.check(
@@ -224,22 +224,22 @@ def load_model(
     precision: str = "float32",
     tolerance: Optional[float] = None,
 ) -> Model:
-    """Loads an ONNX classifier, or a regression model, from a path, with weights that it keeps in its folder, or from bytes.
+    """Loads an ONNX classifier or regression model from a path, including external weights in its folder, or from bytes.
 
-    mean, std     subtracted from the data, then divided by: one number, or one per channel. Noise is added before that.
-    layout        how the model takes images: "auto", "nchw", "nhwc" or "whcn"
-    point_shape   of one point of the data, if it differs from the model's input
-    input_shape   of the model's input for one example, if the model leaves extents open
-    output_name   the output or inner tensor that decides (default: the only one that can)
-    threshold     of a model with one number: class 1 if it is above (default: 0 for scores, 0.5 for probabilities)
-    outputs       the values of the output that are the classes, such as [0, 1] or range(10) (default: all)
-    scale         points times this are the units of the data: by default 1/255 for bytes (uint8), 1 for other types
-    device        one of devices(): "cpu", "eigen", which is slower and takes less memory, or "cuda"; "auto" is a GPU if there is one
-    threads       0: all processors that this process may use
-    memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB, and 80% of what is free on a GPU)
-    precision     of products and convolutions on a GPU: "float32", "tf32" or "bf16"
-    tolerance     of a regression model with K outputs: p is the probability that every output changes by less than this. Its classes
-                  are 2 K + 1: output k too low (K of them), output k too high (K), and all within. Without it, outputs decide a class
+    mean, std     subtracted from the data, then divided by: one number, or one per channel. Noise is added before.
+    layout        the order of the axes of the model's input: "auto", "nchw", "nhwc" or "whcn"
+    point_shape   shape of one point of the data, if it differs from the model's input
+    input_shape   shape of the model's input for one example, if the model has dynamic dimensions
+    output_name   the output or inner tensor that determines the class (default: the only suitable one)
+    threshold     for a model with one number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)
+    outputs       the values of the output to use as classes, such as [0, 1] or range(10) (default: all)
+    scale         factor for points; by default 1/255 for bytes (uint8), 1 for other types
+    device        one of devices(): "cpu", "eigen" (slower, with less memory) or "cuda"; "auto" uses a GPU if there is one
+    threads       0: all processors available to this process
+    memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB; on a GPU, 80% of the free memory)
+    precision     precision of products and convolutions on a GPU: "float32", "tf32" or "bf16"
+    tolerance     for a regression model with K outputs: p is the probability that every output changes by less than this. There are
+                  2 K + 1 classes: output k too low (K), output k too high (K), and all within. Without it, the model is a classifier
     """
     if threads == 0:
         threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -272,11 +272,11 @@ class Device(NamedTuple):
 
     name: str
     problem: Optional[str]
-    """what keeps it from being used; None if it can"""
+    """why it cannot be used; None if it can"""
 
 
 def devices() -> List[Device]:
-    """What `load_model` takes as `device` on this machine. Without a GPU, "cuda" is listed with the reason."""
+    """The devices for `load_model` on this machine. Without a GPU, "cuda" is listed with the reason."""
     return [Device(name, problem or None) for name, problem in _probust.devices()]
 
 
@@ -289,20 +289,20 @@ def model_from_function(
     batch: int = 0,
     memory: int = _TWO_GIB,
 ) -> Model:
-    """Makes a model of a function, such as a remote service, or a method of scikit-learn.
+    """Creates a model from a function, such as a remote service or a method of a scikit-learn model.
 
-    f            logits [n, C] of points x [n, ...] (float32), or of two classes the score [n] of the second; for example
-                 forest.predict_proba, with counting ("mc:N"): other estimators need unbounded scores whose differences are nearly
-                 normal, such as decision_function's
-    point_shape  of one point, such as (4,); not needed for methods of scikit-learn's models
+    f            logits [n, C] of points x [n, ...] (float32), or for two classes the score [n] of the second. Probabilities, such as
+                 from forest.predict_proba, work with "mc:N"; other estimators need unbounded scores whose differences are nearly
+                 normal, such as from decision_function
+    point_shape  shape of one point, such as (4,); not needed for methods of scikit-learn models
     vjp          gradients [n, ...] with respect to x of sum_c cotangents[i, c] logits[i, c], from x and cotangents [n, C]; without it,
-                 estimators that need gradients are refused
-    batch        the most points per call; 0: as many as fit the memory, but at most 8192 points and 64 MB
-    memory       bytes for noisy copies and gradients, without what f takes
+                 estimators that need gradients are not available
+    batch        the largest number of points per call; 0: as many as fit into memory, but at most 8192 points and 64 MB
+    memory       bytes for noisy samples and gradients, without the memory of f
 
-    A point's logits must not depend on the other points of the call. Bytes (uint8) as points need scale= in each call: f may take
-    them as they are, or as numbers from 0 to 1. f is called by the thread that asks for an estimate; an
-    exception in it ends the estimate and reaches the caller as it is.
+    A point's logits must not depend on the other points of the call. Bytes (uint8) as points need scale= in each call, because f may
+    expect 0 to 255 or 0 to 1. f is called in the thread that requests an estimate; an exception in f ends the estimate and is passed on
+    to the caller.
     """
     _arguments.function("f", f)
     classes = _arguments.whole("classes", classes, 2)
@@ -335,9 +335,9 @@ def _of_two(f: Function) -> Function:
 
 
 class Labels(np.ndarray):
-    """Labels [N] of read_data: whole numbers, with what is known about the classes.
+    """Labels [N] from read_data: whole numbers, with the names of the classes.
 
-    class_names  names by class number; [] if none are known
+    class_names  names by class number; [] if unknown
     mapping      how the labels in the file became class numbers, in one sentence; "" for plain class numbers
     """
 
@@ -350,7 +350,7 @@ class Labels(np.ndarray):
 
 
 def _class_names(classes) -> list:
-    """Class names in order: a list, a file with a name per line, or none."""
+    """Class names in order: from a list, from a file with one name per line, or none."""
     if classes is None:
         return []
     if isinstance(classes, (str, bytes, os.PathLike)):
@@ -373,17 +373,17 @@ def read_data(
 ):
     """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images.
 
-    offset, limit  which points: so many (None: all) from this one on
-    scale          stored values are multiplied by it; by default 1/255 for bytes, else 1
-    labels_path    a file of labels, in place of those in the data
-    label_column   of CSV: a column counted from 0, a name in the first row, "last" or "none"
-    classes        names in the order of the model's classes, or a file with a name per line: text labels and class folders are
+    offset, limit  the first point, and the number of points (None: all)
+    scale          factor for stored values; by default 1/255 for bytes, otherwise 1
+    labels_path    a file of labels, which replace those in the data
+    label_column   label column of a CSV file: a column counted from 0, a name in the first row, "last" or "none"
+    classes        names in the order of the model's classes, or a file with one name per line: text labels and class folders are
                    matched with them. Without them, numbers are class numbers and names are numbered in sorted order
-    skip_bad       leaves out points that cannot be read, with a warning that names them, instead of raising UnreadableError
-    resize         of images: the shorter side after resizing, 0: as stored
-    crop           of images: the side of the square taken from the centre after that, 0: all
+    skip_bad       skips points that cannot be read, with a warning that lists them, instead of raising UnreadableError
+    resize         for images: the length of the shorter side after resizing; 0: no resizing
+    crop           for images: the side of the central square to which they are then cropped; 0: no cropping
 
-    Labels are an integer array with the attributes `class_names` and `mapping`. What was decided or left out is a warning.
+    Labels are an integer array with the attributes `class_names` and `mapping`. A warning reports what was decided or skipped.
     """
     x, labels, bad, names, notes, mapping = _probust.read(
         _arguments.path("path", path),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Progress: tqdm's bar, if it is installed, else a line on stderr."""
+"""Progress: a bar from tqdm if it is installed, otherwise a line on stderr."""
 
 import contextlib
 import sys
@@ -29,7 +29,7 @@ def _bar():
 
 @contextlib.contextmanager
 def reporter(progress):
-    """What an estimate calls with the passes done and planned, or None."""
+    """The function that an estimate calls with the numbers of completed and planned passes, or None."""
     if progress is False or progress is None:
         yield None
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch models, by way of ONNX."""
+"""PyTorch models, converted to ONNX."""
 
 import contextlib
 import io
@@ -16,9 +16,9 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
 
     example    input [n, ...] of the module
     tolerance  the largest difference of logits at the example, as a share of the largest logit
-    options    as for load_model; mean, std and layout are for data that the module would not take itself
+    options    as for load_model; mean, std and layout are for data with another preprocessing than the module expects
 
-    A last softmax or log-softmax is left out, because logits are what estimators need; it does not change the largest.
+    A final softmax or log-softmax is removed, because estimators need logits; this does not change the prediction.
     """
     import torch
 
@@ -42,19 +42,19 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
 
 @contextlib.contextmanager
 def _evaluating(module):
-    """The module in evaluation mode; afterwards each of its parts is in the mode in which it was."""
+    """Sets the module to evaluation mode, and restores the mode of each of its parts afterwards."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
         yield
     finally:
-        module.train(modes[0][1])  # which does more than set flags in some modules
+        module.train(modes[0][1])  # some modules do more here than set flags
         for part, training in modes:
             part.training = training
 
 
 def check(found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
-    """Raises InternalError unless both logits agree, or the softmax or log-softmax of those found with what is expected."""
+    """Raises InternalError unless `found`, its softmax or its log-softmax agrees with `expected`."""
     shifted = found - found.max(axis=1, keepdims=True)
     log_softmax = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     scale = max(np.abs(expected).max(), np.finfo(np.float32).tiny)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars and
-// blanks separate, too.
-// Results and errors are those of the command line (native/datasets/csv_rows.cpp).
+// blanks are also accepted as separators.
+// Results and errors are the same as on the command line (native/datasets/csv_rows.cpp).
 import { refuse } from '../arrays.js';
 
 /** A cell as a number; "nan" and "inf" are numbers. */
@@ -15,7 +15,7 @@ export function csvNumber(cell: string): number | undefined {
   return lost ? undefined : value;
 }
 
-/** The same, and "True" and "False" as 1 and 0, as pandas, R and JavaScript write them. */
+/** The same, with "True" and "False" as 1 and 0, as written by pandas, R and JavaScript. */
 export function csvFeature(cell: string): number | undefined {
   if (/^(True|true|TRUE)$/.test(cell)) return 1;
   return /^(False|false|FALSE)$/.test(cell) ? 0 : csvNumber(cell);
@@ -38,15 +38,15 @@ export function asText(bytes: Uint8Array, name: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** Whether blanks separate numbers in a line, as numpy.savetxt writes them. A name of two words has no number. */
+/** Whether blanks separate numbers in a line, as written by numpy.savetxt. (A name of two words has no number.) */
 function hasNumbersBetweenBlanks(line: string): boolean {
   const words = line.trim().split(/[ \t]+/);
   return words.length > 1 && words.some((word) => csvNumber(word) !== undefined);
 }
 
 /**
- * The separator: a semicolon if the first row has one outside quotes, else the first of a comma, a tab or a vertical bar that it has,
- * else blanks if they separate numbers in this row or the next.
+ * The separator: a semicolon if the first row has one outside quotes; otherwise the first comma, tab or vertical bar in it; otherwise
+ * blanks, if they separate numbers in this row or the next.
  */
 function separatorOf(text: string): string {
   const row = /^[\r\n]*((?:"[^"]*"|[^"\r\n])*)/.exec(text)![1]!.replace(/"[^"]*"/g, '');
@@ -56,7 +56,7 @@ function separatorOf(text: string): string {
   return hasNumbersBetweenBlanks(lines[1]!) || hasNumbersBetweenBlanks(lines[2]!) ? ' ' : ',';
 }
 
-/** The position after lines of '#' before the table; a last one with as many cells as the next row names columns. */
+/** The position after the comment lines before the table. If the last one has as many cells as the next row, it is the header. */
 function afterComments(text: string): number {
   let at = 0;
   for (;;) {
@@ -78,12 +78,12 @@ export interface CsvRow {
   line: number;
 }
 
-/** What a cell may consist of. */
+/** The characters of a cell. */
 const ends: Record<string, RegExp> = {
   ...{ ',': /[^\r\n,]*/y, ';': /[^\r\n;]*/y, '\t': /[^\r\n\t]*/y, '|': /[^\r\n|]*/y, ' ': /[^\r\n \t]*/y },
 };
 
-/** The rows of a text that are not blank. */
+/** The non-blank rows of a text. */
 export class CsvRows {
   readonly separator: string;
   readonly #text: string;
@@ -98,7 +98,7 @@ export class CsvRows {
     this.#name = name;
     this.#at = afterComments(text);
     this.#line += text.slice(0, this.#at).split('\n').length - 1;
-    const told = /^([\r\n]*)sep=([,;\t|])(?=[\r\n]|$)/.exec(text.slice(this.#at)); // as Excel writes and reads it above a table
+    const told = /^([\r\n]*)sep=([,;\t|])(?=[\r\n]|$)/.exec(text.slice(this.#at)); // Excel's first line
     this.separator = told?.[2] ?? separatorOf(text.slice(this.#at));
     if (told) {
       this.#at += told[0].length;
@@ -136,18 +136,18 @@ export class CsvRows {
   /** From the opening quote to the closing one; doubled quotes become one. */
   #quoted(row: number): string {
     const cell = this.#take(/"(?:[^"]|"")*/y).slice(1);
-    if (this.#text[this.#at] !== '"') refuse(this.#name, `row ${row} has a quote that is never closed`);
+    if (this.#text[this.#at] !== '"') refuse(`row ${row} of ${this.#name}`, 'has a quote that is never closed');
     this.#line += cell.split('\n').length - 1;
     ++this.#at;
     this.#take(this.#blanks);
     const next = this.#text[this.#at];
     if (this.separator !== ' ' && next !== undefined && !['\r', '\n', this.separator].includes(next)) {
-      refuse(this.#name, `row ${row} has text after a closing quote`);
+      refuse(`row ${row} of ${this.#name}`, 'has text after a closing quote');
     }
     return cell.replaceAll('""', '"');
   }
 
-  /** Passes what ends a cell; whether that is a separator. */
+  /** Skips the end of a cell. Returns whether it is a separator. */
   #separated(): boolean {
     if (this.separator === ' ') this.#take(this.#blanks);
     const next = this.#text[this.#at];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Tables and labels in comma-separated values. Results and errors are those of the command line (native/datasets/csv.cpp).
+// Tables and labels in comma-separated values. Results and errors are the same as on the command line (native/datasets/csv.cpp).
 import { refuse } from '../arrays.js';
 import { asText, csvFeature, csvInteger, csvNumber, CsvRows, place, shown, type CsvRow } from './csv-rows.js';
 import { classLabels, type ClassLabels, type StoredLabels } from './text-labels.js';
 
-/** A table: a point per row, and perhaps a column of labels. */
+/** A table: one point per row, optionally with a column of labels. */
 export interface CsvTable {
   values: number[];
   count: number;
@@ -12,7 +12,7 @@ export interface CsvTable {
   labels: number[] | undefined;
   /** Names of text labels by number: in sorted order, or those given. */
   classNames: string[] | undefined;
-  /** What was decided on reading that may have been meant otherwise, one line each. */
+  /** Uncertain decisions made while reading, one line each. */
   notes: string[];
 }
 
@@ -21,17 +21,17 @@ interface LabelColumn {
   named: boolean;
 }
 
-/** Names of a column of labels. `y` is one only in a file of labels: in a table it may be a coordinate. */
+/** Names of label columns. `y` counts only in a file of labels, because it may be a coordinate in a table. */
 const columnNames = ['label', 'labels', 'class', 'classes', 'target', 'species', 'category'];
 const isLabelName = (cell: string): boolean => columnNames.includes(cell.toLowerCase());
 
-/** The last column, or the only one that a header calls like labels, if that is another. */
+/** The only column with the name of a label column, otherwise the last column. */
 function usualColumn(cells: readonly string[], notes: string[]): LabelColumn {
   const last = cells.length - 1;
   const named = cells.findIndex(isLabelName);
   const header = csvFeature(cells[last]!) === undefined && cells.filter(isLabelName).length === 1;
   if (!header || named === last) return { index: last, named: false };
-  notes.push(`labels are in the column ${shown(cells[named]!)}; if they are in the last, give labelColumn ${last}`);
+  notes.push(`labels are in column ${shown(cells[named]!)}; if they are in the last one, give labelColumn ${last}`);
   return { index: named, named: true };
 }
 
@@ -48,14 +48,14 @@ function columnOf(labelColumn: number | string, [first, second]: readonly CsvRow
   else if (number !== undefined && number >= 0 && number < width) column = { index: number, named: false };
   else if (number === undefined && known >= 0) column = { index: known, named: true };
   if (!column) {
-    const hint = 'labelColumn is a number from 0, a name in the first row, last or none';
+    const hint = 'give labelColumn a number from 0, a name in the first row, last or none';
     return refuse(name, `has no column ${shown(text)} among its ${width}`, hint);
   }
   if (width === 1 && second && (second.cells.length > 1 || /[,;\t|]/.test(second.cells[0]!))) {
-    const what = `has one cell in its first row, ${shown(cells[0]!)}, and more in the next`;
+    const what = `has one cell in its first row, ${shown(cells[0]!)}, but more in the next`;
     refuse(name, what, 'remove the first row, or give each column a name');
   }
-  if (width === 1) refuse(name, 'has one column, which is taken as the label', 'give labelColumn none if it is not');
+  if (width === 1) refuse(name, 'has one column, which is read as the labels', 'give labelColumn none if it is a feature');
   return column;
 }
 
@@ -68,19 +68,19 @@ function featureOf({ cells, line }: CsvRow, column: number, guessed: boolean, na
   const cell = cells[column]!;
   const value = csvFeature(cell);
   if (value !== undefined) return value;
-  const what = cell === '' ? ' is empty' : ` is not a number: ${shown(cell)}`;
+  const what = cell === '' ? 'is empty' : `is not a number: ${shown(cell)}`;
   const labels = guessed && cell !== '' ? `, or give labelColumn ${column} if the labels are in it` : '';
-  const remedy = cell === '' ? 'every feature is a number' : `every feature is a number: remove the column${labels}`;
-  return refuse(name, place(line, column) + what, hasDecimalComma(cell) ? asPoint : remedy);
+  const remedy = cell === '' ? 'give every feature a number' : `remove the column, because every feature is a number${labels}`;
+  return refuse(`${place(line, column)} of ${name}`, what, hasDecimalComma(cell) ? asPoint : remedy);
 }
 
 function requireWidth({ cells, line }: CsvRow, width: number, name: string): void {
   if (cells.length === width) return;
   const fewer = cells.length < width;
   const where = place(line, fewer ? cells.length : width);
-  const what = fewer ? 'is missing: the row has' : 'is one too many: the row has';
-  const hint = 'every row has as many cells as the first';
-  refuse(name, `${where} ${what} ${cells.length} cells and the first has ${width}`, hint);
+  const what = fewer ? 'is missing: the row has' : 'is one cell too many: the row has';
+  const hint = 'give every row as many cells as the first';
+  refuse(`${where} of ${name}`, `${what} ${cells.length} cells and the first row has ${width}`, hint);
 }
 
 /** Whether the first column has a few different whole numbers from 0 on. */
@@ -94,7 +94,7 @@ function firstMayBeLabels(rows: readonly CsvRow[]): boolean {
   );
 }
 
-/** What pandas reads as a missing value, too. No class is called so without anybody's noticing. */
+/** Texts for missing values, as in pandas. */
 const isMissing = (cell: string): boolean => /^(|NA|N\/A|NaN|nan|NULL|null)$/.test(cell);
 
 /** The cells of a column. */
@@ -104,12 +104,12 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
     const cell = cells[at]!;
     const where = place(rows[at]!.line, column);
     if (cell !== '' && isMissing(cell)) {
-      return refuse(name, `${where} is a missing label: ${shown(cell)}`, 'remove the row, or call the class otherwise');
+      return refuse(`${where} of ${name}`, `is a missing label: ${shown(cell)}`, 'remove the row, or rename the class');
     }
-    const what = cell === '' ? 'is an empty label' : `is a label and not a whole number: ${shown(cell)}`;
+    const what = cell === '' ? 'is an empty label' : `is not a whole-number label: ${shown(cell)}`;
     const none = 'give labelColumn none if there are no labels';
     const other = first === 0 && firstMayBeLabels(rows) ? ', or 0 if they are in the first column' : '';
-    return refuse(name, `${where} ${what}`, cell.includes(',') ? asPoint : none + other);
+    return refuse(`${where} of ${name}`, what, cell.includes(',') ? asPoint : none + other);
   };
   const comma = cells.findIndex(hasDecimalComma);
   if (comma >= 0 && cells.every((cell) => hasDecimalComma(cell) || csvNumber(cell) !== undefined)) refuseLabel(comma);
@@ -121,7 +121,7 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
   return { numbers: cells.map((cell, at) => csvInteger(cell) ?? refuseLabel(at)) };
 }
 
-/** Whether all labels from the second row on are numbers, but not the first: names of columns that look like numbers. */
+/** Whether all labels except the first are numbers: then the first row is a header whose other names look like numbers. */
 function firstIsHeaderOfLabels(rows: readonly CsvRow[], column: number): boolean {
   if (rows.length < 2 || csvNumber(rows[0]!.cells[column]!) !== undefined) return false;
   const others = rows.slice(1).map(({ cells }) => cells[column] ?? '');
@@ -134,7 +134,7 @@ interface Counting {
   byPosition: boolean;
 }
 
-/** How the whole numbers among the features of the first row go up; undefined: not in equal steps. */
+/** The step of the whole numbers among the features of the first row; undefined if they do not increase in equal steps. */
 function countingOf(cells: readonly string[], label: number | undefined): Counting | undefined {
   const counting: Counting = { numbers: 0, fromStart: true, byPosition: true };
   let [step, last, lastColumn] = [0, 0, 0];
@@ -160,14 +160,14 @@ function countingOf(cells: readonly string[], label: number | undefined): Counti
   return counting.numbers > 0 ? counting : undefined;
 }
 
-/** Whether the label's cell in the first row goes on with the count: "0,1,2,3,4". */
+/** Whether the label's cell in the first row continues the count: "0,1,2,3,4". */
 function labelCounts(cells: readonly string[], label: number | undefined): boolean {
   if (label === undefined) return true;
   const [own, other] = [csvInteger(cells[label]!), csvInteger(cells[label === 0 ? 1 : 0]!)];
   return own !== undefined && other !== undefined && own - other === (label === 0 ? -1 : label);
 }
 
-/** Whether the first row, in which features are numbers, is a header all the same: names of columns that count them. */
+/** Whether the first row is a header although its features are numbers: numbers that count the columns. */
 function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, columns: readonly number[]): boolean {
   if (rows.length < 2) return false;
   const cells = rows[0]!.cells;
@@ -192,7 +192,7 @@ function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, c
 const firstRow = (cells: readonly string[]): string =>
   `the first row is ${cells.slice(0, 3).join(', ')}${cells.length > 3 ? ', ...' : ''}`;
 
-/** Whether the first column has no name and numbers the rows, as pandas and R write an index. */
+/** Whether the first column is an unnamed index, as written by pandas and R. */
 function hasIndex(header: CsvRow, rows: readonly CsvRow[], columns: readonly number[]): boolean {
   const unnamed = header.cells[0] === '' || header.cells[0]!.startsWith('Unnamed');
   if (!unnamed || columns.length < 2 || columns[0] !== 0 || rows.length < 2) return false;
@@ -226,7 +226,7 @@ export function parseCsv(
     return columns.map((column) => featureOf(row, column, labelColumn === 'last', name));
   });
   const dropped = isHeader && hasIndex(header, rows, columns) ? 1 : 0;
-  if (dropped) notes.push('the first column has no name and numbers the rows: it is left out');
+  if (dropped) notes.push('the first column has no name and numbers the rows, so it is left out');
   columns = columns.slice(dropped);
   const values = points.flatMap((point) => point.slice(dropped));
   const labels: Partial<ClassLabels> =
@@ -234,23 +234,23 @@ export function parseCsv(
   return { values, count: rows.length, features: columns.length, labels: labels.labels, classNames: labels.classNames, notes };
 }
 
-/** One label per line: whole numbers, or words throughout. A first line that names them is left out, and so are blank ones. */
+/** One label per line: only whole numbers, or only words. A header line and blank lines are skipped. */
 export function parseLabelLines(bytes: Uint8Array, name: string): StoredLabels {
   const rows = [...new CsvRows(asText(bytes, name), name)];
   const odd = rows.find(({ cells }) => cells.length !== 1);
-  if (odd) refuse(name, `${place(odd.line, 0)} is not one label`, 'give one label per line');
+  if (odd) refuse(`${place(odd.line, 0)} of ${name}`, 'is not one label', 'give one label per line');
   const texts = rows.map(({ cells }) => cells[0]!);
   const missing = texts.findIndex(isMissing);
   if (missing >= 0) {
-    const what = `${place(rows[missing]!.line, 0)} is a missing label: ${shown(texts[missing]!)}`;
-    refuse(name, what, 'remove the point, or call the class otherwise');
+    const where = `${place(rows[missing]!.line, 0)} of ${name}`;
+    refuse(where, `is a missing label: ${shown(texts[missing]!)}`, 'remove the point, or rename the class');
   }
   const numbers = texts.map(csvInteger);
   const anyNumber = numbers.some((number) => number !== undefined);
   const text = numbers.lastIndexOf(undefined);
   if (anyNumber && text > 0) {
-    const hint = 'give one label per line: numbers, or words throughout';
-    refuse(name, `${place(rows[text]!.line, 0)} is not one whole number`, hint);
+    const hint = 'give one label per line: only numbers, or only words';
+    refuse(`${place(rows[text]!.line, 0)} of ${name}`, 'is not a whole number', hint);
   }
   const named = texts.length > 1 && (isLabelName(texts[0]!) || texts[0]!.toLowerCase() === 'y') && new Set(texts).size > 1;
   if (anyNumber) return { numbers: (text === 0 ? numbers.slice(1) : numbers) as number[] };

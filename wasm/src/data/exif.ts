@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// EXIF data of JPEG and PNG files. Browsers turn an image as they say, and the command line does not, so they are cut out before a
-// browser decodes it.
+// EXIF data of JPEG and PNG files. Browsers rotate images accordingly, but the command line does not, so EXIF data are removed before
+// a browser decodes the image.
 
-/** Where they begin and end. */
+/** Start and end positions. */
 type Range = [begin: number, end: number];
 
 const textAt = (view: DataView, at: number, length: number): string =>
@@ -30,7 +30,7 @@ function* inPng(view: DataView): Generator<Range> {
   }
 }
 
-/** The orientation among the fields of a TIFF header (CIPA DC-008, 4.6); 1, upright, if it is not there. */
+/** The orientation in a TIFF header (CIPA DC-008, 4.6); 1, upright, if there is none. */
 function orientationIn(view: DataView, tiff: number, end: number): number {
   const [tag, header, field] = [0x0112, 8, 12];
   const little = textAt(view, tiff, 2) === 'II';
@@ -44,7 +44,7 @@ function orientationIn(view: DataView, tiff: number, end: number): number {
   return 1;
 }
 
-/** The file without them, in parts, and whether they ask to turn or mirror the image. */
+/** The file without EXIF data, in parts, and whether they ask for the image to be rotated or mirrored. */
 export function withoutExif(bytes: Uint8Array): { parts: Uint8Array[]; turned: boolean } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const begin = textAt(view, 0, 4);
@@ -60,5 +60,5 @@ export function withoutExif(bytes: Uint8Array): { parts: Uint8Array[]; turned: b
   return { parts: [...parts, bytes.subarray(from)], turned };
 }
 
-/** Whether a PNG image has 16 bits a value (its header, PNG, 11.2.1). */
+/** Whether a PNG image has 16 bits per value (PNG, 11.2.1). */
 export const isDeepPng = (bytes: Uint8Array): boolean => bytes[1] === 0x50 && bytes[0] === 0x89 && bytes[24] === 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The IDX format of MNIST: two zero bytes, a type, the number of axes, their extents (32 bits, big-endian), the values. Results
-// and errors are those of the command line (native/datasets/idx.cpp).
+// and errors are the same as on the command line (native/datasets/idx.cpp).
 import { byteCount, denseArray, part, refuse, type ElementType, type StoredArray } from '../arrays.js';
 
 const types: Record<number, [ElementType['kind'], number]> = {
@@ -24,7 +24,7 @@ function headerOf(bytes: Uint8Array, name: string): Header {
   const type = types[code!];
   if (first !== 0 || second !== 0 || !type || axes === 0 || axes! > mostAxes) {
     const hint = 'give images in IDX, .npy or .csv';
-    return refuse(name, 'is not an IDX file: its first four bytes are not those of one', hint);
+    return refuse(name, 'is not an IDX file: its first four bytes are wrong', hint);
   }
   const length = 4 + 4 * axes!;
   const extents = part(bytes, 0, length, name, 'its IDX header');
@@ -43,7 +43,7 @@ export function isIdx(bytes: Uint8Array): boolean {
   }
 }
 
-/** The array of an IDX file that is not packed. */
+/** The array of an uncompressed IDX file. */
 export function parseIdx(bytes: Uint8Array, name: string): StoredArray {
   const { type, shape, bytes: header } = headerOf(bytes, name);
   return denseArray(type, shape, false, bytes, header, name);
@@ -51,7 +51,7 @@ export function parseIdx(bytes: Uint8Array, name: string): StoredArray {
 
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** What a gzip file holds. */
+/** The contents of a gzip file. */
 export async function gunzip(bytes: Uint8Array, name: string): Promise<Uint8Array> {
   const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream('gzip'));
   try {
@@ -60,6 +60,6 @@ export async function gunzip(bytes: Uint8Array, name: string): Promise<Uint8Arra
     const early = /terminated|incomplete|unexpected end|premature/i.test(String(error)) || bytes.length < 20;
     return early
       ? refuse(name, 'is truncated: its packed data stop before their end', 'copy or download it again')
-      : refuse(name, 'holds damaged packed data', 'copy or download it again');
+      : refuse(name, 'has damaged packed data', 'copy or download it again');
   }
 }

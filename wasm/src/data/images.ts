@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Images as points: gray levels, resizing and cropping are those of the command line (native/datasets/images/image.cpp and
-// image_resize.cpp), which are Pillow's.
+// Images as points. Gray levels, resizing and cropping are the same as on the command line (native/datasets/images/image.cpp and
+// image_resize.cpp) and in Pillow.
 import { refuse } from '../arrays.js';
 import { usage } from '../errors.js';
 import { isDeepPng, withoutExif } from './exif.js';
@@ -17,11 +17,11 @@ export interface ImageOptions {
   channels?: 1 | 3 | undefined;
   /** The shorter side after resizing. */
   resize?: number | undefined;
-  /** The side of the square at the centre that is taken, after resizing. */
+  /** The side of the central square to which images are cropped after resizing. */
   crop?: number | undefined;
 }
 
-/** An image whose pixels have 1 or 3 values next to each other. */
+/** An image with 1 or 3 interleaved values per pixel. */
 interface Image {
   width: number;
   height: number;
@@ -31,7 +31,7 @@ interface Image {
 
 function withChannels({ width, height, data }: Pixels, channels: number, name: string): Image {
   if (!(width > 0) || !(height > 0) || data?.length !== 4 * width * height) {
-    throw usage(`${name}: is not an image`, 'give ImageData, or { width, height, data } with four bytes per pixel');
+    throw usage(`${name} is not an image`, 'give ImageData, or { width, height, data } with four bytes per pixel');
   }
   const out = new Uint8Array(channels * width * height);
   for (let i = 0; i < width * height; ++i) {
@@ -50,10 +50,10 @@ interface Filter {
   weights: Int32Array[];
 }
 
-/** Half away from zero, as in C. */
+/** Rounds half away from zero, as in C. */
 const rounded = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);
 
-/** A triangle over as many pixels as one output pixel covers, and at least one to each side. */
+/** A triangle over the pixels that one output pixel covers, and at least one on each side. */
 function triangle(length: number, out: number): Filter {
   const scale = length / out;
   const support = Math.max(scale, 1);
@@ -104,14 +104,14 @@ function withHeight(image: Image, height: number): Image {
   return { ...image, height, data };
 }
 
-/** Its shorter side has `side` pixels; the longer one is in proportion, rounded down. */
+/** Scales the shorter side to `side` pixels and the longer one in proportion, rounded down. */
 function resized(image: Image, side: number): Image {
   const shorter = Math.min(image.width, image.height);
   const [width, height] = [image.width, image.height].map((length) => Math.floor((side * length) / shorter)) as [number, number];
   return withHeight(withWidth(image, width), height);
 }
 
-/** Half is rounded to even. */
+/** Rounds half to even. */
 function margin(length: number, side: number): number {
   const half = (length - side) / 2;
   return Number.isInteger(half) ? half : 2 * Math.round(half / 2);
@@ -120,7 +120,7 @@ function margin(length: number, side: number): number {
 function cropped(image: Image, side: number, name: string): Image {
   const { width, height, channels } = image;
   if (width < side || height < side) {
-    refuse(name, `has ${width} x ${height} pixels and is smaller than crop ${side}`, 'give resize, too');
+    refuse(name, `has ${width} x ${height} pixels, which is less than crop ${side}`, 'give resize too');
   }
   const [left, top] = [margin(width, side), margin(height, side)];
   const data = new Uint8Array(side * side * channels);
@@ -135,20 +135,20 @@ const mostSide = 16384;
 
 function requireSide(option: string, side: number | undefined): void {
   if (side === undefined || (Number.isInteger(side) && side >= 1 && side <= mostSide)) return;
-  throw usage(`${option}: is not a number of pixels from 1 to ${mostSide}`, 'give 224');
+  throw usage(`${option} is not a number of pixels from 1 to ${mostSide}`, 'try 224');
 }
 
-/** Points [N, channels, height, width] in [0, 1]; all images must come out in one size. */
+/** Points [N, channels, height, width] in [0, 1]; all images must have the same size after resizing. */
 export function pointsOfImages(
   images: readonly Pixels[],
   names: readonly string[],
   { channels = 3, resize, crop }: ImageOptions,
 ): { x: Float32Array; pointShape: number[] } {
-  if (channels !== 1 && channels !== 3) throw usage(`channels: is ${String(channels)}`, 'give 1 or 3');
+  if (channels !== 1 && channels !== 3) throw usage(`channels is ${String(channels)}`, 'give 1 or 3');
   requireSide('resize', resize);
   requireSide('crop', crop);
   if (resize !== undefined && crop !== undefined && crop > resize) {
-    throw usage(`crop: is larger than the resized images' shorter side, ${resize}`, 'give at most that');
+    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, 'give at most that side');
   }
   const made = images.map((image, i) => {
     const own = withChannels(image, channels, names[i]!);
@@ -158,8 +158,8 @@ export function pointsOfImages(
   const { width, height } = made[0]!;
   const odd = made.findIndex((image) => image.width !== width || image.height !== height);
   if (odd >= 0) {
-    const what = `has ${made[odd]!.width} x ${made[odd]!.height} pixels, and ${names[0]} has ${width} x ${height}`;
-    refuse(names[odd]!, what, 'give resize and crop');
+    const what = `has ${made[odd]!.width} x ${made[odd]!.height} pixels, but ${names[0]} has ${width} x ${height}`;
+    refuse(names[odd]!, what, 'give resize and crop to make their sizes equal');
   }
   const area = width * height;
   const x = new Float32Array(made.length * channels * area);
@@ -171,14 +171,14 @@ export function pointsOfImages(
   return { x, pointShape: [channels, height, width] };
 }
 
-/** Decodes an image file as the browser does, without colour management, and without turning it, which `turned` says it asks for. */
+/** Decodes an image file in the browser, without colour management and rotation. `turned`: the file asks for a rotation. */
 export async function decodeImage(file: Blob, name: string): Promise<{ pixels: Pixels; turned: boolean }> {
   if (typeof createImageBitmap !== 'function' || typeof OffscreenCanvas === 'undefined') {
-    throw usage(`${name}: images cannot be decoded here`, 'give { width, height, data } of its pixels');
+    throw usage(`${name} cannot be decoded here`, 'give { width, height, data } of its pixels');
   }
   const options: ImageBitmapOptions = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
   const bytes = new Uint8Array(await file.arrayBuffer());
-  if (isDeepPng(bytes)) refuse(name, 'has 16 bits a value, of which browsers keep 8', 'give the values as a .npy file');
+  if (isDeepPng(bytes)) refuse(name, 'has 16 bits per value, of which browsers keep 8', 'give the values as a .npy file');
   const { parts, turned } = withoutExif(bytes);
   const stored = new Blob(parts as BlobPart[], { type: file.type });
   const bitmap = await createImageBitmap(stored, options).catch((error: unknown) =>

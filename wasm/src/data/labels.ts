@@ -4,21 +4,21 @@ import { list } from '../arguments.js';
 import { usage } from '../errors.js';
 import type { Labels, ModelInfo, PointOptions } from '../types.js';
 
-/** A copy of class names: texts, each of them once. */
+/** A copy of class names, which must be distinct texts. */
 export function classNamesOf(where: string, given: unknown): string[] {
-  if (!Array.isArray(given)) throw usage(`${where}: is no list`, "give names, such as ['cat', 'dog']");
+  if (!Array.isArray(given)) throw usage(`${where} is not a list`, "give names, such as ['cat', 'dog']");
   const odd = given.findIndex((name) => typeof name !== 'string' || name === '');
-  if (odd >= 0) throw usage(`${where}: is no text at ${odd}`, "give names, such as ['cat', 'dog']");
+  if (odd >= 0) throw usage(`${where} is not a text at ${odd}`, "give names, such as ['cat', 'dog']");
   const twice = given.findIndex((name, i) => given.indexOf(name) !== i);
-  if (twice >= 0) throw usage(`${where}: '${String(given[twice])}' occurs twice`, 'give each class a name of its own');
+  if (twice >= 0) throw usage(`${where} has '${String(given[twice])}' twice`, 'give each class a different name');
   return given as string[];
 }
 
-/** Class names for a model of so many classes. */
+/** Class names for a model with this many classes. */
 export function classNamesFor(where: string, given: unknown, classes: number): string[] {
   const names = classNamesOf(where, given);
   if (names.length === classes) return [...names];
-  throw usage(`${where}: are ${names.length}`, `the model has ${classes} classes`);
+  throw usage(`${where} has ${names.length} names`, `give ${classes}, one for each class of the model`);
 }
 
 /** Labels as numbers, with names looked up among the class names. */
@@ -30,11 +30,11 @@ function labelNumbers(labels: Labels, names: readonly string[]): number[] {
     if (at >= 0) return at;
     const known =
       names.length > 0 ? `use numbers, or ${names.slice(0, 5).join(', ')}` : 'give the model classNames, or use numbers';
-    throw usage(`labels: ${typeof label === 'string' ? `'${label}'` : String(label)} at ${i} is no class`, known);
+    throw usage(`labels[${i}] is ${typeof label === 'string' ? `'${label}'` : String(label)}, which is not a class`, known);
   });
 }
 
-/** How the module takes targets and labels: lists of numbers, or a text that says which class. */
+/** Targets and labels in the form that the module expects: lists of numbers, or a text that names the class. */
 export interface ClassArguments {
   target: number[] | undefined;
   targetText: string | undefined;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The .npy format: a magic number, a version, a header that is a Python dictionary as text, then the values. Results and errors
-// are those of the command line (native/datasets/npy.cpp).
+// are the same as on the command line (native/datasets/npy.cpp).
 import { denseArray, labelsOf, part, refuse, shapeText, type ElementType, type StoredArray } from '../arrays.js';
 import { elementCount } from '../shape.js';
 import type { StoredLabels } from './text-labels.js';
@@ -95,7 +95,7 @@ class HeaderText {
   }
 
   #type(): string {
-    if (this.#peek() === '[') refuse(this.#name, 'holds records, not numbers', 'save an array of float32 or uint8');
+    if (this.#peek() === '[') refuse(this.#name, 'has records, not numbers', 'save an array of float32 or uint8');
     return this.#quoted();
   }
 }
@@ -104,7 +104,7 @@ function numberType(text: string, name: string): ElementType {
   const [, order, kind, bytes] = /^([<>|=])([uif])([1248])$/.exec(text) ?? [];
   if (!order || (kind === 'f' && bytes === '1')) {
     const hint = "save float32, float64 or an integer type, as with x.astype('float32')";
-    refuse(name, `holds values of type '${text}'`, hint);
+    refuse(name, `has values of type '${text}'`, hint);
   }
   const kinds = { u: 'unsigned', i: 'signed', f: 'floating' } as const;
   return { kind: kinds[kind as 'u'], bytes: Number(bytes), littleEndian: order !== '>' };
@@ -112,14 +112,14 @@ function numberType(text: string, name: string): ElementType {
 
 interface NpyFile {
   header: Header;
-  /** Where the values begin. */
+  /** The position of the first value. */
   begin: number;
 }
 
 function fileOf(bytes: Uint8Array, name: string): NpyFile {
   if (!isNpy(bytes)) refuse(name, 'is not a .npy file: it does not begin with \\x93NUMPY', 'write it with numpy.save');
   const version = part(bytes, 6, 2, name, 'a .npy header')[0]!;
-  if (version < 1 || version > 3) refuse(name, `is of .npy format version ${version}`, 'versions 1 to 3 are read');
+  if (version < 1 || version > 3) refuse(name, `has .npy format version ${version}`, 'save it as version 1, 2 or 3');
   const width = version === 1 ? 2 : 4;
   const length = part(bytes, 8, width, name, 'a .npy header').reduce((sum, byte, i) => sum + byte * 256 ** i, 0);
   const text = part(bytes, 8 + width, length, name, 'its .npy header');
@@ -137,13 +137,13 @@ export function parseNpy(bytes: Uint8Array, name: string): StoredArray {
   return numbersOf(file, numberType(file.header.type, name), bytes, name);
 }
 
-/** Up to the zeros that fill it. `width` bytes are one character: a byte, or UTF-32. */
+/** The text up to the padding zeros. A character has `width` bytes: one byte, or UTF-32. */
 function textIn(stored: DataView, width: number, littleEndian: boolean, name: string): string {
   const characters: number[] = [];
   for (let at = 0; at < stored.byteLength; at += width) {
     const c = width === 1 ? stored.getUint8(at) : stored.getUint32(at, littleEndian);
     if (c === 0) break;
-    if (c >= 0x110000) refuse(name, 'has a text that is not Unicode', 'write it with numpy.save');
+    if (c >= 0x110000) refuse(name, 'has text that is not Unicode', 'write it with numpy.save');
     characters.push(c);
   }
   if (width === 1) return new TextDecoder().decode(Uint8Array.from(characters));
@@ -156,18 +156,20 @@ export function parseNpyLabels(bytes: Uint8Array, name: string): StoredLabels {
   const { type, shape } = file.header;
   const byte: ElementType = { kind: 'unsigned', bytes: 1, littleEndian: true };
   if (type === '|b1') return { numbers: labelsOf(numbersOf(file, byte, bytes, name), name) };
-  if (type === '|O') refuse(name, 'holds Python objects', 'save texts or whole numbers, as with y.astype(str)');
+  if (type === '|O') refuse(name, 'has Python objects', 'save text or whole numbers, as with y.astype(str)');
   const [, order, kind, characters] = /^([<>|=])([US])([1-9]\d{0,5})$/.exec(type) ?? [];
   if (!kind) return { numbers: labelsOf(numbersOf(file, numberType(type, name), bytes, name), name) };
   const width = kind === 'U' ? 4 : 1;
   const long = width * Number(characters);
   const array = numbersOf(file, { ...byte, bytes: long }, bytes, name);
   if (shape.length === 0 || elementCount(shape) !== shape[0]) {
-    refuse(name, `has shape ${shapeText(shape)}, and labels have [N]`, 'give one label per point');
+    refuse(name, `has shape ${shapeText(shape)}, but labels have shape [N]`, 'give one label per point');
   }
   const texts = Array.from({ length: shape[0]! }, (_, i) => {
     const one = new DataView(array.bytes.buffer, array.bytes.byteOffset + i * long, long);
-    return textIn(one, width, order !== '>', name).trim() || refuse(name, `label ${i} is empty`, 'give each point a label');
+    return (
+      textIn(one, width, order !== '>', name).trim() || refuse(`label ${i} of ${name}`, 'is empty', 'give each point a label')
+    );
   });
   return { texts };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows as the command line writes them, described by rows.schema.json: names with underscores, numbers in full.
+// Rows in the format of the command line, described by rows.schema.json: names with underscores, numbers in full precision.
 import { refuse } from '../arrays.js';
 import { asText, CsvRows } from './csv-rows.js';
 import { usage } from '../errors.js';
@@ -10,13 +10,13 @@ export const rowsVersion = 1;
 
 type Kind = 'whole' | 'number' | 'text';
 
-/** A column: its name in files and in rows, what it holds, and whether it may be null. */
+/** A column: its name in files and in rows, its type, and whether it may be null. */
 interface Column {
   name: string;
   key: keyof Row;
   kind: Kind;
   nullable: boolean;
-  /** Rows of earlier versions do not have it. */
+  /** Missing in rows of earlier versions. */
   added: boolean;
 }
 
@@ -64,31 +64,31 @@ function fits(value: unknown, { kind, nullable }: Column): boolean {
 
 type Fields = Record<string, unknown>;
 
-/** A row of a file's fields; `where` is its line. */
+/** The row for the fields of a file; `where` is its line. */
 function rowOf(fields: Fields, where: string, name: string): Row {
   const row: Fields = {};
   for (const each of columns) {
     const value = fields[each.name] ?? (each.added ? null : fields[each.name]);
-    if (value === undefined) refuse(name, `${where} has no ${each.name}`, 'give rows that probust wrote');
+    if (value === undefined) refuse(`${where} of ${name}`, `has no ${each.name}`, 'give rows that probust wrote');
     if (!fits(value, each)) {
-      refuse(name, `${where} has ${JSON.stringify(value)} as ${each.name}`, 'give rows that probust wrote');
+      refuse(`${where} of ${name}`, `has ${JSON.stringify(value)} as ${each.name}`, 'give rows that probust wrote');
     }
     row[each.key] = value;
   }
   if (!statuses.includes(row.status as Status)) {
-    refuse(name, `${where} has the status '${String(row.status)}'`, `use one of ${statuses.join(', ')}`);
+    refuse(`${where} of ${name}`, `has the status '${String(row.status)}'`, `use one of ${statuses.join(', ')}`);
   }
   if (Array.isArray(fields.classes)) row.classes = [...(fields.classes as unknown[])];
   if (fields.model !== undefined) row.model = fields.model;
   return row as unknown as Row;
 }
 
-/** What a row that a program made may leave out. */
+/** Columns that may be missing in rows from a program. */
 const defaults: Fields = { index: 0, forwards: 0, backwards: 0, status: 'ok' };
 
-/** A row under the names of either a file or `Row`. */
+/** A row with the names of either a file or `Row`. */
 function rowOfEither(given: unknown, where: string, name: string): Row {
-  if (typeof given !== 'object' || given === null) refuse(name, `${where} is no object`, 'give rows as estimate returns them');
+  if (typeof given !== 'object' || given === null) refuse(`${where} of ${name}`, `is not an object`, 'give rows from estimate');
   const fields: Fields = { ...given };
   for (const { name: written, key, nullable } of columns) {
     const value = fields[written] ?? fields[key] ?? defaults[written];
@@ -99,9 +99,9 @@ function rowOfEither(given: unknown, where: string, name: string): Row {
   return rowOf(fields, where, name);
 }
 
-/** Rows that a program made, checked and copied. */
+/** Rows from a program, checked and copied. */
 export function checkedRows(given: unknown, name: string): Row[] {
-  if (!Array.isArray(given)) refuse(name, 'are no list', 'give rows as estimate returns them');
+  if (!Array.isArray(given)) refuse(name, 'is not a list', 'give rows from estimate');
   return given.map((row, i) => rowOfEither(row, `row ${i + 1}`, name));
 }
 
@@ -113,10 +113,10 @@ function parseLines(text: string, name: string): Row[] {
     try {
       fields = JSON.parse(line);
     } catch {
-      // Not an object, which is said below.
+      // Not an object: reported below.
     }
     if (typeof fields !== 'object' || fields === null) {
-      refuse(name, `row ${i + 1} is not a JSON object`, 'give rows that probust wrote');
+      refuse(`row ${i + 1} of ${name}`, `is not a JSON object`, 'give rows that probust wrote');
     }
     rows.push(rowOf(fields as Fields, `row ${i + 1}`, name));
   });
@@ -153,7 +153,7 @@ export function parseRows(bytes: Uint8Array, name: string): Row[] {
   return rows;
 }
 
-/** RFC 4180. */
+/** Quotes a cell (RFC 4180). */
 const quoted = (text: string): string => (/[,"\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 function fieldsOf(row: Row): Fields {
@@ -178,7 +178,7 @@ function table(rows: readonly Row[]): string {
 
 /** Rows as a .jsonl or .csv file with the command line's columns. */
 export function writeRows(rows: readonly Row[], format: 'jsonl' | 'csv' = 'jsonl'): string {
-  if (format !== 'csv' && format !== 'jsonl') throw usage(`format: '${String(format)}' is not known`, 'use jsonl or csv');
+  if (format !== 'csv' && format !== 'jsonl') throw usage(`the format '${String(format)}' is not known`, 'use jsonl or csv');
   const checked = checkedRows(rows, 'rows');
   if (format === 'csv') return table(checked);
   return checked.map((row) => JSON.stringify(fieldsOf(row)) + '\n').join('');

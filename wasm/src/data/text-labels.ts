@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Labels as class numbers: numbers are kept, and texts are matched with the names of the classes or else numbered in sorted order,
-// so that files with the same classes agree. Results and errors are those of the command line (native/datasets/labels.cpp).
+// Labels as class numbers: numbers do not change, and texts are matched with the names of the classes, otherwise numbered in sorted
+// order, so that files with the same classes agree. Results and errors are the same as on the command line
+// (native/datasets/labels.cpp).
 import { refuse } from '../arrays.js';
 import { csvInteger, shown } from './csv-rows.js';
 
-/** As a file has them: numbers, or texts. */
+/** Labels as stored in a file: numbers or texts. */
 export interface StoredLabels {
   numbers?: number[];
   texts?: string[];
@@ -15,7 +16,7 @@ export interface ClassLabels {
   classNames: string[] | undefined;
 }
 
-/** Different texts in the order of their UTF-8 bytes, as everywhere in probust. */
+/** The distinct texts in the order of their UTF-8 bytes. */
 function sorted(texts: Iterable<string>): string[] {
   const points = (text: string) => Array.from(text, (c) => c.codePointAt(0)!);
   return [...new Set(texts)].sort((a, b) => {
@@ -40,7 +41,7 @@ function edits(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** The classes with a name: by their exact text, or else without regard to case; numbers by their value. */
+/** The classes with a name: by exact text, otherwise ignoring case; numbers by value. */
 function finder(classes: readonly string[]): (text: string) => number[] {
   const numeric = classes.every((each) => csvInteger(each.trim()) !== undefined);
   const keyOf = (text: string) => {
@@ -57,7 +58,7 @@ function finder(classes: readonly string[]): (text: string) => number[] {
   return (text) => exact.get(text.trim()) ?? similar.get(keyOf(text)) ?? [];
 }
 
-/** The class of each of some texts, if these have names. */
+/** The class of each text, if all of them are names of classes. */
 function matched(texts: readonly string[], classes: readonly string[], name: string): number[] {
   const find = finder(classes);
   const classOf = (text: string): number => {
@@ -66,21 +67,21 @@ function matched(texts: readonly string[], classes: readonly string[], name: str
     if (found === undefined) {
       const nearer = (a: string, b: string) => edits(folded(text), folded(a)) - edits(folded(text), folded(b));
       const nearest = shown([...classes].sort(nearer)[0]!);
-      return refuse(name, `${label} which is not a class name of classes`, `the nearest is ${nearest}`);
+      return refuse(name, `${label} which is not a class name of classes`, `the nearest name is ${nearest}`);
     }
     if (another === undefined) return found;
-    const both = `and classes ${found} and ${another} of classes are both called that`;
-    return refuse(name, `${label} ${both}`, 'give each class a name of its own with classes');
+    const both = `and classes ${found} and ${another} of classes both have this name`;
+    return refuse(name, `${label} ${both}`, 'give each class its own name with classes');
   };
   const numbers = new Map([...new Set(texts)].map((text) => [text, classOf(text)]));
   return texts.map((text) => numbers.get(text)!);
 }
 
-/** Whether labels are -1 and 1, as support vector machines have them. They are no class numbers. */
+/** Whether labels are -1 and 1, as for support vector machines. Such labels are not class numbers. */
 const areSigns = (labels: readonly number[]): boolean =>
   labels.every((label) => Math.abs(label) === 1) && new Set(labels).size === 2;
 
-/** The classes of texts of which each is the beginning of one name, as b and g are of bad and good. */
+/** The classes of texts that are unambiguous prefixes of names, such as b and g for bad and good. */
 function byBeginning(texts: readonly string[], classes: readonly string[]): number[] | undefined {
   const names = classes.map(folded);
   const found = new Map<string, number>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all components have in common: they take rows, or a model and points and compute the rows. New input replaces work that is
-// not finished, so nothing outdated is ever shown as current.
+// The base class of all components: they get rows, or compute rows for a model and points. New input cancels unfinished work, so
+// outdated results are never shown as current.
 import { html, LitElement, nothing, type PropertyValues } from 'lit';
 import type { Probust } from '../api.js';
 import type { Model } from '../model.js';
@@ -10,7 +10,7 @@ import { equal, listOf, noises, numbers, plain, words } from './inputs.js';
 import { take, type Share } from './page.js';
 import type { KnownPoints, ProbustComponent, RowsDetail } from './public.js';
 
-/** What a component shows: rows, and the points that they are about, if these are known. */
+/** The content of a component: rows and, if known, their points. */
 export interface Answer {
   rows: readonly Row[];
   points?: KnownPoints;
@@ -43,11 +43,11 @@ const defaults = { noise: 'gaussian', estimators: 'auto' };
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code;
 
-/** A model of any copy of the library. */
+/** A model, possibly from another instance of the library. */
 const isLoaded = (source: ModelSource | Model): source is Model =>
   typeof source === 'object' && 'estimate' in source && typeof source.estimate === 'function';
 
-/** `View` is what a component makes of the rows before it shows them. */
+/** `View` is computed from the rows and then shown. */
 export abstract class ProbustElement<View> extends LitElement implements ProbustComponent {
   static override properties: Record<string, object> = {
     ...{ model: input(), points: input(), x: input(), rows: input(), noise: input(), sigma: input(), estimators: input() },
@@ -85,7 +85,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     this.outdated = false;
   }
 
-  /** What to show of an answer. */
+  /** Shows a view. */
   protected abstract present(answer: Answer, probust: () => Promise<Probust>): Promise<View>;
   protected abstract show(view: View): unknown;
   /** Further properties that the view depends on. */
@@ -139,7 +139,7 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     const controller = (this.#controller = new AbortController());
     this.#work(controller.signal).catch((error: unknown) => {
       if (controller.signal.aborted) return;
-      // Its workers may have ended: whatever comes next starts new ones.
+      // The workers may have stopped: the next request starts new ones.
       if (codeOf(error) === 'environment') this.#page?.renew();
       this.view = undefined;
       this.outdated = false;
@@ -223,6 +223,6 @@ function described(rows: readonly Row[], points: KnownPoints | undefined, names:
   };
 }
 
-/** A class as people call it. */
+/** The name of a class. */
 export const className = (answer: { classNames?: readonly string[] }, label: number): string =>
   answer.classNames?.[label] ?? String(label);

@@ -24,7 +24,7 @@ function sentence({ fragile, by, largestDifference }: Bias, names: (label: numbe
   const [lowest, ...near] = fragile.map(names);
   if (!largestDifference) return `Classes are ${by === 'label' ? 'labels' : 'predictions'}.`;
   if (near.length === 0) return `${lowest} is the most fragile class.`;
-  return `${lowest} comes out lowest, but the most fragile class may be ${others(near)}.`;
+  return `${lowest} has the lowest mean p, but the most fragile class may be ${others(near)}.`;
 }
 
 export class ProbustBias extends ProbustElement<BiasView> {
@@ -32,7 +32,7 @@ export class ProbustBias extends ProbustElement<BiasView> {
 
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<BiasView> {
     const [first] = await bias(await probust(), answer.rows);
-    if (first === undefined) throw usage('rows: are none', 'give rows of several points');
+    if (first === undefined) throw usage('there are no rows', 'give rows of several points');
     return { bias: first, names: (label) => className(answer, label) };
   }
 

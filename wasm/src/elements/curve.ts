@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-curve>: p against sigma with its 95% band; of several points, their mean. Arrow keys or the pointer read it.
+// <probust-curve>: p against sigma with its 95% band, or the mean over several points. Arrow keys or the pointer read values.
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { css, html, nothing, svg, type TemplateResult } from 'lit';
 import { curve } from '../analysis.js';
@@ -13,7 +13,7 @@ import { interval, percent, plural, short } from './words.js';
 
 export interface CurveView {
   readings: Reading[];
-  /** What was computed, in a sentence. */
+  /** A description of the curve in a sentence. */
   about: string;
 }
 
@@ -111,7 +111,7 @@ export class ProbustCurve extends ProbustElement<CurveView> {
     const rows = answer.rows.filter((row) => kindOf(row) === kindOf(first!));
     const readings = (await readingsOf(rows, probust)).sort((a, b) => a.sigma - b.sigma);
     if (readings.length < 2) {
-      throw usage('sigma: a curve needs p at two scales or more', 'give a range, such as sigma="0.05..0.5:8"');
+      throw usage('a curve needs p at two or more noise scales', 'give a range, such as sigma="0.05..0.5:8"');
     }
     this.at = undefined;
     const points = new Set(rows.map((row) => row.index)).size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-estimators>: what several estimators say, with their intervals and costs. Of several points, means.
+// <probust-estimators>: estimates of several estimators, with intervals and costs, or their means over several points.
 import { html, nothing } from 'lit';
 import { summary } from '../analysis.js';
 import type { Probust } from '../api.js';
@@ -9,7 +9,7 @@ import { theme } from './theme.js';
 import { track } from './track.js';
 import { interval, percent } from './words.js';
 
-/** An estimator's answer. */
+/** The result of an estimator. */
 export interface EstimatorAnswer {
   estimator: string;
   p: number | null;
@@ -32,7 +32,7 @@ async function ofMany(rows: readonly Row[], probust: Probust): Promise<Estimator
   return groups.map(({ estimator, p, points, forwards, backwards }) => ({
     ...{ estimator, p: p.mean, pFail: null, ciLow: p.ciLow, ciHigh: p.ciHigh },
     passes: Math.round((forwards + backwards) / points),
-    note: p.count < points ? `${points - p.count} of ${points} points without an answer` : '',
+    note: p.count < points ? `${points - p.count} of ${points} points without p` : '',
   }));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-gallery>: the least and the most robust points, as images if they are images, else as numbers.
+// <probust-gallery>: the least and the most robust points, as images if possible, otherwise as numbers.
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { rank } from '../analysis.js';
 import type { Probust } from '../api.js';
@@ -14,7 +14,7 @@ import { percent, short } from './words.js';
 export interface Exhibit {
   row: Row;
   image: Pixels | undefined;
-  /** Its first values, if it is no image. */
+  /** Its first values, if it is not an image. */
   values: string;
 }
 
@@ -29,7 +29,7 @@ const shownValues = 6;
 function exhibit(row: Row, { points, shape }: Answer): Exhibit {
   if (!points) return { row, image: undefined, values: '' };
   const count = shape?.reduce((all, each) => all * each, 1);
-  if (!count) return { row, image: undefined, values: '' }; // plain numbers do not say how many belong to a point
+  if (!count) return { row, image: undefined, values: '' }; // with plain numbers, the size of a point is unknown
   const at = row.index - (points.index ?? 0);
   const x: Numbers = points.x.slice(at * count, (at + 1) * count);
   const image = shape && imageOf(x, shape);
@@ -97,7 +97,7 @@ export class ProbustGallery extends ProbustElement<GalleryView> {
 
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<GalleryView> {
     const [first] = await rank(await probust(), answer.rows, { count: this.count ?? 6 });
-    if (first === undefined) throw usage('rows: are none', 'give rows of several points');
+    if (first === undefined) throw usage('there are no rows', 'give rows of several points');
     const exhibits = (rows: readonly Row[]) => rows.map((row) => exhibit(row, answer));
     return { least: exhibits(first.least), most: exhibits(first.most), names: (label) => className(answer, label) };
   }

@@ -28,7 +28,7 @@ function layoutOf(shape: readonly number[]): Layout | undefined {
   return [1, 3].includes(layout.channels) && Math.min(layout.height, layout.width) >= least ? layout : undefined;
 }
 
-/** Values from 0 to 1 as they are; others are stretched to that range. Undefined if the shape is not an image's. */
+/** Values from 0 to 1 are unchanged; others are scaled to that range. Undefined if the shape is not that of an image. */
 export function imageOf(x: Numbers, shape: readonly number[]): Pixels | undefined {
   const layout = layoutOf(shape);
   if (!layout) return undefined;

@@ -9,28 +9,28 @@ export function numbers(which: string, text: string): number[] {
     .filter(Boolean)
     .map(Number);
   if (values.length > 0 && values.every(Number.isFinite)) return values;
-  throw usage(`${which}: is "${text}"`, 'give numbers, such as 0.2,0.4');
+  throw usage(`${which} is "${text}"`, 'give numbers, such as 0.2,0.4');
 }
 
 const mostScales = 1000;
 
-/** Scales of the noise, as the command's --sigma: "0.1", "0.1,0.2" or "0.05..0.5:8", which is eight at equal ratios. */
+/** Noise scales, as in the command's --sigma: "0.1", "0.1,0.2" or "0.05..0.5:8", which is eight at equal ratios. */
 export function scales(text: string): number[] {
   const range = /^([\d.e+-]+?)\.\.([\d.e+-]+):(\d+)$/i.exec(text.trim());
   if (!range) return numbers('sigma', text);
   const [low, high, count] = range.slice(1).map(Number) as [number, number, number];
   if (!(low > 0 && high > low && count >= 2 && count <= mostScales)) {
-    throw usage(`sigma: is "${text}"`, `give LOW..HIGH:COUNT with a count of 2 to ${mostScales}, such as 0.05..0.5:8`);
+    throw usage(`sigma is "${text}"`, `give LOW..HIGH:COUNT with a count of 2 to ${mostScales}, such as 0.05..0.5:8`);
   }
   return Array.from({ length: count }, (_, i) => Number((low * (high / low) ** (i / (count - 1))).toPrecision(6)));
 }
 
-/** The texts of the noises: a kind of noise with every scale, or the noise as it is. */
+/** The noise models as texts: a kind of noise with every scale, or the given noise. */
 export function noises(noise: string, sigma: string | number | readonly number[] | null | undefined): string[] {
-  if (typeof noise !== 'string') throw usage('noise: is no text', 'give one such as gaussian');
+  if (typeof noise !== 'string') throw usage('noise is not a text', 'give a text, such as gaussian');
   if (sigma == null || sigma === '') {
     if (/:/.test(noise)) return [noise];
-    throw usage('sigma: is missing', 'give the scale of the noise, such as sigma="0.1"');
+    throw usage('sigma is missing', 'give the noise scale, such as sigma="0.1"');
   }
   const given =
     typeof sigma === 'string' ? scales(sigma) : typeof sigma === 'number' ? [sigma] : [...listOf('sigma', sigma, Float64Array)];
@@ -40,7 +40,7 @@ export function noises(noise: string, sigma: string | number | readonly number[]
 /** Words separated by commas. */
 export function words(which: string, given: string | readonly string[]): string[] {
   if (typeof given === 'string') return given.split(/\s*,\s*/).filter(Boolean);
-  if (!Array.isArray(given)) throw usage(`${which}: is no text or list`, 'give texts');
+  if (!Array.isArray(given)) throw usage(`${which} is not a text or a list`, 'give texts');
   return given.map(String);
 }
 
@@ -49,11 +49,11 @@ export function listOf(which: string, given: unknown): Float32Array;
 export function listOf(which: string, given: unknown, kind: typeof Float64Array): Float64Array;
 export function listOf(which: string, given: unknown, kind: typeof Float32Array | typeof Float64Array = Float32Array) {
   if (given instanceof kind && given.length > 0) return given;
-  if (!isList(given) || given.length === 0) throw usage(`${which}: are no numbers`, 'give a list of at least one');
+  if (!isList(given) || given.length === 0) throw usage(`${which} is not a list of numbers`, 'give at least one number');
   return kind.from(given as ArrayLike<number>);
 }
 
-/** A copy of lists and plain objects, of which frameworks make proxies that no worker can be sent. */
+/** A copy of lists and plain objects, because the proxies of frameworks cannot be sent to workers. */
 export function plain<T>(value: T): T {
   if (Array.isArray(value)) return value.map(plain) as T;
   if (!isRecord(value)) return value;
@@ -65,7 +65,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 
-/** Whether two values have equal content, if they are lists or plain objects; otherwise whether they are the same. */
+/** Whether two lists or plain objects have equal content; other values must be identical. */
 export function equal(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (isList(a) && isList(b)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-number>: one probability in large digits, in words below. Of several points, their mean.
+// <probust-number>: one probability in large digits, with a sentence, or the mean over several points.
 import { css, html } from 'lit';
 import { summary } from '../analysis.js';
 import type { Probust } from '../api.js';
@@ -23,7 +23,7 @@ function ofOne(row: Row, answer: Answer): NumberView {
   const shown = interval(row.ciLow, row.ciHigh);
   return {
     value: percent(row.p, row.pFail),
-    sentence: `The answer ${className(answer, row.target)} survives this noise with probability ${percent(row.p, row.pFail)}.`,
+    sentence: `The prediction ${className(answer, row.target)} survives this noise with probability ${percent(row.p, row.pFail)}.`,
     interval: shown && `95% interval: ${shown}.`,
     how: `${howOf(row)}, ${plural(row.forwards + row.backwards, 'pass', 'passes')}`,
   };
@@ -35,7 +35,7 @@ async function ofMany(rows: readonly Row[], probust: Probust): Promise<NumberVie
   const shown = interval(p.ciLow, p.ciHigh);
   return {
     value: percent(p.mean),
-    sentence: `On average over ${plural(points, 'point')}, an answer survives this noise with probability ${percent(p.mean)}.`,
+    sentence: `On average over ${plural(points, 'point')}, a prediction survives this noise with probability ${percent(p.mean)}.`,
     interval: shown && `95% interval: ${shown}.`,
     how: howOf(key),
   };
@@ -59,7 +59,7 @@ export class ProbustNumber extends ProbustElement<NumberView> {
 
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<NumberView> {
     const first = answer.rows[0];
-    if (first === undefined) throw usage('rows: are none', 'give at least one');
+    if (first === undefined) throw usage('there are no rows', 'give at least one');
     const same = answer.rows.filter(
       (row) => row.estimator === first.estimator && row.noise === first.noise && row.model === first.model,
     );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the components of a page share: one library with its workers, and each model and file once. It starts when the first
-// component needs it, and ends with the last.
+// The components of a page share one library with its workers, and each model and file. The library starts when the first component
+// needs it, and stops with the last.
 import type { Probust } from '../api.js';
 import { readData, readRows, type PointData } from '../data.js';
 import { usage } from '../errors.js';
@@ -11,16 +11,16 @@ import { Shelf } from './shelf.js';
 
 const mostWorkers = 8;
 
-/** The address of a file, as pages resolve it. */
+/** The resolved address of a file. */
 function resolved(which: string, address: string | URL): string {
   try {
     return new URL(address, document.baseURI).href;
   } catch (error) {
-    throw usage(`${which}: "${String(address)}" is no address`, 'give one such as model.onnx', error);
+    throw usage(`"${String(address)}" is not an address for ${which}`, 'give an address, such as model.onnx', error);
   }
 }
 
-/** A number for every object, the same each time. */
+/** A unique number for every object. */
 const numbersOf = new WeakMap<object, number>();
 let objects = 0;
 function numberOf(value: object): number {
@@ -32,7 +32,7 @@ function numberOf(value: object): number {
 function keyOf(source: ModelSource, options: ModelOptions): string {
   if (typeof source === 'string' || source instanceof URL) return JSON.stringify([resolved('model', source), options]);
   if (typeof source !== 'object' || source === null)
-    throw usage('model: is no address, file or model', 'give the address of an ONNX file, its bytes, or a loaded model');
+    throw usage('model is not an address, a file or a model', 'give the address of an ONNX file, its bytes, or a loaded model');
   return JSON.stringify([numberOf(source), options]);
 }
 
@@ -49,7 +49,7 @@ class Page {
     try {
       return await lease.probust;
     } catch (error) {
-      if (this.#lease === lease) this.#lease = undefined; // whoever comes next tries again
+      if (this.#lease === lease) this.#lease = undefined; // the next request tries again
       lease.release();
       throw error;
     }
@@ -89,7 +89,7 @@ class Page {
 
 let page: Page | undefined;
 
-/** A component's share in the page. */
+/** The connection of a component to the page. */
 export interface Share {
   probust(): Promise<Probust>;
   model(source: ModelSource, options: ModelOptions): Promise<Model>;
@@ -117,7 +117,7 @@ export function take(): Share {
     renew: () => own.renew(),
     release() {
       own.leave(user);
-      setTimeout(() => endUnused(own)); // a component that is moved, or replaces the last one, goes on with it
+      setTimeout(() => endUnused(own)); // a component that is moved, or replaces the last one, continues to use it
     },
   };
 }

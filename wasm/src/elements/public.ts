@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The components as pages see them.
+// The public interface of the components.
 import type { PointData } from '../data.js';
 import type { Model } from '../model.js';
 import type { EstimateOptions, Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
 
-/** Points with what is known about them, as `probust/data` reads them. */
+/** Points with their properties, as returned by `probust/data`. */
 export type KnownPoints = { x: Numbers; labels?: Labels } & Partial<Omit<PointData, 'x' | 'labels'>>;
 export type Points = Numbers | KnownPoints;
 
 type Maybe<T> = T | null | undefined;
 
-/** What every component takes: rows, or a model and points. What is null or undefined is not given. */
+/** The properties of every component: rows, or a model and points. Null and undefined mean that a property is not set. */
 export interface ProbustComponent {
   /** An ONNX model's address or bytes, or a loaded model. */
   model: Maybe<ModelSource | Model>;
-  /** The address of a data file (.npy, .csv, IDX), numbers, or what `probust/data` reads. */
+  /** The address of a data file (.npy, .csv, IDX), numbers, or a result of `probust/data`. */
   points: Maybe<string | Points>;
   /** One point, as numbers separated by commas. */
   x: Maybe<string | Numbers>;
-  /** Rows of an earlier run, or the address of its .csv or .jsonl; then nothing is estimated. */
+  /** Rows of an earlier run, or the address of its .csv or .jsonl file. If set, nothing is estimated. */
   rows: Maybe<string | readonly Row[]>;
   /** The kind of noise, "gaussian" by default, or a noise with its scale. */
   noise: Maybe<string>;
-  /** Scales of the noise: "0.1", "0.1,0.2", "0.05..0.5:8", or numbers. */
+  /** Noise scales: "0.1", "0.1,0.2", "0.05..0.5:8", or numbers. */
   sigma: Maybe<string | number | readonly number[]>;
   /** "auto" by default. */
   estimators: Maybe<string | readonly string[]>;
@@ -37,7 +37,7 @@ export interface ProbustComponent {
   /** Further options of `estimate`, such as `target`, `groups`, `clip` and `budget`. */
   estimateOptions: Maybe<EstimateOptions>;
   classNames: Maybe<string | readonly string[]>;
-  /** "light" or "dark"; otherwise that of the system. */
+  /** "light" or "dark"; by default the system's theme. */
   theme: Maybe<string>;
 }
 
@@ -46,7 +46,7 @@ export interface RowsDetail {
   rows: readonly Row[];
 }
 
-/** p at one scale of the noise; the detail of `probust-select` of a curve. */
+/** p at one noise scale; the detail of `probust-select` of a curve. */
 export interface Reading {
   sigma: number;
   p: number;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Values that several users share, each made once, and dropped with its last user.
+// A cache of values that several users share: each is created once, and dropped with its last user.
 
-/** Each user holds at most one value of a shelf: the one that it asked for last. */
+/** Each user holds at most one value of a shelf: the one that it requested last. */
 export class Shelf<Key, Value> {
   readonly #kept = new Map<Key, { value: Promise<Value>; users: Set<object> }>();
 
-  /** `drop` ends a value that nobody uses any more. */
+  /** `drop` is called for values without users. */
   constructor(private readonly drop: (value: Value) => void = () => undefined) {}
 
   get(key: Key, user: object, make: () => Promise<Value>): Promise<Value> {
@@ -15,7 +15,7 @@ export class Shelf<Key, Value> {
     return known.value;
   }
 
-  /** The user no longer needs its value, unless it is that of `kept`. */
+  /** Releases the user's value, unless its key is `kept`. */
   release(user: object, kept?: Key): void {
     for (const [key, { users }] of this.#kept) if (key !== kept && users.delete(user) && users.size === 0) this.#later(key);
   }
@@ -28,11 +28,11 @@ export class Shelf<Key, Value> {
   #made(key: Key, value: Promise<Value>) {
     const made = { value, users: new Set<object>() };
     this.#kept.set(key, made);
-    value.catch(() => this.#kept.get(key) === made && this.#kept.delete(key)); // whoever comes next tries again
+    value.catch(() => this.#kept.get(key) === made && this.#kept.delete(key)); // the next request tries again
     return made;
   }
 
-  /** A component that replaces the last user goes on with the value. */
+  /** Delays the release, so that a component that replaces the last user can use the value. */
   #later(key: Key): void {
     const unused = this.#kept.get(key)!;
     setTimeout(() => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all components look like. Pages override colours and the font with the --probust-... properties, as those of the explorer.
+// The styles of all components. Pages override colours and the font with the --probust-... properties, as for the explorer.
 import { css } from 'lit';
 
 const dark = css`

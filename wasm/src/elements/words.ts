@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Numbers as people read them.
+// Numbers as readable text.
 
-/** p in percent: one decimal, or as many as show the first two digits of 1 - p, up to four. */
+/** p in percent: one decimal, or enough for the first two digits of 1 - p, up to four. */
 export function percent(p: number | null, pFail: number | null = null): string {
   if (p === null || !Number.isFinite(p)) return '–';
   const fails = pFail ?? 1 - p;
@@ -16,7 +16,7 @@ export function percent(p: number | null, pFail: number | null = null): string {
 export const interval = (low: number | null, high: number | null): string =>
   low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`;
 
-/** A number of few digits. */
+/** A number with few digits. */
 export const short = (value: number): string => String(Number(value.toPrecision(3)));
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>

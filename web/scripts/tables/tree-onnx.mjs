@@ -79,7 +79,7 @@ const structure = (nodes) => [
   ),
 ];
 
-// The forest's answer is the mean of its trees'.
+// The prediction of a forest is the mean over its trees.
 const leavesOf = (nodes, trees) =>
   nodes.flatMap(({ tree, id, node }) =>
     (node.value ?? []).map((value, output) => ({ tree, id, output, weight: value / trees })).filter(({ weight }) => weight !== 0),
@@ -180,7 +180,7 @@ const constant = (name, rows) => {
 const simple = (operator, inputs, output) => [...inputs.map((name) => text(1, name)), text(2, output), text(4, operator)];
 
 /**
- * Whether the forest's answer y changes: x has two more columns, an earlier answer a and a tolerance g. The scores are 1 for
+ * Whether the forest's prediction y changes: x has two more columns, an earlier prediction a and a tolerance g. The scores are 1 for
  * "lower" if y <= a - g, 1 for "higher" if y >= a + g, and 1/2 for "within". Steps have no gradients, so that the nearest change
  * is not searched along a and g.
  */

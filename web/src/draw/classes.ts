@@ -4,7 +4,7 @@
 /** Colours repeat after this many classes. */
 export const colourCount = 6;
 
-/** Classes are named by letters, so that nobody has to rely on colours. */
+/** Classes are named by letters, so that colours are not needed. */
 export const letter = (of: number): string => String.fromCharCode(65 + of);
 
 /** The CSS colour of a class; -1, the class of NaN logits, has the first one. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points on the picture: noisy copies, data, and the arrow to the nearest boundary.
+// Points on the picture: noisy samples, data, and the arrow to the nearest boundary.
 import { letter } from './classes.js';
 import { colourOf, css, mix, type Palette } from './palette.js';
 import { toPixel, type Pair, type View } from './view.js';
@@ -11,7 +11,7 @@ export interface Copies {
   predicted: ArrayLike<number>;
 }
 
-/** Copies that keep the answer are soft dots in its colour, others rings in the text colour, so that nobody needs the colours. */
+/** Samples that keep the prediction are soft dots in its colour; others are rings in the text colour, so that colours are not needed. */
 export function drawCloud(
   ctx: CanvasRenderingContext2D,
   size: number,
@@ -43,7 +43,7 @@ export interface Labelled {
 
 /** Data are small squares, so that they are not mistaken for noise. */
 export function drawData(ctx: CanvasRenderingContext2D, size: number, view: View, { x, labels }: Labelled, palette: Palette) {
-  // Large data sets are drawn small; the user's own few points are drawn larger.
+  // The points of large data sets are drawn small; the user's own few points are drawn larger.
   const half = (size < 420 ? 1.6 : 2.1) * (labels.length < 60 ? 2 : 1);
   ctx.save();
   ctx.lineWidth = 1;

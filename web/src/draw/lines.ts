@@ -11,11 +11,11 @@ export interface Line {
   foot: Pair;
   /** Unit vector along the line. */
   along: Pair;
-  /** Unit normal towards the side where the answer is kept. */
+  /** Unit normal towards the side on which the prediction survives. */
   kept: Pair;
 }
 
-/** Where margin + gradient (y - at) is zero, for each rival. */
+/** The line on which margin + gradient (y - at) is zero, for each rival. */
 export function linesOf(at: Pair, target: number, margins: Float64Array, gradients: Float32Array): Line[] {
   return Array.from(margins, (margin, row) => {
     const [gx, gy] = [gradients[2 * row]!, gradients[2 * row + 1]!];
@@ -95,7 +95,7 @@ export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: Vi
   ctx.restore();
 }
 
-/** The view's square cut by every half-plane: the region where, for the estimator, the answer is kept. */
+/** The view's square cut by every half-plane: the region in which, for the estimator, the prediction survives. */
 function intersection(view: View, lines: readonly Line[]): Pair[] {
   const { cx, cy, reach } = view;
   let corners: Pair[] = [
@@ -117,7 +117,7 @@ function intersection(view: View, lines: readonly Line[]): Pair[] {
   return corners;
 }
 
-/** Hatches the region where, for the estimator, the answer changes. */
+/** Hatches the region in which, for the estimator, the prediction changes. */
 export function drawHalfPlanes(
   ctx: CanvasRenderingContext2D,
   size: number,

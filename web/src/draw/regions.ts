@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decision regions: a colour and a pattern for each class, and lines where the answer changes.
+// Decision regions: a colour and a pattern for each class, and lines at which the prediction changes.
 import { contours } from 'd3-contour';
 import { classAt, marginsOf, type Field } from './field.js';
 import { mix, packed, type Palette } from './palette.js';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The share of the noise that changes the answer, as a tint: each cell's opacity grows with the noise density there. The counter
-// shows the sum over the same cells, which lie in the noise's own coordinates, so that it can be checked against 1 - p.
+// Tints the share of the noise that changes the prediction: the opacity of a cell grows with the noise density. The number on screen
+// is the sum over the same cells, which are in the coordinates of the noise, so that it can be checked against 1 - p.
 import { classAt, type Field } from './field.js';
 import { packed, type Palette } from './palette.js';
 import { axes, type Pair, type Spread } from './view.js';
@@ -8,7 +8,7 @@ import { axes, type Pair, type Spread } from './view.js';
 /** Cells per side. */
 const cells = 176;
 
-/** How many standard deviations the cells reach; at most 2e-4 of the noise is outside. Densities relative to their maximum. */
+/** The cells extend to this many standard deviations; at most 2e-4 of the noise is outside. Densities are relative to their maximum. */
 const profiles: Record<Spread['noise'], { reach: number; density(at: number): number }> = {
   gaussian: { reach: 4.1, density: (at) => Math.exp(-0.5 * at ** 2) },
   uniform: { reach: Math.sqrt(3), density: () => 1 },
@@ -17,7 +17,7 @@ const profiles: Record<Spread['noise'], { reach: number; density(at: number): nu
 
 export interface Tint {
   image: ImageData;
-  /** Density-weighted share of the cells whose answer differs. */
+  /** Density-weighted share of the cells whose prediction differs. */
   mass: number;
 }
 
@@ -30,7 +30,7 @@ interface Grid {
   /** [cells, cells] the density in each cell, and their sum. */
   weight: Float64Array;
   all: number;
-  /** [cells, cells] opacity where it stands in a pixel. */
+  /** [cells, cells] opacity, in its byte of a pixel. */
   opacity: Uint32Array;
 }
 
@@ -45,7 +45,7 @@ function gridFor(noise: Spread['noise']): Grid {
 
 const grids: Partial<Record<Spread['noise'], Grid>> = {};
 
-/** With clipping, each cell has the answer of the clipped copy. */
+/** With clipping, each cell has the prediction of the clipped sample. */
 export function paintTint(field: Field, at: Pair, noise: Spread, target: number, palette: Palette): Tint {
   const image = new ImageData(cells, cells);
   const pixels = new Uint32Array(image.data.buffer);

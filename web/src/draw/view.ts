@@ -40,11 +40,11 @@ export interface Ellipse {
 /** The distribution of the noise: along the axes of its ellipse, each standard. */
 export interface Spread extends Ellipse {
   noise: 'gaussian' | 'uniform' | 'laplace';
-  /** The range to which both coordinates of copies are clipped. */
+  /** The range to which both coordinates of noisy samples are clipped. */
   clip: readonly [number, number] | undefined;
 }
 
-/** The long and the short half axis: the columns of L, L Lᵀ the noise's covariance. sigma is their root mean square. */
+/** The long and the short half axis: the columns of L, where L Lᵀ is the covariance of the noise. sigma is their root mean square. */
 export function axes({ sigma, ratio, angle }: Ellipse): { long: Pair; short: Pair } {
   const short = sigma * Math.sqrt(2 / (1 + ratio * ratio));
   const turn = (angle * Math.PI) / 180;

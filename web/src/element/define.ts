@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The script that pages load: defines <probust-explorer>, with ONNX Runtime Web for models that the package does not run.
+// The script that pages load: defines <probust-explorer>, with ONNX Runtime Web for models that the package cannot run.
 import { useSecondEngine } from '../engine/second.js';
 import { ProbustExplorer } from './probust-explorer.js';
 

@@ -11,7 +11,7 @@ export interface LabInputs {
   engine: Engine | undefined;
   embed: boolean;
   brief: boolean;
-  /** Whether the truth is hidden, while somebody predicts it. */
+  /** Whether the truth is hidden, while somebody guesses it. */
   secret: boolean;
 }
 

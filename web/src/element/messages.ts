@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Errors as text for users.
 
-/** What Chromium, Firefox and Safari say if a file cannot be loaded. */
+/** The messages of Chromium, Firefox and Safari for a file that cannot be loaded. */
 const unreachable = /failed to fetch|networkerror|load failed|module script failed|dynamically imported module/i;
 
 export function messageOf(error: unknown): string {

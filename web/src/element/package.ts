@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `probust/explorer`: defines <probust-explorer>. It does not load ONNX Runtime Web, which not every page has installed.
+// `probust/explorer`: defines <probust-explorer>. It does not load ONNX Runtime Web, because some pages do not install it.
 import { ProbustExplorer } from './probust-explorer.js';
 import type { ProbustExplorerElement } from './public.js';
 

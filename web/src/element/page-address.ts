@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Keeps the state in the page's address. Back and forward go to the labs, networks and data that were chosen before.
+// Keeps the state in the page's address. Back and Forward return to labs, networks and data chosen before.
 import { fromHash, toHash } from '../state/hash.js';
 import type { State } from '../state/state.js';
 import type { Store } from '../state/store.js';
 
-/** A change of these is a step that Back undoes. */
+/** The browser's Back button undoes a change of these. */
 const steps = ['lab', 'model', 'data', 'imageModel', 'imageDigit'] as const;
 
 /** Browsers allow about a hundred changes of the address in half a minute, so it is written only after a pause. */
@@ -14,7 +14,7 @@ const pauseMilliseconds = 250;
 export const urlOf = (state: Readonly<State>): string => `${location.href.replace(/#.*$/, '')}#${toHash(state)}`;
 
 export class PageAddress {
-  /** What an address without a hash means. */
+  /** The state of an address without a hash. */
   readonly #base: Readonly<State>;
   readonly #end: () => void;
   #pending: number | undefined;
@@ -22,7 +22,7 @@ export class PageAddress {
 
   constructor(private readonly store: Store) {
     this.#base = store.state;
-    // Back and forward do not turn on a light that was turned off.
+    // Back and Forward do not change the theme.
     const read = () => this.#read({ theme: store.state.theme });
     addEventListener('hashchange', read);
     const unsubscribe = store.subscribe((state, before) => this.#changed(state, before));

@@ -110,11 +110,11 @@ export class ProbustExplorer extends LitElement {
   declare hash: boolean;
   declare panels: string | string[] | undefined;
   declare loaded: Lab | undefined;
-  /** What an action did. */
+  /** The result of the last action. */
   declare message: string;
-  /** What is wrong, until it no longer is. */
+  /** The current error, until it is resolved. */
   declare problem: string;
-  /** What was given and is not valid. */
+  /** The invalid values, as a message. */
   declare refused: string;
 
   /** The state. Controls and attributes set parts of it. */
@@ -140,12 +140,12 @@ export class ProbustExplorer extends LitElement {
     this.#set(patch);
   }
 
-  /** Sets what is valid, and names the rest. */
+  /** Sets the valid parts, and names the others in `refused`. */
   #set(given: object): void {
     if (Object.keys(given ?? {}).length === 0) return;
     const { valid, wrong } = checked(given);
     this.store.set(valid);
-    this.refused = wrong.length > 0 ? `Not a valid value: ${wrong.join(', ')}.` : '';
+    this.refused = wrong.length > 0 ? `These values are not valid: ${wrong.join(', ')}.` : '';
   }
 
   override connectedCallback(): void {
@@ -199,7 +199,7 @@ export class ProbustExplorer extends LitElement {
     }
   }
 
-  /** The script of this lab cannot be loaded: goes back to the lab that is shown. */
+  /** If the script of a lab cannot be loaded, returns to the lab on screen. */
   #missing(lab: Lab, error: unknown): void {
     if (this.loaded) this.store.set({ lab: this.loaded });
     const advice = this.loaded ? 'then choose its tab again' : 'then reload the page';
@@ -272,7 +272,7 @@ export class ProbustExplorer extends LitElement {
     </header>`;
   }
 
-  /** The help card, once somebody has asked for it. */
+  /** The help card, after it was first opened. */
   declare card: unknown;
 
   async #help(): Promise<void> {

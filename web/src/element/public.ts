@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The element as pages see it.
+// The public interface of the element.
 import type { State } from '../state/state.js';
 
 export type { State };
 
 export interface ProbustExplorerElement extends HTMLElement {
-  /** What is on screen. Assign an object with some of its parts to change these. */
+  /** The state on screen. Assign an object with some of its parts to change these parts. */
   get state(): Readonly<State>;
   set state(patch: Partial<State>);
-  /** Parts of the state, as attributes give them. */
+  /** Parts of the state, as set by attributes. */
   lab: State['lab'] | undefined;
   theme: State['theme'] | undefined;
   more: boolean | string | undefined;
@@ -22,7 +22,7 @@ export interface ProbustExplorerElement extends HTMLElement {
   embed: boolean;
   /** Shows panels without their descriptions and sources. */
   brief: boolean;
-  /** Hides the truth next to estimators, while somebody predicts it. */
+  /** Hides the truth next to the estimators, while somebody guesses it. */
   secret: boolean;
   /** Keeps the state in the page's URL. */
   hash: boolean;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An explorer's share in the page's workers: one for quick work and one for patient work, if there are as many cores. Neither waits
-// for the other.
+// The connection of an explorer to the page's workers: one for quick work and one for patient work, if there are two cores. Neither
+// waits for the other.
 import type { EstimatorInfo, Model, ModelOptions, Probust } from 'probust';
 import { takeProbust, type Lease, type Side } from 'probust/page';
 
@@ -12,7 +12,7 @@ export class Engine {
   readonly #leases: Partial<Record<Side, Lease>> = {};
   #disposed = false;
 
-  /** Workers start on first use, so that the second does not slow down the first answer. */
+  /** Workers start on first use, so that the second does not delay the first result. */
   async probust(side: Side): Promise<Probust> {
     const lease = (this.#leases[side] ??= this.#take(side));
     try {
@@ -35,12 +35,12 @@ export class Engine {
   async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {
     const model = await this.#loaded(side, bytes, options).catch((error: unknown) => {
       if ((error as { code?: string }).code !== 'environment' || !this.#leases[side]) throw error;
-      // Its worker has ended: another one gets the model.
+      // Its worker has ended: load the model in another one.
       this.#leases[side]!.discard();
       delete this.#leases[side];
       return this.#loaded(side, bytes, options);
     });
-    // Whoever asked for it is gone, and the worker stays if other explorers use it.
+    // The requester is gone, but the worker stays if other explorers use it.
     if (this.#disposed) model.dispose();
     return model;
   }

@@ -2,7 +2,7 @@
 // Bytes behind URLs, inlined ones included.
 import { isAborted } from './latest.js';
 
-/** The browser does not say why it cannot fetch something. */
+/** Browsers do not report why they cannot fetch something. */
 function unfetched(url: string, cause: unknown): never {
   if (isAborted(cause)) throw cause;
   const advice = 'Check the address and your connection. Its server must allow other sites to read it.';

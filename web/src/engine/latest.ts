@@ -31,7 +31,7 @@ export async function within<T>(
 
 type Job = (signal: AbortSignal) => Promise<void>;
 
-/** Told how each job ended, unless it was aborted: with an error, or without one. */
+/** Called when a job ends, with an error or without one, unless it was aborted. */
 export type Settled = (error?: unknown) => void;
 
 /** Whether the error comes from an abort or a disposal, which need not be reported. */
@@ -64,8 +64,8 @@ export class Replacing {
 }
 
 /**
- * For short work, requested every frame: one job runs, the newest waits, those in between are dropped. Aborting the running
- * job instead would leave a dragged point without any answer until it stops.
+ * For short work, requested every frame: one job runs, the newest waits, and those in between are dropped. If the running
+ * job were aborted instead, a dragged point would get no result until it stops.
  */
 export class Newest {
   #controller = new AbortController();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime Web, which runs models that the package does not. Pages decide whether they have it.
+// ONNX Runtime Web, which runs models that the package cannot run. Pages decide whether they load it.
 import type { createOrtModel } from 'probust/ort';
 
 export interface SecondEngine {
@@ -8,12 +8,12 @@ export interface SecondEngine {
 
 let load: (() => Promise<SecondEngine>) | undefined;
 
-/** Says how to load it: `() => import('probust/ort')`. */
+/** Sets how to load it: `() => import('probust/ort')`. */
 export function useSecondEngine(loader: () => Promise<SecondEngine>): void {
   load = loader;
 }
 
 export async function secondEngine(): Promise<SecondEngine> {
-  if (!load) throw new Error('this page does not have it');
+  if (!load) throw new Error('this page does not load it');
   return load();
 }

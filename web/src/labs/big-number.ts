@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The value of p in large type, and the answer that it is about.
+// The value of p in large type, with the prediction that it is about.
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { classColour } from '../draw/classes.js';
 import { percentOf } from '../panels/words.js';
 
-/** `name` is the name of the row's target; an empty row keeps the place. */
+/** `name` is the name of the row's target. Without a row, an empty line takes the same space. */
 export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
   if (!row) return html`<div class="big stale" aria-hidden="true">&nbsp;</div>`;
   const look = stale ? 'big stale' : 'big';
   return html`<div class=${look} data-testid="p" data-p=${row.p ?? ''} data-answer=${row.target}>${percentOf(row)}</div>
-    <p class="lead">of noisy copies keep the answer <b class="answer" .style="--dot: ${classColour(row.target)}">${name}</b></p>`;
+    <p class="lead">
+      of noisy samples keep the prediction <b class="answer" .style="--dot: ${classColour(row.target)}">${name}</b>
+    </p>`;
 }
 
-/** On phones, next to the slider of sigma, which stays on screen. */
+/** For phones: next to the slider of sigma, which stays on screen. */
 export const smallNumber = (row: Row | undefined) =>
   row ? html`<b class="compact" aria-hidden="true">${percentOf(row)}</b>` : nothing;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Controls that both labs use.
+// Controls that several labs use.
 import { html, nothing } from 'lit';
 import { tidy } from '../panels/words.js';
 import type { Store } from '../state/store.js';
@@ -43,7 +43,7 @@ export const sliderFromZero = (slide: Slide) =>
     set: (value) => slide.set(value <= slide.low ? 0 : value),
   });
 
-/** Draws the noise again, by the next seed. */
+/** Draws new noise, with the next seed. */
 export const newNoise = (store: Store) => {
   const { seed } = store.state;
   return html`<button class="chip" @click=${() => store.set({ seed: (seed + 1) % 2 ** 31 })}>new noise</button>`;
@@ -51,7 +51,7 @@ export const newNoise = (store: Store) => {
 
 /** Units of sigma: in the plane, and of images. */
 export const dataUnit = 'units of the data';
-export const pixelUnit = 'shares of the pixels’ range';
+export const pixelUnit = 'shares of the pixel range';
 
 /** The slider of sigma, the scale of the noise. */
 export const sigmaSlider = (slide: Omit<Slide, 'label' | 'format'>) =>

@@ -7,7 +7,7 @@ import { isVisible, type State } from '../state/state.js';
 import type { Store } from '../state/store.js';
 import type { LabSession, SessionCallbacks } from './lab-session.js';
 
-/** What panels are made from. */
+/** The inputs of the panels. */
 export interface Parts<Answers, Ui> {
   store: Store;
   answers: Answers;
@@ -19,7 +19,7 @@ export interface Parts<Answers, Ui> {
   point(change: Partial<Ui>): void;
 }
 
-/** How long nothing must change before a screen reader speaks p. */
+/** Without changes for this time, a screen reader speaks p. */
 const speakMilliseconds = 500;
 
 type AnySession = Pick<LabSession<object>, 'answers' | 'key' | 'stateChanged' | 'dispose'>;
@@ -39,7 +39,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
   /** Whether a page embeds the lab, without the explorer's header. */
   declare embed: boolean;
   declare ui: Ui;
-  /** What a screen reader says. */
+  /** The text for screen readers. */
   declare said: string;
   #session: Session | undefined;
   #speaking = 0;
@@ -47,7 +47,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
   #listened: Engine | undefined;
   #unsubscribe: (() => void) | undefined;
   #palette: Palette | undefined;
-  /** The errors of work that has not succeeded since. */
+  /** The errors of work that has not succeeded since then. */
   readonly #errors = new Map<unknown, unknown>();
   #scheme: MediaQueryList | undefined;
 
@@ -63,7 +63,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
 
   protected abstract newSession(callbacks: SessionCallbacks): Session;
 
-  /** Called when there are new answers. */
+  /** Called when there are new results. */
   protected abstract answered(): void;
 
   /** Created on first use, after the element has its engine. */
@@ -78,7 +78,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     }));
   }
 
-  /** Whether the lab has started. Before that, and after removal, there is nothing to draw and no engine. */
+  /** Whether the lab has started. Before that, and after removal, it has no engine and nothing to draw. */
   protected get begun(): boolean {
     return this.#unsubscribe !== undefined;
   }
@@ -155,12 +155,12 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
 
-  /** Whether no answer has been announced yet. */
+  /** Whether no result has been announced yet. */
   protected get silent(): boolean {
     return this.#announced === undefined;
   }
 
-  /** Reports a result, once for each `answer`, and has it spoken when nothing changes any more. */
+  /** Reports a result, once for each `answer`, and has it spoken after a pause without changes. */
   protected announce(answer: unknown, result: object, spoken: () => string): void {
     if (answer === this.#announced) return;
     this.#announced = answer;

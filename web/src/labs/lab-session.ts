@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
-// A lab without its user interface: what the sessions of both labs share. They hold the network, send requests and keep answers.
+// The common part of the labs' sessions, without user interface. They hold the network, send requests and store the results.
 import type { EstimatorInfo, Model } from 'probust';
 import type { Engine } from '../engine/engine.js';
 import { Newest, pause, Replacing } from '../engine/latest.js';
 import { isVisible, type State } from '../state/state.js';
 
-/** An answer, and the key of its request. */
+/** A result, and the key of its request. */
 export interface Kept<T> {
   key: string;
   value: T;
 }
 
-/** The latest answer of each kind. One whose key is not the current one is stale. */
+/** The latest result of each kind. It is stale if its key is not the current one. */
 export type Answers<Values> = { [K in keyof Values]?: Kept<Values[K]> };
 
 export interface SessionCallbacks {
-  /** There is something new to show. */
+  /** Called when there is something new to show. */
   changed(): void;
-  /** A kind of work ended, with an error or without one. */
+  /** Called when a kind of work ends, with an error or without one. */
   settled(work: object, error?: unknown): void;
 }
 
-/** A network in the quick worker, and in the patient one as soon as that one needs it. */
+/** A network in the quick worker, and in the patient worker as soon as that needs it. */
 export class Network {
   #patient: Promise<Model> | undefined;
 
@@ -40,11 +40,11 @@ export class Network {
   }
 }
 
-/** `Values` names the answers and their types. */
+/** `Values` names the results and their types. */
 export abstract class LabSession<Values extends object, Callbacks extends SessionCallbacks = SessionCallbacks> {
   answers: Answers<Values> = {};
   protected network: Network | undefined;
-  /** Changes with everything that requests depend on and that is not in the state, such as the network. */
+  /** Changes with everything outside the state that requests depend on, such as the network. */
   protected version = 0;
   protected readonly loading = this.replacing();
   protected readonly frames = this.newest();
@@ -99,12 +99,12 @@ export abstract class LabSession<Values extends object, Callbacks extends Sessio
     return this.network!.patient();
   }
 
-  /** Whether a panel with costly answers is visible. */
+  /** Whether a panel with costly results is visible. */
   protected wants(panel: string): boolean {
     return isVisible(this.state(), panel);
   }
 
-  /** Starts costly work after a rest of `milliseconds`. Calling this again stops that work, or the wait for it. */
+  /** Starts costly work after a pause of `milliseconds`. Calling this again stops that work, or the wait for it. */
   protected atRest(milliseconds: number, work: (signal: AbortSignal) => Promise<void>): void {
     this.#rest.run(async (signal) => {
       await pause(milliseconds, signal);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a lesson is made of: steps with a text, a state of the explorer, and at most one task, which is answered before more is shown.
+// The parts of a lesson: steps with a text, a state of the explorer, and at most one task, which must be answered before more is shown.
 import type { TemplateResult } from 'lit';
 import type { Row } from 'probust';
 import type { Pair } from '../draw/view.js';
 import type { State } from '../state/state.js';
 
-/** The true p on screen, as the explorer's event `result` gives it. */
+/** The true p on screen, from the explorer's event `result`. */
 export type Truth = Row & { x: number[]; sigma: number };
 
-/** What a task is answered from. */
+/** The inputs of a task's reply. */
 export interface Seen {
   truth: Truth | undefined;
   state: Readonly<State>;
@@ -16,17 +16,17 @@ export interface Seen {
   line: readonly [Pair, Pair];
 }
 
-/** An answer in words, once it is computed. */
+/** The text of a reply, once it is computed. */
 export type Reply = (given: number[], seen: Seen) => string | Promise<string>;
 
-/** Move the point to a place; the reply compares what is there. */
+/** Move the point; the reply describes its new place. */
 interface PlaceTask {
   kind: 'place';
   ask: string;
   reply: Reply;
 }
 
-/** One of several answers. */
+/** Choose one of several answers. */
 interface ChoiceTask {
   kind: 'choice';
   ask: string;
@@ -34,17 +34,17 @@ interface ChoiceTask {
   reply: Reply;
 }
 
-/** Numbers, in percent. */
+/** Enter numbers, in percent. */
 interface GuessTask {
   kind: 'guess';
   ask: string;
   fields: readonly string[];
-  /** The largest number that makes sense. */
+  /** The largest valid number. */
   most: number;
   reply: Reply;
 }
 
-/** A line through the picture. */
+/** Draw a line through the picture. */
 interface LineTask {
   kind: 'line';
   ask: string;
@@ -56,7 +56,7 @@ export type Task = PlaceTask | ChoiceTask | GuessTask | LineTask;
 /** A button that changes the state of the explorer. */
 export interface Action {
   label: string;
-  /** Its count says how often this was pressed before. */
+  /** The index counts how often the button was pressed before. */
   change(state: Readonly<State>): Partial<State>;
 }
 
@@ -65,13 +65,13 @@ export interface Step {
   text: TemplateResult;
   /** What the explorer shows when the step begins. */
   state: Partial<State>;
-  /** The panels before the task is answered, or at all. */
+  /** The panels before the task is answered; in steps without a task, all panels. */
   panels: readonly string[];
   /** The panels after the answer. */
   revealed?: readonly string[];
   /** What else the explorer shows after the answer. */
   reveals?: Partial<State>;
-  /** Whether the true p is left to a later step. */
+  /** Whether the true p stays hidden until a later step. */
   secret?: boolean;
   actions?: readonly Action[];
   task?: Task;

@@ -14,7 +14,7 @@ export const firstLine: Ends = [
 ];
 
 const size = 100;
-const reach = 10; // how far the line goes on beyond its ends
+const reach = 10; // how far the line extends beyond its ends
 
 export class LessonLine extends LitElement {
   static override properties = { ends: { attribute: false } };

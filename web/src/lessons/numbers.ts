@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers for replies. The package computes them, with the network of the 2-D lab.
+// Numbers for the lessons' replies, computed by the package with the network of the 2-D lab.
 import type { Linearization, Model, Probust, Row } from 'probust';
 import { takeProbust } from 'probust/page';
 import type { Pair } from '../draw/view.js';
@@ -7,7 +7,7 @@ import { pretrained } from '../labs/plane/models.js';
 import { noiseOf } from '../labs/plane/noise.js';
 import type { State } from '../state/state.js';
 
-/** Computes with a network, in a worker that the page shares. */
+/** Runs a computation with a network, in the worker that the page shares. */
 async function using<Result>({ model: name }: Readonly<State>, compute: (model: Model, probust: Probust) => Promise<Result>) {
   const lease = takeProbust('patient');
   try {
@@ -25,7 +25,7 @@ async function using<Result>({ model: name }: Readonly<State>, compute: (model: 
 
 const fail = async (probust: Probust, z: number): Promise<number> => (await probust.mvn([z], [1])).pFail ?? NaN;
 
-/** The sum of the rivals' probabilities at the point's straight lines. */
+/** The sum of the rivals' probabilities, with boundaries linearised at the point. */
 export const sumOverRivals = (state: Readonly<State>): Promise<number> =>
   using(state, async (model, probust) => {
     const { z }: Linearization = await model.linearize(state.x, noiseOf(state).noise);
@@ -37,8 +37,8 @@ export const sumOverRivals = (state: Readonly<State>): Promise<number> =>
 export const estimated = (state: Readonly<State>, estimators: string[]): Promise<Row[]> =>
   using(state, (model) => model.estimate(state.x, { ...noiseOf(state), seed: state.seed, estimators }));
 
-/** Normal probability of the side of a line that the point is on. */
-export const besideLine = (state: Readonly<State>, [a, b]: readonly [Pair, Pair]): Promise<number> =>
+/** The normal probability of the point's side of a line. */
+export const sideOfLine = (state: Readonly<State>, [a, b]: readonly [Pair, Pair]): Promise<number> =>
   using(state, async (_, probust) => {
     const [x, y] = state.x as Pair;
     const length = Math.hypot(b[0] - a[0], b[1] - a[1]);

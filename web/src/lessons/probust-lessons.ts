@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// <probust-lessons>: the list of lessons, or one of them: a text with its task on the left, the explorer on the right. The address
-// says which lesson and step, so that a teacher can link to it.
+// <probust-lessons>: the list of lessons, or one lesson: its text and task on the left, the explorer on the right. The address
+// contains the lesson and the step, so that a teacher can link to them.
 import { html, LitElement, nothing } from 'lit';
 import type { ProbustExplorerElement } from '../element/public.js';
 import { messageOf } from '../element/messages.js';
@@ -19,10 +19,10 @@ interface Place {
   step: number;
 }
 
-/** A step with a task, as it was left. */
+/** A step with a task, as the reader left it. */
 interface Left {
   answer: string | undefined;
-  /** What the answer is about. */
+  /** A key of everything that the answer depends on. */
   about: string;
   given: number[];
   typed: string[];
@@ -38,7 +38,7 @@ function placeOf(hash: string): Place | undefined {
   return lessons[lesson]?.steps[step] ? { lesson, step } : undefined;
 }
 
-/** The number in "40", "40 %" or "40,5"; NaN if there is none. */
+/** The number in "40", "40 %" or "40,5"; NaN if the text is not a number. */
 const percentIn = (text: string): number => {
   const digits = text.replace('%', '').replace(',', '.').trim();
   return digits === '' ? NaN : Number(digits);
@@ -62,10 +62,10 @@ export class ProbustLessons extends LitElement {
   static override styles = [themeStyles, sharedStyles, lessonStyles];
 
   declare place: Place | undefined;
-  /** The reply to the task, once it was answered; empty if it was changed since. */
+  /** The reply to the task; empty if something changed after it, undefined before the task is answered. */
   declare answer: string | undefined;
   declare busy: boolean;
-  /** What was chosen, or entered in `typed`: NaN if that is no number. */
+  /** The choice, or the numbers in `typed`; NaN for text that is not a number. */
   declare given: number[];
   declare typed: string[];
   declare line: Ends;
@@ -117,7 +117,7 @@ export class ProbustLessons extends LitElement {
     void this.updateComplete.then(() => this.#show(left?.explorer));
   }
 
-  /** Keeps the prediction and the answer, so that they are there when somebody comes back. */
+  /** Saves the guess and the reply, so that they are restored when the reader comes back to the step. */
   #leave(): void {
     const { place, answer, given, typed, line } = this;
     const explorer = this.#explorer?.state;
@@ -125,7 +125,7 @@ export class ProbustLessons extends LitElement {
     this.#left.set(addressOf(place), { answer, about: this.#about, given, typed, line, explorer });
   }
 
-  /** The explorer of a step, as it begins or as it was left. */
+  /** Sets the explorer to the beginning of the step, or to the state in which the reader left it. */
   #show(left?: State): void {
     const [step, explorer] = [this.#step, this.#explorer];
     if (!step || !explorer) return;
@@ -138,7 +138,7 @@ export class ProbustLessons extends LitElement {
     scrollTo({ top: 0 });
   }
 
-  /** Puts the line over the picture. */
+  /** Places the line over the picture. */
   #cover(): void {
     const line = this.renderRoot.querySelector<HTMLElement>('probust-lesson-line');
     const lab = this.#explorer?.shadowRoot?.querySelector('probust-plane-lab');
@@ -159,15 +159,15 @@ export class ProbustLessons extends LitElement {
     this.#cover();
   }
 
-  /** What an answer is about. */
+  /** The key of everything that an answer depends on. */
   #asked(): string {
     const { x, sigma, seed, model } = this.#explorer!.state;
-    // A choice is between points that the buttons show, wherever the point is now.
+    // The buttons define the two points of a choice, so the current point does not matter.
     const place = this.#step!.task?.kind === 'choice' ? [] : [x, seed];
     return JSON.stringify([place, sigma, model, this.line, this.given]);
   }
 
-  /** Withdraws a reply that no longer matches what is on screen. */
+  /** Withdraws a reply that no longer matches the screen. */
   #changed(): void {
     if (this.answer && this.#asked() !== this.#about) this.answer = '';
   }
@@ -245,16 +245,16 @@ export class ProbustLessons extends LitElement {
     return true;
   }
 
-  /** What is wrong with an entered number. */
+  /** The message for an invalid number. */
   #hint(task: Task) {
     const wrong =
       task.kind === 'guess' && this.typed.some((text, i) => text.trim() !== '' && !isWithin(this.given[i], task.most));
-    return wrong ? html`<p class="hint" role="status">Write a number from 0 to ${task.most}, such as 40.</p>` : nothing;
+    return wrong ? html`<p class="hint" role="status">Enter a number from 0 to ${task.most}, such as 40.</p>` : nothing;
   }
 
   #reply(): string {
     if (this.busy) return 'Computing …';
-    return this.answer === '' ? 'You changed something: compare again.' : (this.answer ?? '');
+    return this.answer === '' ? 'Something changed since the last comparison: compare again.' : (this.answer ?? '');
   }
 
   #task(task: Task) {
@@ -292,7 +292,7 @@ export class ProbustLessons extends LitElement {
   #list() {
     return html`<h1>Five short lessons</h1>
       <p class="lead">
-        Each takes about five minutes. You predict, then you see. Teachers find notes
+        Each takes about five minutes. You guess first, then you see the number. There are notes for teachers
         <a href="./teachers.html">on their own page</a>.
       </p>
       <ol class="lessons">

@@ -35,14 +35,14 @@ const yAxis = ({ scale, ticks, format, label }: Axis) => svg`
     <text class="label" transform="translate(12 ${(inner.y[0] + inner.y[1]) / 2}) rotate(-90)" text-anchor="middle">${label}</text>
   </g>`;
 
-/** What a pointer over the plot reads: the index of the nearest of the places `at`. */
+/** Reading with the pointer: the index of the nearest position in `at`. */
 export interface Reading {
   at: readonly number[];
   onRead(index: number | undefined): void;
   onPress?(index: number): void;
 }
 
-/** The index of the place that is nearest to the pointer on the screen. */
+/** The index of the position nearest to the pointer on the screen. */
 function nearest({ currentTarget, clientX }: MouseEvent, { scale }: Axis, at: readonly number[]): number {
   const { left, width } = (currentTarget as Element).getBoundingClientRect();
   const x = inner.x[0] + ((clientX - left) / width) * (inner.x[1] - inner.x[0]);
@@ -55,11 +55,11 @@ const sensor = (x: Axis, { at, onRead, onPress }: Reading) => svg`
     height=${inner.y[0] - inner.y[1]} @pointermove=${(event: MouseEvent) => onRead(nearest(event, x, at))}
     @pointerleave=${() => onRead(undefined)} @click=${(event: MouseEvent) => onPress?.(nearest(event, x, at))}></rect>`;
 
-/** A dotted line at the value that is read. */
+/** A dotted line at the value under the pointer. */
 export const cursor = (x: Scale, value: number) => svg`
   <line class="cursor" x1=${x(value)} x2=${x(value)} y1=${inner.y[0]} y2=${inner.y[1]}></line>`;
 
-/** `title` is the text for screen readers. Without a reading, the content takes the pointer. */
+/** `title` is the text for screen readers. Without a reading, the content handles the pointer. */
 export const chart = (x: Axis, y: Axis, title: string, content: SVGTemplateResult, reading?: Reading) => svg`
   <svg class="chart" viewBox="0 0 ${plot.width} ${plot.height}" role="img" aria-label=${title}>
     ${xAxis(x)} ${yAxis(y)}

@@ -21,14 +21,14 @@ const least = 1e-5;
 const rootMeanSquare = (errors: readonly number[]) =>
   Math.sqrt(errors.reduce((sum, error) => sum + error * error, 0) / errors.length);
 
-/** `read` is the index of the budget that the pointer reads. */
+/** `read` is the index of the budget under the pointer. */
 interface ConvergenceView {
   hovered: string | undefined;
   read: number | undefined;
   onRead(read: number | undefined): void;
 }
 
-/** Costs at which a pointer reads: those of the first family, which are close to those of the others. */
+/** Costs that the pointer can read: those of the first family, which are close to those of the others. */
 const readCosts = ({ families }: Convergence): number[] => families[0]!.runs.map(({ cost }) => cost);
 
 export function convergenceReading(convergence: Convergence, read: number | undefined) {

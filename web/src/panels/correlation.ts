@@ -56,7 +56,7 @@ export function correlationFigure(view: CorrelationView) {
       aria-label="Correlations between the margins of ${classes.map(letter).join(', ')}, and their distances in standard deviations">
     ${classes.map((c, i) => [label(c, left + (i + 0.5) * side, 16), label(c, 20, 24 + (i + 0.5) * side + 4)])}
     ${classes.flatMap((_, i) => classes.map((_, j) => cell(view, classes, i, j, side)))}
-    <text x=${left + classes.length * side + 24} y="16">z, in sigmas</text>
+    <text x=${left + classes.length * side + 24} y="16">z, in units of sigma</text>
     ${classes.map((_, i) => bar(view, classes, i, side, 24))}
   </svg>`;
 }

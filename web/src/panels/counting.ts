@@ -27,14 +27,14 @@ interface Bar {
 }
 
 const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
-  { name: 'union bound', note: 'the sum over the rivals: overlaps count twice', value: union },
-  { name: 'independent product', note: 'ignores that the rivals share the noise', value: product },
+  { name: 'union bound', note: 'the sum over the rivals counts overlaps twice', value: union },
+  { name: 'independent product', note: 'treats the rivals as independent', value: product },
   { name: 'taylor_mvs', note: 'mv-sigmoid: a closed formula in z alone', value: sigmoid.pFail ?? NaN },
-  { name: 'normal CDF', note: 'from z and R: overlaps count once', value: normal.pFail ?? NaN },
+  { name: 'normal CDF', note: 'from z and R, counts overlaps once', value: normal.pFail ?? NaN },
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];
 
-/** Position of a bar's label: after the bar, or after the mark of the truth if the label would cross it. */
+/** Position of a bar's label: after the bar, or after the mark of the truth if the two would overlap. */
 const labelAt = (end: number, truth: number) => (end < truth && end > truth - 52 ? truth : end);
 
 export function countingFigure(counted: Counted) {
@@ -44,7 +44,7 @@ export function countingFigure(counted: Counted) {
   const x = linearScale([0, most], [0, width - 64]);
   const bottom = bars.length * rowHeight + 4;
   return svg`<svg class="chart" viewBox="0 0 ${width} ${bottom + 36}" role="img"
-      aria-label="Probability that the answer changes: ${bars.map(({ name, value }) => `${name} ${percent(value)}`).join(', ')}">
+      aria-label="Probability that the prediction changes: ${bars.map(({ name, value }) => `${name} ${percent(value)}`).join(', ')}">
 ${bars.map(({ name, note, value }, i) => {
   const y = i * rowHeight;
   const strong = i === bars.length - 1;
@@ -58,7 +58,7 @@ ${bars.map(({ name, note, value }, i) => {
       ${[0, most].map((tick) => svg`<line x1=${x(tick)} x2=${x(tick)} y1=${bottom} y2=${bottom + 4}></line>`)}
       <text x="0" y=${bottom + 17}>0%</text>
       <text x=${x(most)} y=${bottom + 17} text-anchor="middle">${percent(most)}</text>
-      <text class="label" x=${x(most) / 2} y=${bottom + 32} text-anchor="middle">probability that the answer changes</text>
+      <text class="label" x=${x(most) / 2} y=${bottom + 32} text-anchor="middle">probability that the prediction changes</text>
     </g>
   </svg>`;
 }

@@ -14,7 +14,7 @@ import { failurePercentOf, percent, percentOf, power, tidy } from './words.js';
 
 export interface Curves {
   sigmas: readonly number[];
-  /** The rows of each estimator, one per scale. The first estimator is what the others are compared with. */
+  /** The rows of each estimator, one per scale. The others are compared with the first estimator. */
   byEstimator: ReadonlyMap<string, Row[]>;
 }
 
@@ -25,7 +25,7 @@ interface CurvesActions {
 
 interface CurvesView extends CurvesActions {
   curves: Curves;
-  /** Index of the scale that the pointer reads. */
+  /** Index of the scale under the pointer. */
   read: number | undefined;
   /** The unit of sigma. */
   unit: string;
@@ -70,7 +70,7 @@ function curvesFigure(view: CurvesView) {
   const { drawn, band } = paths(view, x, vertical.scale);
   const forms = [...curves.byEstimator.keys()];
   const [truth, ...others] = forms;
-  // The band belongs to the hovered estimator, or to plain counting.
+  // The band belongs to the hovered estimator, or else to mc.
   const banded = others.includes(hovered ?? '') ? hovered! : (others.find((form) => form.startsWith('mc:')) ?? truth!);
   const ticks = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].filter(
     (tick) => tick >= curves.sigmas[0]! * 0.99 && tick <= curves.sigmas.at(-1)! * 1.01,
@@ -78,7 +78,7 @@ function curvesFigure(view: CurvesView) {
   return chart(
     { scale: x, ticks, format: tidy, label: `sigma, in ${unit}` },
     vertical,
-    `${failure ? 'Probability that the answer changes' : 'Probability that the answer is kept'} against sigma, for ${forms.length} estimators`,
+    `${failure ? 'Probability that the prediction changes' : 'Probability that the prediction survives'} against sigma, for ${forms.length} estimators`,
     svg`
       ${banded ? svg`<path d=${band(curves.byEstimator.get(banded)!) ?? ''} .style=${'fill: var(--muted); opacity: 0.16'}></path>` : nothing}
       ${others.map((form, i) => {
@@ -93,7 +93,7 @@ function curvesFigure(view: CurvesView) {
   );
 }
 
-/** The values at the scale that the pointer reads. */
+/** The values at the scale under the pointer. */
 function readingLine(curves: Curves, entries: readonly LegendEntry[], read: number | undefined, failure: boolean) {
   const sigma = read === undefined ? undefined : curves.sigmas[read];
   if (sigma === undefined) return 'Point at the chart to read values; press to set sigma.';
@@ -144,7 +144,7 @@ export function curvesPanel({ curves, stale, entries, onFailure, onHover, ...vie
     id: 'curves',
     title: 'p against sigma',
     words:
-      'Every estimator at every scale of the noise; the band is the 95% interval of counting. The softmax line is flat: confidence does not know how much noise there will be.',
+      'All estimators against the noise scale; the band is the 95% interval of mc. The softmax line is flat, because the network’s own confidence ignores the noise.',
     figure: guard([curves, sigma, failure, hovered, read], () => (curves ? curvesFigure({ curves, ...view }) : waiting)),
     stale,
     controls: html`${legend(entries, hovered, onHover)}

@@ -7,22 +7,22 @@ import { codecs } from '../state/state.js';
 import { describe, hintOf, kindOf, marks, nameOf, passes, percentOf, reasonOf } from './words.js';
 
 interface EstimatorList {
-  /** All estimators there are. */
+  /** All available estimators. */
   known: readonly EstimatorInfo[];
   rows: readonly Row[];
   /** The requested forms, which name the rows. */
   forms: readonly string[];
   truth: Row | undefined;
-  /** What the estimators are compared with; "the truth" by default. */
+  /** The reference of the comparison; "the truth" by default. */
   against?: string;
   stale: boolean;
   hovered: string | undefined;
-  /** Whether these are a beginner's, each with half a sentence. */
+  /** Whether these are the estimators for beginners, each with a short description. */
   first: boolean;
   onHover(form: string | undefined): void;
-  /** The user chose other forms; an empty list means the defaults. */
+  /** Called when the user chooses other forms; an empty list means the defaults. */
   onChoose(forms: string[]): void;
-  /** The user wants all estimators, or only a beginner's. */
+  /** Called to show all estimators, or only those for beginners. */
   onMore(more: boolean): void;
 }
 
@@ -57,7 +57,7 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
   const reason = reasonOf(row);
   const description = describe(form, list.known);
   const spoken = [
-    `${name} ${detail}: ${percentOf(row)}, ${marks[kind].words}`,
+    `${form}: ${percentOf(row)}, ${marks[kind].words}`,
     error === undefined ? '' : `, ${kind === 'confidence' ? 'differs from p' : 'off'} by ${(100 * error).toFixed(1)} points`,
     `, cost ${passes(cost)}. ${description} ${reason}`,
   ].join('');
@@ -72,12 +72,14 @@ function item(row: Row, form: string, list: EstimatorList, at: (p: number) => nu
       @focus=${() => list.onHover(form)}
       @blur=${() => list.onHover(undefined)}
     >
-      <span class="name">${list.first ? hintOf(form).title : name} <span class="muted">${detail}</span></span>
+      <span class="name">${name}<wbr /><span class="muted">${detail}</span></span>
       ${strip(row, at, truth)}
-      <span class="value"><span class="mark">${marks[kind].sign}</span> ${kind === 'invalid' ? 'not here' : percentOf(row)}</span>
+      <span class="value"
+        ><span class="mark">${marks[kind].sign}</span> ${kind === 'invalid' ? 'not valid' : percentOf(row)}</span
+      >
       <span class="cost muted">${cost}</span>
       ${reason ? html`<span class="reason small muted">${reason}</span>` : nothing}
-      ${list.first ? html`<span class="reason small muted">${hintOf(form).words}</span>` : nothing}
+      ${list.first ? html`<span class="reason small muted">${hintOf(form)}</span>` : nothing}
     </button>
   </li>`;
 }
@@ -90,7 +92,7 @@ function choice({ known, forms, onChoose }: EstimatorList) {
   return html`<details class="choice small">
     <summary>Choose estimators</summary>
     <label>
-      Names and numbers of copies; leave empty for the defaults.
+      Names and numbers of samples; leave empty for the defaults.
       <input
         type="text"
         name="estimators"
@@ -100,7 +102,8 @@ function choice({ known, forms, onChoose }: EstimatorList) {
       />
     </label>
     <p class="muted">
-      Available: ${[...new Set(known.map(({ name }) => name))].join(', ')}. Write N after a colon, as in mc:100.
+      Available: ${[...new Set(known.map(({ name }) => name))].join(', ')}. Write the number of samples after a colon, as in
+      mc:100.
     </p>
   </details>`;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The legend of charts with a line for each estimator, and the looks of these lines.
+// The legend of charts with a line for each estimator, and the styles of these lines.
 import { html } from 'lit';
 
 const dashes = ['none', '6 3', '2 3', '8 3 2 3', '12 4', '1 4', '5 2', '3 5'];
@@ -12,7 +12,7 @@ export interface LegendEntry {
   form: string;
   /** Index of the line; undefined for the truth. */
   line: number | undefined;
-  /** Its label, if that is not its form. */
+  /** Its label, if it differs from its form. */
   name?: string;
 }
 

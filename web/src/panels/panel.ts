@@ -91,7 +91,7 @@ export const panelStyles = css`
     display: grid;
     place-items: center;
     color: var(--muted);
-    /* Most charts come sooner. */
+    /* Most charts appear sooner. */
     animation: 1ms 700ms both appear;
   }
   @keyframes appear {
@@ -139,7 +139,7 @@ export const panelStyles = css`
     font-size: 0.8125rem;
     color: var(--muted);
   }
-  /* Delayed, so that answers that are outdated only for a moment do not flicker. */
+  /* Delayed, so that results that are outdated only for a moment do not flicker. */
   .stale {
     opacity: 0.5;
     transition: opacity 150ms 120ms;
@@ -170,7 +170,7 @@ export const panelStyles = css`
     stroke: var(--accent);
     stroke-width: 1.5;
   }
-  /* Room for the values, so that nothing moves when they appear. */
+  /* Space for the values, so that nothing moves when they appear. */
   .reading {
     min-height: 4.4em;
     margin: 0;

@@ -16,7 +16,7 @@ const drawn = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 
 /** Documents without a window load no images, so that the page's content security policy does not matter. */
 const inert = document.implementation.createHTMLDocument();
 
-/** An SVG image with the pixels of the canvas that `from` shows. */
+/** An SVG image with the pixels of the canvas inside `from`. */
 function imageOf(from: SVGForeignObjectElement): SVGImageElement {
   const image = inert.createElementNS('http://www.w3.org/2000/svg', 'image');
   for (const name of ['x', 'y', 'width', 'height']) image.setAttribute(name, from.getAttribute(name)!);

@@ -20,7 +20,7 @@ export function kindOf({ p, ciLow, estimator }: Row): Kind {
   return ciLow === null ? 'analytical' : 'sampled';
 }
 
-/** What there is to say of a row: why it has no p, what `auto` chose, and its note. */
+/** Remarks on a row: why it has no p, which estimator `auto` picked, and its note. */
 export function reasonOf({ status, note, p, method, estimator }: Row): string {
   const chosen = method === estimator ? '' : `by ${method}`;
   const trouble = p === null || !['ok', 'tie', 'bound'].includes(status) ? (note ?? status) : (note ?? '');
@@ -43,22 +43,22 @@ export function describe(form: string, estimators: readonly EstimatorInfo[]): st
   return summary && `${beginsWithName ? summary[0]! : summary[0]!.toUpperCase()}${summary.slice(1)}.`;
 }
 
-/** For beginners: what an estimator is called, what it does, and what to expect of it. */
-export function hintOf(form: string): { title: string; words: string } {
-  const { name, detail } = nameOf(form);
-  const hints: Record<string, { title: string; words: string }> = {
-    mc: { title: 'counting', words: `counts ${detail} noisy copies; other copies give another number` },
-    taylor: { title: 'Taylor', words: 'replaces the network by its straight lines at the point' },
-    softmax: { title: 'softmax', words: 'is the network’s own confidence, which does not know the noise' },
+/** For beginners: what an estimator does. */
+export function hintOf(form: string): string {
+  const [name, samples] = form.split(':');
+  const hints: Record<string, string> = {
+    mc: `Monte Carlo: counts ${samples} noisy samples; new noise gives another estimate`,
+    taylor: 'replaces the network by straight lines at the point',
+    softmax: 'the network’s own confidence, which ignores the noise',
   };
-  return hints[name] ?? { title: name, words: '' };
+  return hints[name!] ?? '';
 }
 
-/** The estimator's name, and separately its number of copies. */
-export const nameOf = (form: string): { name: string; detail: string } => {
-  const [name, ...rest] = form.split(':');
-  return { name: name!, detail: name === 'softmax' ? '' : rest.join(':') };
-};
+/** The estimator's name, and the rest of its form with the colon. */
+export function nameOf(form: string): { name: string; detail: string } {
+  const [name] = form.split(':');
+  return { name: name!, detail: form.slice(name!.length) };
+}
 
 /** "1 pass", "2 passes". */
 export const passes = (count: number): string => `${count} ${count === 1 ? 'pass' : 'passes'}`;
@@ -73,7 +73,7 @@ export function percent(share: number | null, rest = share === null ? NaN : 1 - 
   return `${(share > rest ? 100 - shown : shown).toFixed(Math.min(4, digits))}%`;
 }
 
-/** p in percent, never rounded to 0 or 100% if it is neither. */
+/** p in percent, never rounded to 0% or 100% unless it is exactly that. */
 export const percentOf = ({ p, pFail }: Row): string => percent(p, pFail ?? undefined);
 
 /** 1 - p in percent. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Use without a network after the first visit. What the first answer does not need is fetched when the page has been idle.
+// Use without a network after the first visit. Files that the first result does not need are fetched when the page is idle.
 const idleMilliseconds = 4000;
 
 const saves = (): boolean => (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
@@ -10,7 +10,7 @@ async function start(): Promise<void> {
   if (!saves()) active?.postMessage('keep all');
 }
 
-/** Errors are no problem: the site works without. */
+/** Errors are ignored: the site works without a service worker. */
 export function keepOffline(): void {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
   addEventListener('load', () => setTimeout(() => start().catch(() => undefined), idleMilliseconds), { once: true });

@@ -28,7 +28,7 @@ export type Activation = (typeof activations)[number];
 export interface State {
   lab: Lab;
   theme: Theme;
-  /** Whether all estimators and panels are shown, or those for a beginner. */
+  /** Whether all estimators and panels are shown, or only those for beginners. */
   more: boolean;
   /** Whether everything is large, for a projector. */
   projector: boolean;
@@ -36,7 +36,7 @@ export interface State {
   x: number[];
   /** The noise of the 2-D lab. Noise that is not Gaussian has independent, equal coordinates. */
   noise: NoiseKind;
-  /** Whether noisy copies are clipped to the range of the 2-D lab's sensor. */
+  /** Whether noisy samples are clipped to the range of the 2-D lab's sensor. */
   clip: boolean;
   /** Root mean square of the noise over directions. */
   sigma: number;
@@ -88,28 +88,28 @@ export interface State {
   imagePixels: string;
   /** Scale of the noise, in units of pixels in [0, 1]. */
   imageSigma: number;
-  /** Number of noisy copies. */
+  /** Number of noisy samples. */
   imageCopies: number;
-  /** Whether copies are clipped to [0, 1], as a camera does. */
+  /** Whether noisy samples are clipped to [0, 1], as in a camera. */
   imageClip: boolean;
   /** Estimators listed next to the count. */
   imageEstimators: string[];
   /** What the data-set lab shows, unless a file is open. */
   dataSource: DataSource;
-  /** The number of its points, where they are generated. */
+  /** The number of points, if they are generated. */
   dataCount: number;
   dataSigma: number;
   /** The seed of its points and of their noise. */
   dataSeed: number;
   /** The selected ranges: lower and upper end of p, then of softmax. */
   brush: number[];
-  /** The class that was said to be the most fragile; -1 if nobody has said yet. */
+  /** The guess of the most fragile class; -1 if there is none yet. */
   guessed: number;
   table: TableName;
   tableModel: TableModel;
   /** The chosen row of the table, from 0. */
   tableRow: number;
-  /** Moved values of its columns, and a category's index; empty for those of the row. */
+  /** Changed values of its columns, and a category's index; empty for the values of the row. */
   tableX: number[];
   /** Scale of the noise, in standard deviations of each column. */
   tableSigma: number;
@@ -233,20 +233,20 @@ export const codecs: { [K in keyof State]: Codec<State[K]> } = {
   tableTolerance: number({ digits: 4, low: 0, high: 1e6 }),
 };
 
-/** What a beginner sees: estimators of each lab, and no panels that need several of them. */
+/** The view for beginners: estimators of each lab, and no panels that need several of them. */
 const firstEstimators: Record<'estimators' | 'imageEstimators', string[]> = {
   estimators: ['mc:25', 'taylor', 'softmax:1'],
   imageEstimators: ['taylor', 'softmax:1'],
 };
 const advanced = ['slopes', 'convergence', 'correlation', 'counting', 'smoothing', 'plane'];
 
-/** The listed estimators: those that were chosen, or a beginner's. */
+/** The listed estimators: the chosen ones, or those for beginners. */
 export function listedOf(state: Readonly<State>, which: 'estimators' | 'imageEstimators'): string[] {
   const chosen = state.more || state[which].join() !== initial[which].join();
   return chosen ? state[which] : firstEstimators[which];
 }
 
-/** Whether a beginner's estimators are listed. */
+/** Whether the estimators for beginners are listed. */
 export const isFirstList = (state: Readonly<State>, which: 'estimators' | 'imageEstimators'): boolean =>
   listedOf(state, which) === firstEstimators[which];
 
@@ -261,7 +261,7 @@ function isValid(key: keyof State, value: unknown): boolean {
   return read(write(value)) !== undefined;
 }
 
-/** The valid parts of what a page gives, and the names of the others. */
+/** The valid parts of a page's values, and the names of the others. */
 export function checked(given: object): { valid: Partial<State>; wrong: string[] } {
   const entries = Object.entries(given).filter(([, value]) => value != null);
   const right = ([key, value]: [string, unknown]) => key in initial && isValid(key as keyof State, value);

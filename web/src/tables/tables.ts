@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables and their models, made by scripts/make-table-models.mjs. Models take numbers less their column's mean, divided by its
+// The tables and their models, made by scripts/make-table-models.mjs. Inputs are numbers minus the mean of their column, divided by its
 // standard deviation, and categories as one-hot columns. So the unit of noise and distances is one standard deviation.
 import daysChange from '../../models/days-change.onnx?inline';
 import daysForest from '../../models/days-forest.onnx?inline';
@@ -48,7 +48,7 @@ export interface Regression {
   output: string;
   unit: string;
   digits: number;
-  /** The columns that it takes. */
+  /** The input columns. */
   inputs: number[];
   tolerance: number;
 }
@@ -57,7 +57,7 @@ export interface Table {
   title: string;
   about: string;
   source: string;
-  /** What a row is. */
+  /** What a row is called. */
   one: string;
   classes: string[];
   columns: Column[];
@@ -79,7 +79,7 @@ function rowsOf({ columns, classes }: Plain, text: string): TableRow[] {
   });
 }
 
-/** Sliders reach a little further than the rows. */
+/** Sliders extend a little beyond the values of the rows. */
 const beyond = 0.06;
 
 function ranged(column: Plain['columns'][number], values: number[]): Column {
@@ -123,11 +123,11 @@ export const tables: Record<TableName, Table> = {
 
 export const tableOfState = ({ table }: Pick<State, 'table'>): Table => tables[table];
 
-/** The columns that the model takes, as indices of the table's columns. */
+/** The model's input columns, as indices of the table's columns. */
 export const inputsOf = ({ columns, regression }: Table, model: TableModel): number[] =>
   model === 'regression' ? regression.inputs : columns.map((_, i) => i);
 
-/** The category that the model takes, if there is one. */
+/** The category among the model's inputs, if there is one. */
 export function categoryOf(state: Pick<State, 'table' | 'tableModel'>): CategoryColumn | undefined {
   const table = tableOfState(state);
   return inputsOf(table, state.tableModel)
@@ -137,19 +137,19 @@ export function categoryOf(state: Pick<State, 'table' | 'tableModel'>): Category
 
 export const rowOf = (table: Table, { tableRow }: Pick<State, 'tableRow'>): number => Math.min(tableRow, table.rows.length - 1);
 
-/** Whether the values are possible for this table: they may come from another one's URL. */
+/** Whether the values are possible for this table: they may come from the URL of another table. */
 function fits({ columns }: Table, values: readonly number[]): boolean {
   const possible = (column: Column, value: number) => !isCategory(column) || column.values[value] !== undefined;
   return values.length === columns.length && columns.every((column, i) => possible(column, values[i]!));
 }
 
-/** The point: the row's values, or moved ones. */
+/** The point: the row's values, or changed values. */
 export function pointOf(state: Readonly<State>): number[] {
   const table = tableOfState(state);
   return fits(table, state.tableX) ? state.tableX : table.rows[rowOf(table, state)]!.values;
 }
 
-/** Values as the model takes them. */
+/** The values as model inputs. */
 export const encoded = ({ columns }: Table, inputs: readonly number[], values: readonly number[]): number[] =>
   inputs.flatMap((i) => {
     const column = columns[i]!;

@@ -36,7 +36,7 @@ class DatasetLab extends LitElement {
   declare store: Store;
   declare embed: boolean;
   declare tick: number;
-  /** The class that takes over most often, of points that were looked at. */
+  /** For examined points: the class that most of the failing samples get. */
   declare takeovers: ReadonlyMap<number, number | null>;
   /** The class whose line stands out, with its band. */
   declare marked: number | undefined;
@@ -44,7 +44,7 @@ class DatasetLab extends LitElement {
   declare chosen: number | undefined;
   #session: DatasetSession | undefined;
   #unsubscribe: (() => void) | undefined;
-  /** The timer before work begins. */
+  /** The timer until work begins. */
   #resting: number | undefined;
   /** Files opened so far. */
   #opened = 0;
@@ -106,14 +106,14 @@ class DatasetLab extends LitElement {
     return (this.#session?.data?.items ?? []).filter((item) => isSelected(item, this.#brush));
   }
 
-  /** Shows the point in detail and rings its dot, or no longer if it is shown already. */
+  /** Shows the point in detail and rings its dot; if it is shown already, hides it. */
   async #choose(index: number): Promise<void> {
     this.chosen = index === this.chosen ? undefined : index;
     await this.updateComplete;
     if (this.chosen !== undefined) this.renderRoot.querySelector('.plot')!.scrollIntoView({ block: 'nearest' });
   }
 
-  /** The button that was pressed goes away: focus moves to what replaces it. */
+  /** The pressed button disappears, so the focus moves to the element that replaces it. */
   async #guess(guessed: number): Promise<void> {
     this.store.set({ guessed });
     await this.updateComplete;
@@ -136,7 +136,7 @@ class DatasetLab extends LitElement {
     saveText(writeRows(rows, format), `probust-selection.${format}`, format === 'csv' ? 'text/csv' : 'application/x-ndjson');
   }
 
-  /** Takes a file from its button: rows, points or a network, told from its name. */
+  /** Opens a file with rows, points or a network, recognised by its name. */
   #open(event: Event, role: 'first' | 'second'): void {
     const input = event.target as HTMLInputElement;
     const file = input.files?.[0];
@@ -209,13 +209,13 @@ class DatasetLab extends LitElement {
   }
 
   #distribution({ rows, compared, classNames }: Data) {
-    // Other data may not have the class.
+    // Other data may not contain the class.
     const marked = byClass(rows).has(this.marked ?? -1) ? this.marked : undefined;
     return html`<section class="panel" id="distribution">
       <h2>p by class</h2>
       <p>
-        The share of each class’s points whose p is at most the value below. Choose a class to see the 95% band of its line, which
-        is for that class alone.
+        For each class, the share of its points whose p is at most the value on the axis. Choose a class to see the 95% band of
+        its line. Each band is for one class only.
         ${compared ? `Dashed: ${compared.name}.` : 'Open another network above to compare it, as dashed lines.'}
       </p>
       ${distributionFigure(rows, compared?.rows, marked)}
@@ -231,13 +231,13 @@ class DatasetLab extends LitElement {
     return this.#working || this.#session!.isStale(this.store.state);
   }
 
-  /** What is going on, if the results are not those of the settings. */
+  /** The progress, while the results do not match the settings. */
   #status() {
     const { progress, data } = this.#session!;
     if (!this.#stale && data) return nothing;
     if (!this.#working) {
       return html`<p class="small working">
-        ${data ? 'Stopped: these are the results of other settings.' : 'Stopped: there are no results yet.'}
+        ${data ? 'Stopped: these results are for other settings.' : 'Stopped: there are no results yet.'}
         <button class="quiet" @click=${() => this.#ask()}>Compute</button>
       </p>`;
     }
@@ -278,7 +278,7 @@ class DatasetLab extends LitElement {
     if (selected === 0)
       return `Select points first: then you can save them${data.points ? ', or see which classes take over' : ''}.`;
     const listed = selected > shown ? `The ${shown} with the smallest p are listed.` : '';
-    const arrow = `An arrow points to the class that most of the changed copies get, out of ${takeoverCopies} noisy copies.`;
+    const arrow = `An arrow points to the class that most of the failing samples get, out of ${takeoverCopies} noisy samples.`;
     return this.takeovers.size > 0 ? `${listed} ${arrow}` : listed;
   }
 
@@ -289,7 +289,7 @@ class DatasetLab extends LitElement {
       <h2>Which class is most fragile?</h2>
       ${
         guessed < 0
-          ? html`<p>Guess first, then see the answer.</p>
+          ? html`<p>Guess first, then see the result.</p>
               <div class="bar guesses" role="group" aria-label="Which class is most fragile?">
                 ${classes.map((of) => html`<button @click=${() => this.#guess(of)}>${name(of)}</button>`)}
               </div>`
@@ -358,9 +358,9 @@ class DatasetLab extends LitElement {
           ${this.#controls()}
           <div class="plot ${look}">${this.#plot(data)}</div>
           <p class="small muted">
-            Each dot is a point, and an open circle one that the network gets wrong. At the lower right the network is confident
-            and its answer fragile. Move the corners of the rectangle to select points, or draw another with a mouse or pen. Press
-            a dot to see its point.
+            Each dot is a point; an open circle is a point that the network gets wrong. At the lower right the network is
+            confident but its prediction is fragile. To select points, move the corners of the rectangle, or draw a new one with a
+            mouse or pen. Press a dot to see its point.
           </p>
         </div>
         <div class="side ${look}">${data ? this.#selection(data) : nothing}</div>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How p is distributed in each class: the share of points whose p is at most a value (empirical distribution functions).
+// The empirical distribution functions of p by class: the share of points whose p is at most a value.
 import { html, svg } from 'lit';
 import type { Row } from 'probust';
 import { classColour, colourCount } from '../../draw/classes.js';
@@ -26,7 +26,7 @@ function steps(values: readonly number[], x: (p: number) => number, y: (share: n
   return `M${x(0)},${y(0)}${parts.join('')}H${x(1)}`;
 }
 
-/** Half the height of a 95% band that holds the whole distribution function of a class (Dvoretzky, Kiefer, Wolfowitz, Massart). */
+/** Half the height of a 95% band for the whole distribution function of a class (Dvoretzky, Kiefer, Wolfowitz, Massart). */
 export const halfBand = (points: number): number => Math.sqrt(Math.log(2 / 0.05) / (2 * points));
 
 /** The outline of the band around the steps, within 0 and 1. */
@@ -40,7 +40,7 @@ function band(values: readonly number[], x: (p: number) => number, y: (share: nu
   return [...edge(half), ...edge(-half).reverse()].join(' ');
 }
 
-/** Solid lines; dashed ones are those of the network that is compared. A class that is marked stands out, with its band. */
+/** Solid lines for the network, dashed lines for the compared one. The marked class is highlighted, with its band. */
 export function distributionFigure(rows: readonly Row[], compared: readonly Row[] | undefined, marked: number | undefined) {
   const share = (scale: ReturnType<typeof linearScale>, label: string) => ({
     ...{ scale, ticks: [0, 0.25, 0.5, 0.75, 1], label, format: (value: number) => percent(value).replace('.0', '') },
@@ -61,7 +61,7 @@ export function distributionFigure(rows: readonly Row[], compared: readonly Row[
   return chart(share(x, 'p'), share(y, 'share of the class'), 'p by class', content);
 }
 
-/** The classes' colours; `mark` is called with the class that is pressed. */
+/** The legend of the classes; `mark` is called with the pressed class. */
 export const distributionKeys = (
   rows: readonly Row[],
   names: readonly string[] = [],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which class is most fragile: a reply to the reader's guess, and the mean of p of each class with its interval.
+// The most fragile class: a reply to the reader's guess, and the mean of p of each class with its interval.
 import { html, nothing, svg } from 'lit';
 import type { Row } from 'probust';
 import type { Bias } from 'probust/analysis';
@@ -7,10 +7,10 @@ import { percent } from '../../panels/words.js';
 
 type Name = (of: number) => string;
 
-/** Other classes are named in a sentence up to this number. */
+/** A sentence names at most this many other classes. */
 const mostNamed = 2;
 
-/** The lowest class, and those that cannot be told from it. */
+/** The class with the lowest mean, and those that do not differ from it significantly. */
 function lowestOf({ classes, fragile }: Bias) {
   const [lowest, ...near] = fragile.map((label) => classes.find((each) => each.class === label)!);
   return { lowest, near };
@@ -24,23 +24,23 @@ function listed(near: Bias['classes'], name: Name): string {
   return all.length > 1 ? `${all.slice(0, -1).join(', ')} and ${all.at(-1)}` : all.join('');
 }
 
-/** What was seen. */
+/** The result in a sentence. */
 export function finding(bias: Bias, name: Name): string {
   const { lowest, near } = lowestOf(bias);
-  if (!lowest) return 'No class has p.';
+  if (!lowest) return 'p could not be computed for any class.';
   const [of, mean] = [name(lowest.class), percent(lowest.mean)];
   if (near.length === 0) return `${of} is the most fragile class: its mean p is ${mean}.`;
   const count = bias.all.count.toLocaleString('en');
-  return `${of} comes out lowest, at ${mean}, but ${count} points are too few to tell it from ${listed(near, name)}.`;
+  return `${of} has the lowest mean p, ${mean}, but with ${count} points the difference from ${listed(near, name)} is not significant.`;
 }
 
 /** Whether the guess was right. */
 export function verdict(bias: Bias, guessed: number): string {
   const { lowest, near } = lowestOf(bias);
   const own = bias.classes.find((each) => each.class === guessed);
-  if (!own || own.mean === null) return 'There is no such class here.';
-  if (own === lowest) return near.length === 0 ? 'That is right.' : 'That may well be right.';
-  return `${near.includes(own) ? 'That may be right' : 'That is not so'}: its mean p is ${percent(own.mean)}.`;
+  if (!own || own.mean === null) return 'p could not be computed for this class.';
+  if (own === lowest) return near.length === 0 ? 'That is right.' : 'That is probably right.';
+  return `${near.includes(own) ? 'That may be right' : 'That is wrong'}: its mean p is ${percent(own.mean)}.`;
 }
 
 /** The mean and its interval on a line from 0 to 1. */
@@ -61,13 +61,13 @@ const row = (each: Bias['classes'][number], name: Name) => {
   </tr>`;
 };
 
-/** With labels: the share of right answers, without noise and under it. */
+/** If there are labels: the accuracy without noise and under noise. */
 export function accuracies(rows: readonly Row[]) {
   const labelled = rows.filter(({ label, pLabel }) => label !== null && pLabel != null);
   if (labelled.length === 0) return nothing;
   const share = (of: (row: Row) => number) => percent(labelled.reduce((sum, row) => sum + of(row), 0) / labelled.length);
   return html`<p data-testid="accuracies">
-    The answer is right for ${share(({ label, predicted }) => Number(label === predicted))} without noise, and for
+    The accuracy is ${share(({ label, predicted }) => Number(label === predicted))} without noise, and
     ${share(({ pLabel }) => pLabel!)} under noise.
   </p>`;
 }
@@ -77,7 +77,7 @@ export const fragileReply = (bias: Bias, guessed: number, name: Name) =>
     <table class="fragile">
       <thead>
         <tr>
-          <th>${bias.by === 'label' ? 'true class' : 'answer'}</th>
+          <th>${bias.by === 'label' ? 'true class' : 'prediction'}</th>
           <th>mean p</th>
           <th class="wide">interval, 0 to 100%</th>
           <th>points</th>
@@ -88,6 +88,6 @@ export const fragileReply = (bias: Bias, guessed: number, name: Name) =>
       </tbody>
     </table>
     <p class="small muted">
-      Each is a ${percent(bias.confidence)} interval, so that all ${bias.compared} together hold the true means with 95%
-      probability.
+      Each is a ${percent(bias.confidence)} interval, so that all ${bias.compared} intervals together contain the true means with
+      95% probability.
     </p>`;

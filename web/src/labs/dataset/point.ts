@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One point: a card in lists of points, and all that is known of the chosen one.
+// One point: a card in lists of points, and the details of the chosen one.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { percent, percentOf } from '../../panels/words.js';
 import type { Data, Item } from './session.js';
 import './thumbnail.js';
 
-/** Numbers of a point that are listed. */
+/** At most this many numbers of a point are listed. */
 const mostNumbers = 6;
 
 function numbersOf(point: Float32Array): string {
@@ -36,7 +36,7 @@ const guarded = (data: Data, index: number) => guard([data, index], () => pictur
 export interface Card {
   chosen: boolean;
   choose(): void;
-  /** The class that takes over; null if none does, undefined if nobody asked. */
+  /** The class that most of the failing samples get; null if none fails, undefined if not computed. */
   rival?: number | null | undefined;
 }
 
@@ -50,13 +50,13 @@ export function card(data: Data, { row }: Item, { chosen, choose, rival }: Card)
       <span class="small ${wrong ? 'wrong' : 'muted'}"
         >${name(row.predicted)}${wrong ? `, should be ${name(row.label!)}` : ''}</span
       >
-      ${rival === undefined ? nothing : html`<span class="small muted">${rival === null ? 'no class takes over' : `→ ${name(rival)}`}</span>`}
+      ${rival === undefined ? nothing : html`<span class="small muted">${rival === null ? 'no sample fails' : `→ ${name(rival)}`}</span>`}
     </button>
   </li>`;
 }
 
 function truth({ row }: Item, name: (of: number) => string): string {
-  if (row.label === null) return 'The true class is not known.';
+  if (row.label === null) return 'The true class is unknown.';
   return row.label === row.predicted ? 'That is the true class.' : `That is wrong: the true class is ${name(row.label)}.`;
 }
 
@@ -67,8 +67,8 @@ export function pointDetail(data: Data, item: Item, close: () => void) {
   return html`<div class="chosen" data-index=${row.index}>
     <div class="picture">${guarded(data, row.index)}</div>
     <p>
-      <b>Point ${row.index}, ringed above.</b> The network answers <b>${name(row.predicted)}</b>. ${truth(item, name)} The answer
-      survives the noise with probability p = <b>${percentOf(row)}</b>.
+      <b>Point ${row.index}, ringed above.</b> The network predicts <b>${name(row.predicted)}</b>. ${truth(item, name)} The
+      prediction survives the noise with probability p = <b>${percentOf(row)}</b>.
       ${softmax === null ? nothing : html`The network’s own confidence (softmax) is <b>${percent(softmax)}</b>.`}
       <button class="quiet" @click=${close}>Close</button>
     </p>

@@ -8,7 +8,7 @@ import sqliteUrl from 'sql.js/dist/sql-wasm-browser.wasm?url';
 /** Byte 18 of an SQLite file is 2 in WAL mode, in which the newest rows may still be in the -wal file. */
 const inWalMode = 2;
 
-/** The view of a run that has the columns of a .jsonl file. Probabilities of classes, in binary, are left out. */
+/** Reads the view of a run that has the columns of a .jsonl file, without the probabilities of the classes, which are binary. */
 function linesOf(database: Database): string {
   const statement = database.prepare('SELECT * FROM estimates');
   const lines: string[] = [];
@@ -23,7 +23,9 @@ function linesOf(database: Database): string {
 export async function readRun(file: File): Promise<Row[]> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (bytes[18] === inWalMode) {
-    throw new Error(`${file.name} is not finished: rows are in ${file.name}-wal, too. Let the command line finish it.`);
+    throw new Error(
+      `${file.name} is incomplete: some of its rows are still in ${file.name}-wal. Wait until the command has finished.`,
+    );
   }
   const { Database } = await initSqlJs({ locateFile: () => sqliteUrl });
   const database = new Database(bytes);
@@ -31,7 +33,7 @@ export async function readRun(file: File): Promise<Row[]> {
   try {
     lines = linesOf(database);
   } catch (error) {
-    throw new Error(`${file.name} is not a run of probust: it has no estimates.`, { cause: error });
+    throw new Error(`${file.name} is not a probust run: it has no estimates.`, { cause: error });
   } finally {
     database.close();
   }

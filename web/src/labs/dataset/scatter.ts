@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// <probust-scatter>: p against softmax, one dot for each point, and a rectangle that selects some of them. Corners of the rectangle
+// <probust-scatter>: p against softmax, one dot for each point, and a rectangle that selects some of them. Its corners
 // are moved with the pointer or the arrow keys; mouse and pen draw a new one. A touch scrolls, except on a corner.
 import { css, html, LitElement } from 'lit';
 import { css as colour, type Palette } from '../../draw/palette.js';
@@ -13,7 +13,7 @@ const dotRadius = 3.5;
 const ringRadius = 8;
 /** A press chooses a dot within this many pixels. */
 const reach = 14;
-/** A shorter way is a press, not a rectangle. */
+/** A shorter movement is a press, not a rectangle. */
 const leastDrawn = 0.01;
 
 export const isSelected = ({ row, softmax }: Item, [pLow, pHigh, sLow, sHigh]: Brush): boolean =>
@@ -74,7 +74,7 @@ export class Scatter extends LitElement {
   declare items: readonly Item[];
   declare brush: Brush;
   declare palette: Palette;
-  /** The index of the row that is ringed. */
+  /** The index of the ringed row. */
   declare chosen: number | undefined;
   declare side: number;
   #from: [number, number] | undefined;
@@ -116,7 +116,7 @@ export class Scatter extends LitElement {
     this.dispatchEvent(new CustomEvent<Brush>('brush', { detail: brush }));
   }
 
-  /** A pen that comes near draws; else it would scroll, as a finger does. */
+  /** A pen that approaches prevents scrolling, so that it can draw. */
   #hover({ type, pointerType, target }: PointerEvent): void {
     (target as HTMLElement).style.touchAction = type === 'pointerenter' && pointerType === 'pen' ? 'none' : '';
   }

@@ -21,17 +21,17 @@ export interface Data {
   points: Points | undefined;
   /** Names of the classes, if they have any. */
   classNames: string[] | undefined;
-  /** How p was estimated, and of what. */
+  /** A description of the points and of how p was estimated. */
   about: string;
-  /** The settings that these are the results of; undefined for rows of a file. */
+  /** The settings of these results; undefined for rows of a file. */
   settings: string | undefined;
   /** p by class. */
   bias: Bias;
   /** The least and the most robust points. */
   ranking: Ranking;
-  /** Rows of the network that is compared, of the same points. */
+  /** Rows of the compared network for the same points. */
   compared: { name: string; rows: Row[] } | undefined;
-  /** What suggests that points, labels and networks do not suit each other. */
+  /** Warnings that points, labels and networks may not match. */
   warnings: string[];
 }
 
@@ -42,12 +42,12 @@ export interface Progress {
 
 export interface DatasetCallbacks {
   changed(): void;
-  /** How work ended: with an error, or null. */
+  /** Called when work ends, with an error or null. */
   settled(error: unknown): void;
 }
 
 const mostWorkers = 8;
-/** Copies of each selected point, to see which classes take over. */
+/** Noisy samples of each selected point, to see which classes take over. */
 export const takeoverCopies = 200;
 /** Points at each end of the ranking. */
 const rankedCount = 6;
@@ -63,7 +63,7 @@ const noiseWords = (noise: string): string => {
   return kind === 'gaussian' && Number(sigma) > 0 ? `Gaussian noise of sigma ${sigma}` : `the noise ${noise}`;
 };
 
-/** How the rows' p was computed. The number that auto's canonical text has says little. */
+/** How p was computed. The number in auto's canonical text is left out. */
 const howOf = ({ estimator, noise }: Row): string => `p by ${estimator.replace(/^auto:.*/, 'auto')} with ${noiseWords(noise)}`;
 
 /** p and softmax of each point, from rows of both estimators. */
@@ -78,7 +78,7 @@ export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
 /** What a data file holds: a run, rows exported from one, or points. */
 export type Content = 'run' | 'rows' | 'points';
 
-/** Told from the beginning of the file and its name. */
+/** Recognised by the beginning of the file and its name. */
 export async function contentOf(file: File): Promise<Content> {
   const head = await file.slice(0, 400).text();
   if (head.startsWith('SQLite format 3')) return 'run';
@@ -94,22 +94,22 @@ async function rowsOf(file: File, content: Content): Promise<Row[]> {
 
 export class DatasetSession {
   data: Data | undefined;
-  /** The lab asks as soon as it is there. */
+  /** The lab asks as soon as it exists. */
   progress: Progress | undefined = { done: 0, planned: 0 };
   #lease: Lease | undefined;
-  /** The networks of sources that were used, and one of a file. */
+  /** The networks of the sources used so far, and one from a file. */
   readonly #models = new Map<string, Promise<Model>>();
   #second: { name: string; model: Model } | undefined;
-  /** Points of a file, in place of the source's. */
+  /** Points from a file, which replace the source's. */
   #points: Points | undefined;
   #controller = new AbortController();
   #key = '';
-  /** Changes with the networks and points that the state does not name. */
+  /** Changes whenever networks or points change that are not in the state. */
   #version = 0;
 
   constructor(private readonly callbacks: DatasetCallbacks) {}
 
-  /** Generates and estimates, unless that is what is there already. */
+  /** Generates and estimates the points, unless the results exist already. */
   ask(asked: Asked): void {
     const key = `${settingsOf(asked)} ${this.#version}`;
     if (key === this.#key) return;
@@ -146,7 +146,7 @@ export class DatasetSession {
     });
   }
 
-  /** Uses another network, which takes the same points, or compares it. */
+  /** Uses another network for the same points, or compares it. */
   openModel(file: File, asked: Asked, role: 'first' | 'second'): void {
     this.#begin(async (signal) => {
       const bytes = new Uint8Array(await file.arrayBuffer());
@@ -156,7 +156,7 @@ export class DatasetSession {
       else this.#second = { name: file.name, model };
       this.#version += 1;
       await this.#estimate(asked, signal).catch((error: unknown) => {
-        // One that does not fit must not stand in the way of everything else.
+        // A network that does not fit must not block everything else.
         if (this.#second?.model === model) this.#second = undefined;
         throw error;
       });
@@ -175,7 +175,7 @@ export class DatasetSession {
     return this.#points !== undefined || this.#second !== undefined || this.#models.has('own');
   }
 
-  /** Whether the data are not, or not yet, what is asked for. */
+  /** Whether the data do not match the settings yet. */
   isStale(asked: Asked): boolean {
     const settings = this.data?.settings ?? settingsOf(asked);
     return this.progress !== undefined || settings !== settingsOf(asked);
@@ -195,7 +195,7 @@ export class DatasetSession {
     this.#models.clear();
   }
 
-  /** For each row of the points: the class that most noisy copies get instead; null if none does. */
+  /** For each row: the class that most of the failing samples get; null if none fails. */
   async takeovers(rows: readonly Row[], asked: Asked): Promise<Map<number, number | null>> {
     const { points } = this.data!;
     if (!points || rows.length === 0) return new Map();

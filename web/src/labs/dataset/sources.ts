@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The points and networks that come with the data-set lab.
+// The points and networks that are included in the data-set lab.
 import type { Labels, Probust } from 'probust';
 import digitsUrl from '../../../models/digits.onnx?url';
 import type { DataSource, State } from '../../state/state.js';
@@ -8,12 +8,12 @@ import { bytesOf } from '../../engine/files.js';
 
 /** Points to estimate. */
 export interface Points {
-  /** What they are, after their number: "500 generated digits". */
+  /** A noun for the points, such as "generated digits" in "500 generated digits". */
   noun: string;
   x: Float32Array;
   labels: Labels | undefined;
   pointShape: number[];
-  /** Each point as a reader would write it; without them, its numbers are shown. */
+  /** Each point as text; without it, its numbers are shown. */
   words?: string[];
 }
 
@@ -25,7 +25,7 @@ interface Source {
   unit: string;
   /** Names of the classes; without them, numbers. */
   classNames: string[] | undefined;
-  /** Whether there are as many points as one asks for. */
+  /** Whether any number of points can be generated. */
   generated: boolean;
   points(asked: Asked, probust: Probust, signal: AbortSignal): Promise<Points>;
   network(signal: AbortSignal): Promise<Uint8Array>;
@@ -34,7 +34,7 @@ interface Source {
 /** Digits that the network was not trained on: its training script uses the seeds 0 and 1. */
 const digitSeed = 500;
 
-/** The table lab's module has the tables and their models, which the other sources do not need. */
+/** Loads the table lab's module, which has the tables and their models; the other sources do not need it. */
 const tableLab = () => import('../../tables/tables.js');
 
 export const sources: Record<DataSource, Source> = {
@@ -59,7 +59,7 @@ export const sources: Record<DataSource, Source> = {
       const { columns, rows } = tables.iris;
       const inputs = inputsOf(tables.iris, 'network');
       return {
-        noun: 'points of Iris',
+        noun: 'Iris points',
         x: Float32Array.from(rows.flatMap(({ values }) => encoded(tables.iris, inputs, values))),
         labels: rows.map(({ label }) => label),
         pointShape: [columns.length],

@@ -28,11 +28,11 @@ type NoiseOf = NoiseOptions & { seed: number; signal: AbortSignal };
 
 const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed, signal, ...(clip && { clip: [0, 1] }) });
 
-/** Copies must fit into memory, whatever the size of the image. */
+/** The samples must fit into memory, whatever the size of the image. */
 const mostValues = 4 << 20;
 const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
 
-/** What is computed at every move of the pen or the slider: the count, and exactly the copies that were counted. */
+/** Computed for every move of the pen or the slider: the count, and exactly the samples that were counted. */
 export interface Quick {
   asked: Asked;
   row: Row;
@@ -54,7 +54,7 @@ export async function askQuick({ model, refusal }: Loaded, asked: Asked, signal:
   return { asked, row: rows[0]!, cloud, linear };
 }
 
-/** Whether the core refuses the request for this model, which is not an error of the page. */
+/** Whether the error means that the core does not support the request for this model. */
 const isRefusal = (error: unknown): error is ProbustError =>
   ['unsupported', 'usage'].includes((error as { code?: string } | null)?.code ?? '');
 
@@ -67,7 +67,7 @@ async function gradients(model: Model, x: Float32Array, noise: string, signal: A
   }
 }
 
-/** One row per noise. If the estimator cannot answer, the rows say why. */
+/** One row per noise. If the estimator does not support the request, the rows say why. */
 async function rowsOf(model: Model, asked: Asked, noise: string[], form: string, signal: AbortSignal): Promise<Row[]> {
   try {
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
@@ -116,7 +116,7 @@ export async function* askCurves(model: Model, asked: Asked, forms: string[], si
   }
 }
 
-/** The plane through x, and the noisy copies projected onto it. */
+/** The plane through x, and the noisy samples projected onto it. */
 export interface Plane {
   slice: Slice;
   /** [n, 2] coordinates along u and v. */
@@ -151,7 +151,7 @@ function projections({ u, v }: Slice, x: Float32Array, points: Float32Array): Fl
 
 const difference = (a: Float32Array, b: Float32Array): Float32Array => a.map((value, i) => value - b[i]!);
 
-/** The plane of the gradients of the two smallest margins; without gradients, of the noise of the first two copies. */
+/** The plane of the gradients of the two smallest margins; without gradients, of the noise of the first two samples. */
 export async function askPlane(
   model: Model,
   asked: Asked,
@@ -177,7 +177,7 @@ export async function askPlane(
   return { slice, copies, predicted: cloud.predicted, step: step && [step[0]!, step[1]!] };
 }
 
-/** One copy per scale, all with the same noise draw. */
+/** One sample per noise scale, all with the same draw. */
 export interface Preview {
   sigma: number;
   values: Float32Array;

@@ -26,11 +26,11 @@ export const sigmaBar = (store: Store, counted: Row | undefined) => {
     })}
     <div class="bar small">
       <button class="chip" aria-pressed=${imageClip} @click=${() => store.set({ imageClip: !imageClip })}>
-        clip copies to 0..1
+        clip samples to 0..1
       </button>
       ${newNoise(store)}
       <label class="count"
-        >copies
+        >noisy samples
         <select @change=${(event: Event) => store.set({ imageCopies: Number((event.target as HTMLSelectElement).value) })}>
           ${countsWith(imageCopies).map((count) => html`<option value=${count} ?selected=${count === imageCopies}>${count.toLocaleString('en')}</option>`)}
         </select>
@@ -120,7 +120,7 @@ export function digitBar({ store, onFile }: Opening, picture: Picture | undefine
     </div>`;
 }
 
-/** Usual preprocessing of pixels. */
+/** Common preprocessing of pixels. */
 interface Preset {
   name: string;
   /** x is in [0, 1]; the model's input is (x - mean) / std. */
@@ -216,8 +216,8 @@ function engineLine({ loaded }: ImageSession) {
       Runs on probust’s own engine, with gradients: every estimator is available.
     </p>`;
   return html`<p class="small engine" data-engine=${model.info.engine}>
-    <b>Runs on ${model.info.engine.replace('onnxruntime-web', 'ONNX Runtime Web')}</b>, because probust’s own engine does not:
-    ${refusal}. There are no gradients, so taylor, mmse, regression, adf and the nearest boundary are not available; counting and
+    <b>Runs on ${model.info.engine.replace('onnxruntime-web', 'ONNX Runtime Web')}</b>, because probust’s own engine cannot run
+    it: ${refusal}. There are no gradients, so taylor, mmse, regression, adf and the nearest boundary are not available; mc and
     probit are.
   </p>`;
 }
@@ -232,7 +232,7 @@ export function modelPanel({ store, answers, label }: FigureParts, session: Imag
     id: 'model',
     title: 'The network and its input',
     words:
-      'A network answers well only if its input is scaled as in its training. Change the scaling until the answer without noise is right.',
+      'A network works well only if its input is scaled as in training. Change the scaling until the prediction without noise is right.',
     content: html`<div class="network">
       <div>
         <dl class="facts small">
@@ -260,7 +260,7 @@ export const controlStyles = css`
   .bar {
     gap: 0.35rem 0.4rem;
   }
-  /* Not only buttons: labels of files, and names. */
+  /* Also for labels of file inputs, and names. */
   .chip {
     min-height: 30px;
     border: 1px solid var(--line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noisy copies, exactly those that are counted.
+// The noisy samples, exactly those that are counted.
 import { css, html, nothing } from 'lit';
 import type { Curves } from '../../panels/curves.js';
 import { percent, tidy } from '../../panels/words.js';
@@ -18,7 +18,7 @@ const sliceOf = (values: Float32Array, at: number, { channels, height, width }: 
 export function copiesGrid({ cloud, row, asked }: Quick, shape: Shape, stale: boolean) {
   const count = Math.min(shown, cloud.predicted.length);
   return html`<figure class="copies ${stale ? 'stale' : ''}">
-    <div class="grid" role="img" aria-label="${count} noisy copies, each with its answer">
+    <div class="grid" role="img" aria-label="${count} noisy samples, each with its prediction">
       ${Array.from({ length: count }, (_, i) => {
         const of = cloud.predicted[i]!;
         const image = toImageData({ ...shape, values: sliceOf(cloud.x, i, shape) });
@@ -28,7 +28,7 @@ export function copiesGrid({ cloud, row, asked }: Quick, shape: Shape, stale: bo
       })}
     </div>
     <figcaption class="small muted">
-      Noisy copies at sigma ${tidy(asked.sigma)}, each with its answer. Framed: the answer has changed.
+      Noisy samples at sigma ${tidy(asked.sigma)}, each with its prediction. A frame marks a changed prediction.
     </figcaption>
   </figure>`;
 }
@@ -58,7 +58,7 @@ export function previewStrip(view: PreviewsView) {
       return html`<button
         class="preview"
         aria-pressed=${sigma === scale}
-        aria-label="Sigma ${scale}: ${shareAt(view, scale)} keep the answer${found ? `; the answer for this copy is ${indexLabel(found.predicted)}` : ''}"
+        aria-label="Sigma ${scale}: ${shareAt(view, scale)} keep the prediction${found ? `; the prediction for this sample is ${indexLabel(found.predicted)}` : ''}"
         @click=${() => onSigma(scale)}
       >
         <span class="copy ${miss ? 'miss' : ''}"

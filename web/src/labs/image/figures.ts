@@ -34,8 +34,9 @@ export function previewsPanel({ store, answers, picture }: FigureParts) {
   const target = quick?.value.row.target;
   return plainPanel({
     id: 'previews',
-    title: 'Scales of the noise',
-    words: 'The same noise at five scales, each with the share of copies that keep the answer. Press one to use its sigma.',
+    title: 'Noise scales',
+    words:
+      'The same noise at five scales, each with the share of noisy samples that keep the prediction. Press one to use its sigma.',
     content: guard([previews?.value, curves?.value, picture, target, imageCopies, imageSigma], () =>
       previewStrip({
         ...{ previews: previews?.value, curves: curves?.value, shape: picture, target, copies: imageCopies, sigma: imageSigma },
@@ -79,13 +80,13 @@ function directionFigure(parts: FigureParts) {
   const { boundary } = answers.listed!.value;
   if (!boundary) return html`<p>Not available: without gradients, the search would take thousands of passes.</p>`;
   const direction = towards(parts, picture.values.length);
-  if (!direction && boundary.rival < 0) return html`<p>No other answer was found near this image.</p>`;
+  if (!direction && boundary.rival < 0) return html`<p>No different prediction was found near this image.</p>`;
   const leads = direction ? ui.rival! : boundary.rival;
   return pair(
     framed(paintDirection(picture, direction ?? boundary.step, palette), 0, `towards ${label(leads)}`),
     framed(toImageData(added(picture, boundary.step)), picturesWidth - side, `the nearest image: ${label(boundary.rival)}`),
     picture,
-    `The direction towards ${label(leads)}, and the nearest image with another answer, ${label(boundary.rival)}`,
+    `The direction towards ${label(leads)}, and the nearest image with a different prediction, ${label(boundary.rival)}`,
   );
 }
 
@@ -99,7 +100,7 @@ export function boundaryPanel(parts: FigureParts) {
     id: 'boundary',
     title: 'The worst case',
     words:
-      'The shortest step to another answer: warm pixels become brighter, cold ones darker. It is hardly visible in the image, and random noise hardly ever points that way.',
+      'The shortest step to a different prediction: warm pixels become brighter, cold ones darker. It is hardly visible in the image, and random noise almost never points in this direction.',
     // Painted only if its inputs change, because it takes longer than a frame.
     figure: listed
       ? guard(
@@ -117,7 +118,7 @@ export function boundaryPanel(parts: FigureParts) {
     stale: listed?.key !== key || answers.quick?.key !== key,
     controls: far
       ? html`<p class="small" data-distance=${boundary.distance}>
-          The nearest other answer, ${label(boundary.rival)}, is <b>${tidy(boundary.distance)}</b> away. Noise of sigma
+          The nearest different prediction, ${label(boundary.rival)}, is <b>${tidy(boundary.distance)}</b> away. Noise of sigma
           ${tidy(store.state.imageSigma)} moves the image about <b>${tidy(typical)}</b> (σ√d), in a random direction.
           ${
             ui.rival === undefined
@@ -158,7 +159,7 @@ function planeFigure({ slice, step, ...rest }: Plane, target: number, palette: P
     step &&
     svg`<line x1=${middle} y1=${middle} x2=${at(step[0])} y2=${planeSize - at(step[1])} .style="stroke: ${colour}; stroke-width: ${width}"></line>`;
   return svg`<svg class="chart" viewBox="0 0 ${planeSize} ${planeSize + 36}" role="img"
-      aria-label="Decision regions on a plane through the image, with the noisy copies projected onto it">
+      aria-label="Decision regions on a plane through the image, with the noisy samples projected onto it">
     ${pixels(paintPlane(slice, planeSize, palette), 0, 0, planeSize)}
     <path d=${boundaryPath(slice, planeSize)} .style=${'stroke: var(--ink); stroke-width: 1.5; fill: none'}></path>
     <svg width=${planeSize} height=${planeSize}>${planeCopies({ slice, step, ...rest }, target, palette)}</svg>
@@ -179,7 +180,7 @@ export function planePanel({ store, answers, key, palette, gradients, label }: F
     id: 'plane',
     title: 'A slice through the image',
     words:
-      'The answers on a plane through the image (blue dot), and the noisy copies projected onto it: rings are copies whose answer changed. Most of the noise points out of the plane, so rings also appear in regions that look safe.',
+      'The predictions on a plane through the image (blue dot), and the noisy samples projected onto it. Rings are samples whose prediction changed. Most of the noise points out of the plane, so rings also appear in regions that look safe.',
     figure:
       plane && quick
         ? guard([plane.value, quick.value.row.target, palette, store.state.imageNames], () =>
@@ -190,7 +191,7 @@ export function planePanel({ store, answers, key, palette, gradients, label }: F
     source: gradients
       ? html`The plane is spanned by the gradients of the two smallest margins, made orthonormal; the line leads to the nearest
         boundary. Margins: section 3.2 of ${averageCase}.`
-      : html`The plane is spanned by the noise of the first two copies, because there are no gradients. Margins: section 3.2 of
+      : html`The plane is spanned by the noise of the first two samples, because there are no gradients. Margins: section 3.2 of
         ${averageCase}.`,
     csv:
       plane &&
@@ -203,12 +204,12 @@ export function planePanel({ store, answers, key, palette, gradients, label }: F
 
 export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   const { curves } = answers;
-  const { imageSigma: sigma, imageCopies, failure } = store.state;
+  const { imageSigma: sigma, failure } = store.state;
   const forms = curves ? [...curves.value.byEstimator.keys()] : [];
   const known = forms.filter((form, i) => i === 0 || curves!.value.byEstimator.get(form)!.some(({ p }) => p !== null));
   const entries = known.map((form) => {
     const at = forms.indexOf(form);
-    return at === 0 ? { form, line: undefined, name: `counted, ${imageCopies} copies` } : { form, line: at - 1 };
+    return at === 0 ? { form, line: undefined, name: `${form}, reference` } : { form, line: at - 1 };
   });
   return sweepPanel({
     ...{

@@ -44,7 +44,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     return new ImageSession(this.engine, () => this.state, { ...callbacks, loaded });
   }
 
-  /** A file that was refused is forgotten with the next change. */
+  /** The message about a rejected file disappears with the next change. */
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
     this.settled('file');
     super.stateChanged(state, before);
@@ -66,7 +66,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     return labelBy(this.state.imageNames);
   }
 
-  /** The right class of a generated digit, for networks of ten classes. */
+  /** The true class of a generated digit, for networks with ten classes. */
   get #right(): number | undefined {
     const { imagePixels, imageDigit } = this.state;
     return imagePixels === '' && this.session.loaded?.model.info.classes === 10 ? imageDigit : undefined;
@@ -95,7 +95,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const { loaded, picture, answers } = session;
     const { quick } = answers;
     const stale = quick?.key !== session.key(this.state);
-    const answer = quick ? ` The network answers ${this.#label(quick.value.row.target)}.` : '';
+    const answer = quick ? ` The network predicts ${this.#label(quick.value.row.target)}.` : '';
     return html`<div class="pair" part="picture">
         <probust-paper
           .picture=${picture}
@@ -125,7 +125,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     const { rows, forms } = listed.value;
     return html`<div class="listed">
       ${estimatorList({
-        ...{ known: this.session.estimators, rows, forms, truth: quick?.value.row, against: 'the count' },
+        ...{ known: this.session.estimators, rows, forms, truth: quick?.value.row, against: `mc:${this.state.imageCopies}` },
         stale: listed.key !== this.session.key(this.state),
         hovered: this.ui.form,
         first: isFirstList(this.state, 'imageEstimators'),

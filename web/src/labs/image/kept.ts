@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The model file that the user opened last, kept in the browser, so that it is still there after a reload.
+// Stores the model file that the user opened last in the browser, so that it is available after a reload.
 
 interface KeptModel {
   name: string;
@@ -38,15 +38,15 @@ async function within<T>(mode: IDBTransactionMode, use: (models: IDBObjectStore)
 }
 
 /**
- * Keeps it in place of an earlier one; it is stored when the promise resolves. Does nothing where the browser allows no storage, and
- * does not wait for one that does not answer.
+ * Stores the model in place of an earlier one, before the promise resolves. Does nothing if the browser allows no storage, and does
+ * not wait for storage that does not respond.
  */
 export async function keepModel(model: KeptModel): Promise<void> {
   const stored = within('readwrite', (models) => models.put(model, key)).catch(() => undefined);
   await Promise.race([stored, new Promise((resolve) => setTimeout(resolve, mostMilliseconds))]);
 }
 
-/** The kept model; undefined if there is none. */
+/** The stored model; undefined if there is none. */
 export const keptModel = (): Promise<KeptModel | undefined> =>
   within<KeptModel | undefined>('readonly', (models) => models.get(key) as IDBRequest<KeptModel | undefined>).catch(
     () => undefined,

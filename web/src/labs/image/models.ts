@@ -16,7 +16,7 @@ export { digitsUrl };
 export interface Loaded {
   model: Model;
   shape: Shape;
-  /** Why our engine does not run the model; undefined if it does. */
+  /** Why our engine cannot run the model; undefined if it can. */
   refusal: string | undefined;
 }
 
@@ -28,7 +28,7 @@ export class Refused extends Error {
 type Load = (options: ModelOptions) => Promise<Model>;
 
 const codeOf = (error: unknown): string | undefined => (error as { code?: string } | null)?.code;
-/** What is wrong, without the hint, which is for developers. */
+/** The message without its hint, which is for developers. */
 const sentenceOf = (error: unknown): string => {
   const hint = (error as { hint?: string } | null)?.hint;
   return hint ? messageOf(error).slice(0, -hint.length - 2) : messageOf(error);
@@ -41,8 +41,8 @@ function requireImage(info: ModelInfo): Shape {
   const taken = info.pointShape.join(' × ');
   throw new Refused(
     shape
-      ? `This model gives ${info.classes} number: the image lab needs a classifier with two classes or more.`
-      : `This model takes ${taken} numbers, which are not an image: the image lab needs 28 × 28, 3 × 32 × 32 or similar.`,
+      ? `This model has ${info.classes} output: the image lab needs a classifier with at least two classes.`
+      : `The input of this model is ${taken} numbers, which is not an image. The image lab needs an input such as 28 × 28 or 3 × 32 × 32.`,
   );
 }
 
@@ -54,7 +54,7 @@ function optionsOf(preparation: Preparation, { channels, height, width }: Shape)
   return { mean, std, layout, shape: [channels, height, width] };
 }
 
-/** The shape is known only after loading, so the model may be loaded a second time, with options that fit the shape. */
+/** The shape is known only after loading, so the model may be loaded twice: the second time with options for its shape. */
 async function prepared(load: Load, preparation: Preparation): Promise<Omit<Loaded, 'refusal'>> {
   const plain = await load({});
   try {
@@ -95,12 +95,12 @@ async function loadInstead(engine: Engine, side: Side, bytes: Uint8Array, prepar
     return { ...(await loadExternal(engine, side, bytes, preparation)), refusal };
   } catch (error) {
     if (error instanceof Refused) throw error;
-    const message = `Neither engine runs this model. probust: ${refusal}. ONNX Runtime Web: ${messageOf(error)}.`;
+    const message = `Neither engine can run this model. probust: ${refusal}. ONNX Runtime Web: ${messageOf(error)}.`;
     throw new Refused(message, { cause: error });
   }
 }
 
-/** Fewer copies for slower models: an answer should take about a second. */
+/** Fewer samples for slower models: an estimate should take about a second. */
 export function copiesFor({ flops }: ModelInfo): number {
   if (Number.isNaN(flops)) return 300;
   return flops < 3e6 ? 1000 : flops < 3e7 ? 300 : 100;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The value of p, what kind of number it is, and the other answers of the copies.
+// The value of p, the kind of estimate, and the predictions of the noisy samples.
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { classColour } from '../../draw/classes.js';
@@ -22,8 +22,8 @@ export const indexLabel = labelBy([]);
 /** What a screen reader says. */
 export function spoken({ row, asked, cloud }: Quick, label: Label): string {
   const [first] = sharesOf(cloud.predicted).filter(({ of }) => of !== row.target);
-  const rest = first ? ` Most of the others answer ${label(first.of)}.` : '';
-  return `${percentOf(row)} of ${asked.copies} noisy copies keep the answer ${label(row.target)} at sigma ${asked.sigma}.${rest}`;
+  const rest = first ? ` Most of the others get ${label(first.of)}.` : '';
+  return `${percentOf(row)} of ${asked.copies} noisy samples keep the prediction ${label(row.target)} at sigma ${asked.sigma}.${rest}`;
 }
 
 interface Share {
@@ -31,7 +31,7 @@ interface Share {
   share: number;
 }
 
-/** How often each class was the answer, most often first. */
+/** The share of each class among the predictions, largest first. */
 function sharesOf(predicted: ArrayLike<number>): Share[] {
   const counts = new Map<number, number>();
   for (let i = 0; i < predicted.length; ++i) counts.set(predicted[i]!, (counts.get(predicted[i]!) ?? 0) + 1);
@@ -48,16 +48,16 @@ interface NumberView {
   stale: boolean;
   softmax: Row | undefined;
   label: Label;
-  /** The right class, if it is known. */
+  /** The true class, if it is known. */
   right: number | undefined;
 }
 
-/** If the answer without noise is wrong, keeping it is not good. */
+/** If the prediction without noise is wrong, a large p is not good. */
 function wrongLine({ row, cloud }: Quick, right: number | undefined, label: Label) {
   if (right === undefined || right === row.target) return nothing;
   const correct = sharesOf(cloud.predicted).find(({ of }) => of === right)?.share ?? 0;
   return html`<p class="small" data-correct=${correct}>
-    The answer is wrong: this is <b>${label(right)}</b>. p(correct) is <b>${percent(correct)}</b>.
+    The prediction is wrong: this is <b>${label(right)}</b>. p(correct) is <b>${percent(correct)}</b>.
   </p>`;
 }
 
@@ -72,7 +72,7 @@ export function numberView({ quick, stale, softmax, label, right }: NumberView) 
       ${
         kind === 'invalid'
           ? html`${marks[kind].words}: ${reasonOf(row)}`
-          : html`counted over ${asked.copies.toLocaleString('en')} copies, 95% interval${interval(row)}`
+          : html`counted over ${asked.copies.toLocaleString('en')} noisy samples, 95% interval${interval(row)}`
       }
       ${softmax?.p == null ? nothing : html`<br />The network’s own confidence, which ignores the noise: ${percentOf(softmax)}`}
     </p>
@@ -99,7 +99,7 @@ function bar({ of, share }: Share, view: BarsView, most: number) {
       ><i .style="width: ${width}%; --dot: ${classColour(of)}; background-image: ${patternOf(Math.max(0, of))}"></i
     ></span>
     <span class="value">${percent(share)}</span>
-    <span class="small muted">${kept ? 'kept' : of === right ? 'correct' : ''}</span>`;
+    <span class="small muted">${kept ? 'survives' : of === right ? 'correct' : ''}</span>`;
   if (kept || of < 0 || !quick.linear)
     return html`<li><span class="bar-row" data-share=${share} data-of=${of}>${content}</span></li>`;
   return html`<li>
@@ -108,7 +108,7 @@ function bar({ of, share }: Share, view: BarsView, most: number) {
       data-share=${share}
       data-of=${of}
       aria-pressed=${rival === of}
-      aria-label="${percent(share)} answer ${label(of)}: show which pixels lead to it"
+      aria-label="${percent(share)} get ${label(of)}: show which pixels lead to it"
       @click=${() => onRival(rival === of ? undefined : of)}
     >
       ${content}
@@ -123,13 +123,14 @@ export function bars(view: BarsView) {
   const rest = shares.slice(mostBars).reduce((sum, { share }) => sum + share, 0);
   const most = shares[0]?.share ?? 1;
   return html`<section class="takes" aria-labelledby="takes-title">
-    <h2 id="takes-title">Answers of the copies</h2>
+    <h2 id="takes-title">Predictions of the noisy samples</h2>
     <ul class="bars ${view.stale ? 'stale' : ''}">
       ${shown.map((share) => bar(share, view, most))}
     </ul>
     <p class="small muted">
-      Shares of ${predicted.length.toLocaleString('en')} copies.${rest > 0 ? ` All others together: ${percent(rest)}.` : ''}
-      ${view.quick.linear && shares.length > 1 ? 'Press another answer to see which pixels lead to it.' : ''}
+      Shares of ${predicted.length.toLocaleString('en')} noisy
+      samples.${rest > 0 ? ` All others together: ${percent(rest)}.` : ''}
+      ${view.quick.linear && shares.length > 1 ? 'Press another class to see which pixels lead to it.' : ''}
     </p>
   </section>`;
 }

@@ -58,7 +58,7 @@ export function paintPlane({ predicted, resolution }: Slice, size: number, palet
   return image;
 }
 
-/** The boundary of the answer as an SVG path, in a picture of `size` per side. */
+/** The boundary of the predicted class as an SVG path, in a picture of `size` per side. */
 export function boundaryPath({ margin, resolution }: Slice, size: number): string {
   const scale = size / (resolution - 1);
   const at = ([column, row]: readonly number[]) =>

@@ -20,7 +20,7 @@ export const shapeWords = ({ channels, height, width }: Shape): string =>
 
 const isChannels = (extent: number | undefined): extent is 1 | 3 => extent === 1 || extent === 3;
 
-/** A flat input is taken as a square image. */
+/** A flat input is treated as a square image. */
 function squareOf(elements: number): Shape | undefined {
   for (const channels of [1, 3] as const) {
     const side = Math.sqrt(elements / channels);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The image lab's network and picture, its requests and their answers.
+// The image lab's network and picture, its requests and their results.
 import type { Curves } from '../../panels/curves.js';
 import { listedOf, type State } from '../../state/state.js';
 import { bytesOf } from '../../engine/files.js';
@@ -30,7 +30,7 @@ export interface ImageValues {
 }
 
 export interface ImageCallbacks extends SessionCallbacks {
-  /** Another network is in use; `own` if the user has just dropped it. */
+  /** Called when another network is in use; `own` if the user has just dropped it. */
   loaded(loaded: Loaded, own: boolean): void;
 }
 
@@ -77,7 +77,7 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
   /** Makes this network "own" and uses it. If it cannot be loaded, nothing changes. */
   async offer(bytes: Uint8Array, name: string): Promise<void> {
     const found = await load(this.engine, 'quick', bytes, plain);
-    // Before the link says "own", which a reload would not find otherwise.
+    // Stored before the link says "own", so that a reload finds the model.
     await keepModel({ name, bytes });
     this.#own = bytes;
     this.name = name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a beginner does not see. Loaded when it is first shown, so that the first answer does not wait for it.
+// The panels that beginners do not see. Loaded when they are first shown, so that the first result does not wait for them.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { classColour, letter, rivalOf } from '../../draw/classes.js';
@@ -23,7 +23,7 @@ export function convergencePanel({ answers, key, ui, point }: FigureParts) {
     id: 'convergence',
     title: 'Error against cost',
     words:
-      'Each dot is one run with its own noise; each line is the root mean square error of an estimator. Counting needs a hundred times the cost for a tenth of the error. A line that levels off shows a bias, which no cost removes.',
+      'Each dot is one run with its own noise; each line is the root mean square error of an estimator. For a tenth of the error, mc needs a hundred times the cost. A line that levels off shows a bias, which more samples do not reduce.',
     figure: guard([convergence?.value, ui.form, ui.readCost], () =>
       convergence
         ? convergenceFigure(convergence.value, {
@@ -46,7 +46,7 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
     id: 'correlation',
     title: 'Inputs of the normal CDF',
     words:
-      'The normal CDF needs only the distance of each straight line and the correlations of the lines’ directions. 1 means that two rivals win in the same noise, −1 that they never do. Point at a cell to highlight its lines.',
+      'The normal CDF needs only the distance of each straight line and the correlations of the lines’ directions. 1 means that the same noise crosses both lines, −1 that no noise does. Point at a cell to highlight its lines.',
     figure: quick
       ? correlationFigure({ linear: quick.value.linear, rival: ui.rival, onRival: (rival) => point({ rival }) })
       : waiting,
@@ -70,14 +70,14 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
 
 export function countingPanel({ answers, key }: FigureParts) {
   const stale = answers.counted?.key !== key;
-  // The truth is the one of the big number.
+  // The truth is the same as in the big number.
   const truth = stale ? undefined : truthOf(answers);
   const counted = answers.counted && { ...answers.counted.value, ...(truth && { truth }) };
   return panel({
     id: 'counting',
     title: 'Double counting',
     words:
-      'The probability that the answer changes, computed in four ways from the same straight lines. Where the regions of two rivals overlap, a sum counts the noise twice.',
+      'The probability that the prediction changes, computed in four ways from the same straight lines. If the regions of two rivals overlap, a sum counts the noise in the overlap twice.',
     figure: guard([answers.counted?.value, truth], () => (counted ? countingFigure(counted) : waiting)),
     stale,
     source: html`Section 3.2.3 of ${averageCase} (mv-sigmoid); Boole’s inequality.`,
@@ -85,7 +85,7 @@ export function countingPanel({ answers, key }: FigureParts) {
   });
 }
 
-/** A table of the rivals: the margin, the length of its gradient, and z of both lines. */
+/** A table of the rivals: the margin, the norm of its gradient, and z of both lines. */
 export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const { quick, listed } = answers;
   if (!quick) return nothing;
@@ -95,7 +95,7 @@ export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const mmse = listed?.key === key ? listed.value.mmse : undefined;
   return html`<table class="rivals small ${quick.key === key ? '' : 'stale'}">
     <caption>
-      From ${letter(truth.target)} to each rival: dashed line at the point (Taylor), solid line averaged over copies (MMSE)
+      From ${letter(truth.target)} to each rival: dashed line at the point (Taylor), solid line averaged over noisy samples (MMSE)
     </caption>
     <thead>
       <tr>

@@ -10,19 +10,19 @@ import { noiseOf, type Noise } from './noise.js';
 export const cloudCount = 300;
 
 /**
- * The true p. The error of its grid is less than half of the last digit shown: for every frame, when there is time, and in the
- * chart of errors, which begins at 1e-5.
+ * The true p, by quadrature on three grids: for every frame, for a point at rest, and for the chart of errors, which begins at 1e-5.
+ * The error is less than half of the last digit shown.
  */
 const quickTruth = 'quadrature:128';
 const fineTruth = 'quadrature:256';
 const finestTruth = 'quadrature:512';
-/** A certificate needs counts. */
+/** A certified radius needs counts. */
 const certifying = 'mc:10000';
 
 /** The parts of the state that a request about a point depends on. */
 export type Asked = Readonly<Pick<State, 'x' | 'noise' | 'clip' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
 
-/** What is computed for every frame of a drag. */
+/** Computed for every frame of a drag. */
 export interface Quick {
   asked: Asked;
   truth: Row;
@@ -40,14 +40,14 @@ export async function askQuick(model: Model, asked: Asked, signal: AbortSignal):
   return { asked, truth: rows[0]!, linear, cloud };
 }
 
-/** The classifier that answers with the class that most noisy copies get (Cohen et al. 2019). */
+/** The smoothed classifier, which predicts the class that most noisy samples get (Cohen et al. 2019). */
 export interface Votes {
   /** A row for each class as the target. */
   rows: Row[];
   winner: number;
-  /** The certified radius, from counts; null if there is none. */
+  /** The certified radius, computed from counts; null if there is none. */
   radius: number | null;
-  /** The lower bound of the winner's share that it follows from. */
+  /** The lower bound of the winner's share, from which the radius follows. */
   pLow: number | null;
   /** Why there is no radius for this noise, or null. */
   reason: string | null;
@@ -64,7 +64,7 @@ export interface Listed {
   boundary: NearestBoundary;
 }
 
-/** The number of copies in a form such as "mmse:5"; `otherwise` if it has none. */
+/** The number of samples in a form such as "mmse:5"; `otherwise` if it has none. */
 export const samplesOf = (form: string | undefined, otherwise: number): number => Number(form?.split(':')[1] ?? otherwise);
 
 export async function askListed(model: Model, asked: Asked, estimators: string[], signal: AbortSignal): Promise<Listed> {

@@ -25,7 +25,7 @@ export const sigmaBar = (store: Store, truth: Row | undefined) =>
 
 const layerNames: Record<Layer, string> = {
   tint: 'shade',
-  cloud: 'copies',
+  cloud: 'noisy samples',
   lines: 'straight lines',
   arrow: 'arrow',
   data: 'data',
@@ -209,7 +209,7 @@ function noiseChips(store: Store) {
     <button
       class="chip"
       aria-pressed=${clip}
-      title="Copies end at the border of the sensor's range"
+      title="Noisy samples are clipped to the sensor's range"
       @click=${() => store.set({ clip: !clip })}
     >
       clipped to ±1.2

@@ -39,13 +39,14 @@ export function curvesPanel({ store, answers, key, ui, point }: FigureParts) {
   });
 }
 
-/** The worst case, next to the average case if that is on screen. */
+/** The worst case, and the average case if it is on screen. */
 export function boundaryLine({ answers, key, store: { state } }: FigureParts) {
   const { listed, quick } = answers;
   if (!listed || !quick || !Number.isFinite(listed.value.boundary.distance)) return nothing;
   const { distance, rival } = listed.value.boundary;
   return html`<p class="small boundary ${listed.key === key ? '' : 'stale'}" data-distance=${distance}>
-    ${state.show.includes('arrow') ? 'The arrow is the worst case: the' : 'The'} nearest other answer, ${letter(rival)}, is
+    ${state.show.includes('arrow') ? 'The arrow is the worst case: the' : 'The'} nearest different prediction, ${letter(rival)},
+    is
     <b>${tidy(distance)}</b> away.
     ${isVisible(state, 'number') ? html`The big number is the average case: <b>${percentOf(truthOf(answers)!)}</b>. Neither follows from the other.` : nothing}
   </p>`;
@@ -56,7 +57,7 @@ export const shapePanel = (store: Store) =>
     id: 'shape',
     title: 'Shape of the noise',
     words:
-      'Noise need not be round or Gaussian. Stretch and turn its ellipse here, or by the small handles on its ring. Noise of the same sigma, turned, can keep the answer or lose it.',
+      'Noise need not be round or Gaussian. Stretch and turn its ellipse here, or with the small handles on its ring. At the same sigma, the direction of the noise can decide whether the prediction survives.',
     figure: html`<div class="controls">${shapeControls(store)}</div>`,
     source: html`Full covariance: ${naturalPerturbations}, section 3.2. Estimators from straight lines take other noise as
     Gaussian of the same covariance.`,
@@ -67,7 +68,7 @@ export const trainingPanel = (store: Store) =>
     id: 'training',
     title: 'Training',
     words:
-      'Smoothness penalises steep networks, and training noise shows noisy copies of each point. Straight lines fit smooth networks better. Both can be changed during training.',
+      'Smoothness penalises steep networks. Training noise trains on noisy samples of each point. Both make the network smoother, so that straight lines fit it better, and both can be changed during training.',
     figure: html`<div class="controls">${settings(store)}</div>`,
     source: html`Gradient-norm regularisation, loss + lambda ‖∇ₓ loss‖²: <cite>Srinivas and Fleuret, 2018</cite>, as used by Han,
       Srinivas and Lakkaraju.`,

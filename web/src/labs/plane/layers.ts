@@ -17,9 +17,9 @@ export interface Scene {
   noise: Spread;
   /** The radius of a ring around the point. */
   certified: number | undefined;
-  /** The answer at the point. */
+  /** The prediction at the point. */
   target: number;
-  /** The point's label. */
+  /** The point's name. */
   label: string;
   tint: Tint | undefined;
   cloud: Copies | undefined;
@@ -96,12 +96,12 @@ export class PictureLayers {
     if (scene.halves) drawHalfPlanes(ctx, size, view, scene.halves, palette);
     if (scene.cloud) drawCloud(ctx, size, view, scene.cloud, scene.target, palette);
     this.#lines(ctx, size, scene, palette);
-    // Over the lines, which would cross them.
+    // Drawn after the lines, which would cross them.
     for (const { of, x, y } of regions.names) drawLetter(ctx, toPixel(view, size, x, y), of, palette);
     if (scene.rings) drawRings(ctx, size, scene, palette);
     for (const { name, at: ghost } of scene.ghosts) drawGhost(ctx, toPixel(view, size, ...ghost), name, palette);
     drawPoint(ctx, toPixel(view, size, ...at), scene.target, palette);
-    // Over the point, which would hide a short one.
+    // Drawn after the point, which would hide a short arrow.
     if (scene.arrow) drawArrow(ctx, size, view, at, scene.arrow, palette);
   }
 
@@ -140,7 +140,7 @@ export class PictureLayers {
   }
 }
 
-/** A contour of the noise at a multiple of its standard deviation: of constant density, or uniform noise's border. */
+/** A contour of the noise at a multiple of its standard deviation: constant density, or the border of uniform noise. */
 function contour(ctx: CanvasRenderingContext2D, [x, y]: Pair, { noise, angle }: Spread, [a, b]: Pair): void {
   ctx.beginPath();
   if (noise === 'gaussian') return ctx.ellipse(x, y, a, b, (-angle * Math.PI) / 180, 0, 2 * Math.PI);
@@ -189,7 +189,7 @@ function drawRings(ctx: CanvasRenderingContext2D, size: number, scene: Scene, pa
   ctx.restore();
 }
 
-/** The range of the sensor, where clipped copies end. */
+/** The range of the sensor, to which noisy samples are clipped. */
 function drawSensor(
   ctx: CanvasRenderingContext2D,
   size: number,

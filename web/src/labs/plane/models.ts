@@ -24,7 +24,7 @@ const inlined = (url: string): Uint8Array => Uint8Array.from(atob(url.slice(url.
 export const pretrained: Record<string, Pretrained> = {
   three: {
     title: 'three arms',
-    // The first picture takes no request for its network.
+    // The first picture needs no request for its network.
     read: () => Promise.resolve(inlined(three)),
     data: { data: 'spirals', classes: 3, trainSeed: 0 },
   },

@@ -4,7 +4,7 @@ import type { NamedArray } from 'probust';
 import { axes, type Ellipse, type Spread } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
 
-/** What the 2-D lab's sensor can report, for both coordinates. Clipped copies end there. */
+/** The range of the 2-D lab's sensor, for both coordinates. Noisy samples are clipped to it. */
 export const sensor: readonly [number, number] = [-1.2, 1.2];
 
 export interface Noise {
@@ -33,7 +33,7 @@ function gaussian({ sigma, ratio, angle }: Ellipse): Noise {
 /** Half-widths and Laplace scales, short enough to be shown. */
 const rounded = (value: number): number => Number(value.toPrecision(6));
 
-/** sigma is the standard deviation of each coordinate: the half-width over the root of 3, or Laplace's scale times that of 2. */
+/** sigma is the standard deviation of each coordinate: the half-width divided by √3, or Laplace's scale times √2. */
 export function noiseOf(state: NoiseState): Noise {
   const { noise, sigma, clip } = spreadOf(state);
   const clipped = clip ? { clip } : {};

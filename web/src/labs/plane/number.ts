@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The value of p, what kind of number it is, and 1 - p, which is tinted in the picture.
+// The value of p, the kind of estimate, and 1 - p, which is tinted in the picture.
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { letter } from '../../draw/classes.js';
@@ -9,13 +9,13 @@ import { bigNumber, bigNumberStyles } from '../big-number.js';
 interface NumberView {
   truth: Row | undefined;
   stale: boolean;
-  /** The sum over the cells that are tinted, which a test compares with 1 - p. */
+  /** The sum over the tinted cells, which a test compares with 1 - p. */
   mass: number | undefined;
 }
 
-/** What a screen reader says. */
+/** The text for screen readers. */
 export const spoken = (truth: Row, sigma: number): string =>
-  `${percentOf(truth)} of noisy copies keep the answer ${letter(truth.target)} at sigma ${sigma}.`;
+  `${percentOf(truth)} of noisy samples keep the prediction ${letter(truth.target)} at sigma ${sigma}.`;
 
 /** The accuracy of the sum over cells, if it is not exact to rounding. */
 const precision = (row: Row): string => reasonOf(row).replace(/^(?=.)/, ', ');

@@ -33,7 +33,7 @@ class PlanePicture extends LitElement {
         height: 100%;
         border-radius: 8px;
       }
-      /* Only these take touch: a swipe elsewhere scrolls the page. */
+      /* Only these respond to touch: a swipe elsewhere scrolls the page. */
       .handle,
       .grip {
         position: absolute;
@@ -84,7 +84,7 @@ class PlanePicture extends LitElement {
   /** In pixels. Text and marks grow with the page's text, as for a projector. */
   declare rem: number;
   readonly #layers = new PictureLayers();
-  /** Unlike a question about styles, it does not lay out the page for every frame of a drag. */
+  /** Unlike reading computed styles, it does not force a layout in every frame of a drag. */
   readonly #observer = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {
       if (target === this) this.size = Math.round(contentRect.width);
@@ -117,7 +117,7 @@ class PlanePicture extends LitElement {
     this.dispatchEvent(new CustomEvent<Pair>('move', { detail: this.#asked }));
   }
 
-  /** The handle that is dragged: the end of the long axis sets size and direction of the noise, that of the short axis the ratio. */
+  /** The dragged handle. The end of the long axis sets size and direction of the noise; that of the short axis sets the ratio. */
   #grip: 'long' | 'short' | undefined;
 
   #ends(): { long: Pair; short: Pair } {
@@ -142,7 +142,7 @@ class PlanePicture extends LitElement {
     return [clientX - box.left, clientY - box.top];
   }
 
-  /** Where the point was moved since the scene came. */
+  /** The position to which the point was moved since the last scene. */
   #asked: Pair | undefined;
 
   protected override willUpdate(changed: PropertyValues<this>): void {

@@ -27,13 +27,13 @@ import { Trainer } from './trainer.js';
 import type { Ui } from './ui.js';
 
 const caption = html`<p class="caption small muted">
-  Drag the point. The large rings show one and two sigmas of noise. The shaded part of it changes the answer; small rings are
-  copies whose answer changed.
+  Drag the point. The large rings show one and two sigmas of noise. The shaded part of it changes the prediction; small rings are
+  samples whose prediction changed.
 </p>`;
 
 /**
- * While the point moves, what is next to the picture and below it is drawn this often. Nobody reads faster, and new texts in all
- * tables and charts take longer than the picture.
+ * While the point moves, the content next to the picture and below it is drawn at this interval. Nobody reads faster, and drawing all
+ * tables and charts takes longer than drawing the picture.
  */
 const readMilliseconds = 100;
 
@@ -47,7 +47,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   readonly #tint = new Cached<Tint>();
   #advanced: typeof import('./advanced.js') | undefined;
   #trainer: Trainer | undefined;
-  /** When the point or its noise changed, when details were drawn, how often, and the timer of the next drawing. */
+  /** When the point or its noise changed, when and how often details were drawn, and the timer of the next drawing. */
   readonly #details = { asked: -Infinity, drawn: -Infinity, turn: 0, timer: 0 };
 
   constructor() {
@@ -88,7 +88,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
   }
 
   protected override stateChanged(state: Readonly<State>, before: Readonly<State> | undefined): void {
-    // What training needs may be there now.
+    // The data that training needs may have arrived.
     this.settled('training');
     if (before && this.session.key(state) !== this.session.key(before)) this.#details.asked = performance.now();
     super.stateChanged(state, before);
@@ -108,7 +108,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
       if (trainer.playing) trainer.play();
     }
     if (before && before.model === 'trained' && !fresh) return;
-    // A new network starts at epoch 0, and keeps training if the one before was training.
+    // A new network starts at epoch 0, and trains if the previous one was training.
     const { playing } = trainer;
     if (before && state.epochs === before.epochs) this.store.set({ epochs: 0 });
     if (playing) trainer.play();
@@ -117,7 +117,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
 
   #trainerChanged(): void {
     if (!this.begun) return;
-    // The last network of a run gets fine regions.
+    // The regions of the last network of a training run are drawn finely.
     if (!this.#training.playing && this.state.model === 'trained') this.session.settle();
     this.requestUpdate();
   }
@@ -131,7 +131,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     this.announce(truth, { ...truth, x, sigma }, () => (this.secret ? '' : spoken(truth, sigma)));
   }
 
-  /** The patient worker and the data wait until the first answer is on screen. */
+  /** The patient worker and the data wait until the first result is on screen. */
   #first(): void {
     this.report('ready', { model: this.state.model });
     this.#training.showData();
@@ -205,7 +205,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     </div>`;
   }
 
-  /** Changes when details are to be drawn: with every update at rest, and once more after a move. */
+  /** Changes when details must be drawn: with every update at rest, and once more after a move. */
   #turn(): number {
     const details = this.#details;
     const now = performance.now();
@@ -289,7 +289,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     </div>`;
   }
 
-  /** At most one update per frame, for changes of the state and answers of both workers. */
+  /** At most one update per frame, for changes of the state and results of both workers. */
   protected override async scheduleUpdate(): Promise<void> {
     await new Promise(requestAnimationFrame);
     await super.scheduleUpdate();

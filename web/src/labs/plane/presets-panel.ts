@@ -45,7 +45,7 @@ export const presetsPanel = (parts: PresetParts) =>
     id: 'presets',
     title: 'Distance is not probability',
     words:
-      'The distance to the nearest other answer is the usual measure of robustness. Go from point 1 to point 2 and watch the arrow and the big number.',
+      'The distance to the nearest different prediction is the usual measure of robustness. Switch between point 1 and point 2, and compare the arrow with the big number.',
     figure: html`${presets.map((preset) => pair(preset, parts))}`,
     source: html`After figures 1 and 2 of ${naturalPerturbations}.`,
   });

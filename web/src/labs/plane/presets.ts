@@ -15,7 +15,7 @@ export const presets: Preset[] = [
   {
     id: 'distance',
     title: 'Same distance, different p',
-    words: 'Both points are 0.13 from another answer. One has it on one side only, the other all around.',
+    words: 'Both points are 0.13 from a different prediction: one on one side only, the other all around.',
     points: [
       [-0.84, -0.06],
       [0.3, 0.06],
@@ -26,7 +26,7 @@ export const presets: Preset[] = [
     id: 'probability',
     title: 'Same p, different distance',
     words:
-      'Both points keep the answer in 70% of cases, but the nearest boundary is more than three times as far from one as from the other.',
+      'The prediction survives in 70% of cases at both points, but the boundary is more than three times as far from one as from the other.',
     points: [
       [0, -0.24],
       [-0.78, -0.12],

@@ -28,7 +28,7 @@ function tintOf(tint: Cached<Tint>, field: Field, state: Readonly<State>, target
 }
 
 /**
- * The copies around the current point. Until the network has answered, the old copies move with the point and scale with sigma,
+ * The noisy samples around the current point. Until the network has replied, the old samples move with the point and scale with sigma,
  * and their classes come from the field.
  */
 function copiesOf({ asked, cloud }: Quick, fresh: boolean, field: Field, state: Readonly<State>, count: number): Copies {
@@ -51,7 +51,7 @@ const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
     .slice(0, nearest)
     .map(({ rival }) => rival);
 
-/** How many copies an estimator uses; all of them if it names no number. */
+/** How many samples an estimator uses; all of them if its form has no number. */
 const copiesFor = (form: string | undefined): number =>
   form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, cloudCount) : cloudCount;
 
@@ -92,7 +92,7 @@ function arrowIn({ listed }: Answers<PlaneValues>, key: string): Scene['arrow'] 
   return Number.isFinite(distance) ? step : undefined;
 }
 
-/** The radius within which the vote of noisy copies certainly stays the same. */
+/** The certified radius, within which the vote of the noisy samples does not change. */
 function certifiedIn({ votes }: Answers<PlaneValues>, key: string): number | undefined {
   const radius = votes?.key === key ? votes.value.radius : null;
   return radius !== null && radius > 0 ? radius : undefined;
@@ -114,7 +114,7 @@ export function sceneOf({ state, session, trainer, ui, palette, tint }: ScenePar
     ...{ view, field, at, target, rings: !blind, rival: ui.rival, coarse: trainer.playing },
     noise: spreadOf(state),
     certified: state.show.includes('arrow') && !blind ? certifiedIn(session.answers, key) : undefined,
-    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}${isInside(view, at) ? '' : ', outside the picture'}, answer ${letter(target)}. Arrow keys move it; with shift, further.`,
+    label: `Point at ${at.map((value) => value.toFixed(2)).join(', ')}${isInside(view, at) ? '' : ', outside the picture'}, prediction ${letter(target)}. Arrow keys move it; with shift, further.`,
     tint: shows('tint') ? tintOf(tint, field, state, target, palette) : undefined,
     cloud: quick && copies ? copiesOf(quick, fresh, field, state, copiesFor(ui.form)) : undefined,
     data: state.show.includes('data') ? trainer.data : undefined,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The 2-D lab's network, its requests and their answers.
+// The 2-D lab's network, its requests and their results.
 import type { Model, Row } from 'probust';
 import { gridOf, gridPoints, type Field } from '../../draw/field.js';
 import type { Convergence } from '../../panels/convergence.js';
@@ -30,7 +30,7 @@ export interface PlaneValues {
   convergence: Convergence;
 }
 
-/** The best known truth: the fine sum if it answers the same request as the quick one, else the quick one. */
+/** The best known truth: the fine sum if it belongs to the same request as the quick one, otherwise the quick one. */
 export const truthOf = ({ quick, listed }: Answers<PlaneValues>): Row | undefined =>
   listed && listed.key === quick?.key ? listed.value.truth : quick?.value.truth;
 
@@ -45,7 +45,7 @@ const scales = (reach: number): number[] =>
 
 function requirePlane({ info: { pointShape } }: Model): void {
   const elements = pointShape.reduce((product, extent) => product * extent, 1);
-  if (elements !== 2) throw new Error(`This network takes ${elements} numbers. The 2-D lab needs one that takes two.`);
+  if (elements !== 2) throw new Error(`This network has ${elements} inputs. The 2-D lab needs a network with two.`);
 }
 
 export class PlaneSession extends LabSession<PlaneValues> {
@@ -76,7 +76,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
     if (bytes) this.loading.run(() => this.use(bytes));
   }
 
-  /** Whether the network could not be loaded; the next change tries again. */
+  /** Whether loading the network failed; the next change tries again. */
   #failed = false;
 
   #load(name: string): void {
@@ -116,7 +116,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
     const key = this.key(state);
     this.frames.run(async (signal) => {
       this.keep('quick', key, await askQuick(model, state, signal));
-      // The patient worker starts after the first answer is on screen.
+      // The patient worker starts after the first result is on screen.
       this.#lists.run(async (signal) =>
         this.keep('listed', key, await askListed(await this.patient(), state, listedOf(state, 'estimators'), signal)),
       );

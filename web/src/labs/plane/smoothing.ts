@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Randomised smoothing: the class that most noisy copies get, and how far the point can move without changing it.
+// Randomised smoothing: the class that most noisy samples get, and how far the point can move without changing it.
 import { html, svg } from 'lit';
 import { classColour, letter } from '../../draw/classes.js';
 import { panel, waiting } from '../../panels/panel.js';
@@ -16,7 +16,7 @@ function bars({ rows, winner }: Votes) {
   const long = (p: number | null) => (width - left - right) * (p ?? 0);
   const height = rows.length * rowHeight;
   const spoken = rows.map((row) => `${letter(row.target)} ${percentOf(row)}`).join(', ');
-  return svg`<svg class="chart" viewBox="0 0 ${width} ${height}" role="img" aria-label="Votes of the noisy copies: ${spoken}">
+  return svg`<svg class="chart" viewBox="0 0 ${width} ${height}" role="img" aria-label="Votes of the noisy samples: ${spoken}">
     ${rows.map((row, i) => {
       const y = i * rowHeight;
       return svg`<text class=${row.target === winner ? 'strong' : ''} x="0" y=${y + 16}>${letter(row.target)}</text>
@@ -29,9 +29,9 @@ function bars({ rows, winner }: Votes) {
 function certificate({ winner, radius, pLow, reason }: Votes, sigma: number) {
   const name = html`<b>${letter(winner)}</b>`;
   if (reason !== null) return html`The vote is ${name}. There is no certified radius: ${reason}.`;
-  if (radius === null || radius <= 0) return html`The vote is ${name}, but by too few copies for a certified radius.`;
+  if (radius === null || radius <= 0) return html`The vote is ${name}, but the majority is too small for a certified radius.`;
   return html`The vote is ${name}. No move shorter than <b>${tidy(radius)}</b>, the thick ring, changes it: with 99.9% confidence
-    at least ${tidy(pLow!)} of all copies vote for it, and R = σ Φ⁻¹(${tidy(pLow!)}) with σ = ${tidy(sigma)}.`;
+    at least ${tidy(pLow!)} of all noisy samples vote for it, and R = σ Φ⁻¹(${tidy(pLow!)}) with σ = ${tidy(sigma)}.`;
 }
 
 export function smoothingPanel({ store, answers, key }: FigureParts) {
@@ -40,13 +40,13 @@ export function smoothingPanel({ store, answers, key }: FigureParts) {
     id: 'smoothing',
     title: 'Smoothed classifier',
     words:
-      'Let the noisy copies vote: the class that most of them get is the answer of a smoothed classifier. It may differ from that of the network.',
+      'The noisy samples vote: the class that most of them get is the prediction of a smoothed classifier. It may differ from that of the network.',
     figure: votes
       ? html`${bars(votes.value)}
           <p class="small" data-radius=${votes.value.radius ?? ''}>${certificate(votes.value, store.state.sigma)}</p>`
       : waiting,
     stale: votes?.key !== key,
     source: html`<cite>Cohen, Rosenfeld and Kolter, Certified Adversarial Robustness via Randomized Smoothing</cite>, theorem 1,
-      with 10,000 copies.`,
+      with 10,000 noisy samples.`,
   });
 }

@@ -7,12 +7,12 @@ import type { State } from '../../state/state.js';
 import { pretrained } from './models.js';
 
 interface TrainerCallbacks {
-  /** There is a new network: its ONNX bytes, and its score. */
+  /** Called with each new network: its ONNX bytes and its score. */
   trained(bytes: Uint8Array, score: Score): Promise<void>;
   progress(done: number, planned: number): void;
-  /** Training started or ended, or the data changed. */
+  /** Called when training starts or ends, or the data change. */
   changed(): void;
-  /** Training ended, with an error or without one. */
+  /** Called when training ends, with an error or without one. */
   settled(error?: unknown): void;
 }
 
@@ -65,7 +65,7 @@ export class Trainer {
     const of = JSON.stringify([known, state.data, state.classes, state.trainSeed, state.data === 'own' ? state.points : []]);
     if (of === this.#dataOf) return;
     this.#dataOf = of;
-    // Nobody knows what a network from elsewhere was trained on.
+    // The training data of other networks are unknown.
     const data = known ? await this.#make(state) : undefined;
     if (of !== this.#dataOf) return;
     this.data = data;

@@ -7,11 +7,11 @@ import { rowsOf, type TableModels } from './models.js';
 import { noiseOf, noisesOf } from './noise.js';
 import { encoded, inputsOf, pointOf, rowOf, tableOfState } from '../../tables/tables.js';
 
-/** As many copies as Scher and Trügler draw for each point. */
+/** The number of samples per point in Scher and Trügler. */
 export const copies = 10_000;
 export const countForm = `mc:${copies}`;
 
-/** Copies that are drawn: the first of those that are counted. */
+/** How many of the counted samples are drawn, from the first on. */
 const drawn = 2000;
 
 /** The point as the model takes it, and its row, which keys its noise. */
@@ -21,14 +21,14 @@ function askedOf(state: Readonly<State>): { x: Float32Array; index: number } {
   return { x, index: rowOf(table, state) };
 }
 
-/** What is computed at every move of a slider. */
+/** Computed for every move of a slider. */
 export interface Quick {
   state: Readonly<State>;
   /** With the share of each class; for a regression, these are lower, higher and within. */
   row: Row;
   /** Its points have two more columns for a regression. */
   cloud: Cloud;
-  /** What a regression answers. */
+  /** The prediction of a regression. */
   output: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function askQuick(models: TableModels, state: Readonly<State>, sign
   return { state, row: rows[0]!, cloud, output: outputs?.[0] };
 }
 
-/** The nearest point with another answer. A category keeps its value. */
+/** The nearest point with a different prediction. A category keeps its value. */
 export async function askNear(models: TableModels, state: Readonly<State>, signal: AbortSignal): Promise<NearestBoundary> {
   const { x, index } = askedOf(state);
   const [search, point] = await Promise.all([models.search(), models.searched(x)]);
@@ -57,7 +57,7 @@ export async function askBoundaries(models: TableModels, state: Readonly<State>,
   return boundaries(search, points, { seed: state.seed, signal });
 }
 
-/** The lab's models were trained on its tables, so nothing has to be checked. */
+/** The lab's models were trained on its tables, so no check is needed. */
 const trusted = { check: false };
 
 /** p of every row next to its distance. */
@@ -75,7 +75,7 @@ export async function askRows(
   return (await distance(probust, rows, { boundaries: near }))[0]!;
 }
 
-/** From small noise to more than a table's own spread. */
+/** From small noise to more than the spread of the table. */
 export const scales = [0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2.2, 3];
 
 /** The point's rows at all scales. */
@@ -89,7 +89,7 @@ export async function askCurve(model: Model, state: Readonly<State>, signal: Abo
 
 const ranked = 'mc:2000';
 
-/** The rank correlation of distance and p at all scales; null where all p are the same. */
+/** The rank correlation of distance and p at all scales; null if all p are equal. */
 export async function askRanks(
   probust: Probust,
   model: Model,

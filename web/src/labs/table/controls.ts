@@ -125,7 +125,7 @@ function tolerance(store: Store) {
   });
 }
 
-/** `row` has the p that phones show next to the slider. */
+/** `row` contains the p that phones show next to the slider. */
 export function noiseSliders(store: Store, row: Row | undefined) {
   const { state } = store;
   const category = categoryOf(state);

@@ -32,10 +32,10 @@ const scaleAxis = (scale: Scale) => ({
   },
 });
 
-/** While nothing is there to be stale, the words in its place are in full colour. */
+/** A placeholder is never shown as stale. */
 const isStale = (kept: Kept<unknown> | undefined, key: string): boolean => kept !== undefined && kept.key !== key;
 
-/** The category that changes at every sigma, if one does. */
+/** The category that changes at every sigma, if there is one. */
 const changing = (state: Readonly<State>): string | undefined => (state.tableChange > 0 ? categoryOf(state)?.name : undefined);
 
 interface Dot {
@@ -66,11 +66,11 @@ function scatter({ store, point, ui }: FigureParts, found: Distances, dots: read
   return chart(axis, y, title, svg`${marks}`);
 }
 
-/** What is on the axes of the scatter plot. A regression's answers are other ones only outside the tolerance. */
+/** A description of the axes. A prediction of a regression is different only if it is outside the tolerance. */
 const axesWords = (state: Readonly<State>): string =>
   state.tableModel === 'regression'
-    ? 'its distance to the nearest answer outside the tolerance, and the probability that noise keeps it inside'
-    : 'its distance to the nearest other answer, and the probability that its answer survives this noise';
+    ? 'its distance to the nearest prediction outside the tolerance, and the probability that the prediction stays within it under this noise'
+    : 'its distance to the nearest different prediction, and the probability that its prediction survives this noise';
 
 export function scatterPanel(parts: FigureParts) {
   const { store, answers, keys, ui } = parts;
@@ -87,8 +87,8 @@ export function scatterPanel(parts: FigureParts) {
     stale: isStale(answers.rows, keys.rows),
     controls: html`<p class="reading" data-spearman=${spearman ?? ''}>
       ${read ? html`${table.one} ${read.index}: distance ${tidy(read.distance)}, p ${percent(read.p)}. ` : ''}
-      ${typeof spearman === 'number' ? `The rank correlation of distance and p is ${spearman.toFixed(2)}: 1 would mean that both put the ${table.one}s in the same order.` : ''}
-      ${found && dots.length < found.points.length ? `Not shown: ${found.points.length - dots.length} of ${found.points.length} ${table.one}s, for which no other answer was found nearby.` : ''}
+      ${typeof spearman === 'number' ? `The rank correlation of distance and p is ${spearman.toFixed(2)}: 1 would mean that both rank the ${table.one}s in the same order.` : ''}
+      ${found && dots.length < found.points.length ? `Not shown: ${found.points.length - dots.length} of ${found.points.length} ${table.one}s, for which no different prediction was found nearby.` : ''}
     </p>`,
     source: html`After figure 3 of ${naturalPerturbations}.`,
     csv: found && (() => csvOf(dots)),
@@ -106,7 +106,7 @@ function curveWords(state: Readonly<State>): string {
   return `p of this ${tableOfState(state).one} under less and more noise. ${
     category
       ? `The ${category} changes with probability ${tidy(state.tableChange, 2)} at every sigma, so p need not start at 100%.`
-      : 'Very close to another answer, even little noise changes some copies.'
+      : 'Very close to a different prediction, even little noise changes some noisy samples.'
   }`;
 }
 
@@ -146,14 +146,14 @@ function ranksWords(state: Readonly<State>): string {
   const category = changing(state);
   return `Near 1, distance orders the ${tableOfState(state).one}s as p does. ${
     category
-      ? `It leaves out changes of the ${category}, which matter most where sigma is small.`
-      : 'Noise that reaches no other answer keeps p at 100%; large noise reaches more than the nearest one.'
+      ? `It leaves out changes of the ${category}, which matter most if sigma is small.`
+      : 'Noise that reaches no different prediction leaves p at 100%; large noise reaches more than the nearest one.'
   }`;
 }
 
 function ranksReading(ranks: readonly (number | null)[], at: number | undefined): string {
   if (at === undefined) return 'Point at the chart to read values.';
-  return `sigma ${tidy(scales[at]!)}: ${ranks[at]?.toFixed(2) ?? 'all p are the same'}`;
+  return `sigma ${tidy(scales[at]!)}: ${ranks[at]?.toFixed(2) ?? 'all p are equal'}`;
 }
 
 export function ranksPanel({ answers, keys, ui, point, store }: FigureParts) {

@@ -5,7 +5,7 @@ import type { Engine, Side } from '../../engine/engine.js';
 import { toleranceOf, encoded, inputsOf, isCategory, placesOf, tableOfState, type Table } from '../../tables/tables.js';
 import type { State } from '../../state/state.js';
 
-/** A unit of such a column moves the model's input so little that no search for the nearest change leaves its value. */
+/** With this factor, the search for the nearest change never changes the column: one unit moves the model's input too little. */
 const fixed = 2 ** 20;
 
 /** For each input of the search: 1, or how much its column is stretched. */
@@ -20,7 +20,7 @@ function stretches(state: Readonly<State>): number[] {
 
 const stretchedBy = (std: number[]): ModelOptions => (std.every((each) => each === 1) ? {} : { mean: std.map(() => 0), std });
 
-/** What one choice of table, model and tolerance needs. */
+/** The models for one choice of table, model and tolerance. */
 export class TableModels {
   #patient: Promise<Model> | undefined;
   #search: Promise<Model> | undefined;
@@ -29,7 +29,7 @@ export class TableModels {
     private readonly engine: Engine,
     private readonly state: Readonly<State>,
     readonly quick: Model,
-    /** Classifies copies: for a regression, as lower, higher or within the tolerance. */
+    /** Classifies noisy samples: for a regression, as lower, higher or within the tolerance. */
     readonly copies: Model,
   ) {}
 
@@ -43,14 +43,14 @@ export class TableModels {
     return (this.#patient ??= main(this.engine, 'patient', this.state));
   }
 
-  /** For the nearest change. It takes `searched` points. */
+  /** Used to search for the nearest change; its inputs are `searched` points. */
   search(): Promise<Model> {
     const { models } = tableOfState(this.state);
     const bytes = models[this.state.tableModel === 'regression' ? 'change' : this.state.tableModel];
     return (this.#search ??= this.engine.load('patient', bytes, stretchedBy(stretches(this.state))));
   }
 
-  /** Points [n, d] as `copies` takes them. */
+  /** Points [n, d] as inputs of `copies`. */
   async copied(x: Float32Array, model = this.quick): Promise<Float32Array> {
     if (this.state.tableModel !== 'regression') return x;
     const answers = await model.logits(x);
@@ -59,7 +59,7 @@ export class TableModels {
     return Float32Array.from([...answers].flatMap((answer, i) => [...x.subarray(i * size, (i + 1) * size), answer, tolerance]));
   }
 
-  /** Points [n, d] as `search` takes them. */
+  /** Points [n, d] as inputs of `search`. */
   async searched(x: Float32Array): Promise<Float32Array> {
     const by = stretches(this.state);
     return (await this.copied(x, await this.patient())).map((value, i) => value * by[i % by.length]!);

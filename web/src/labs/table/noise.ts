@@ -18,7 +18,7 @@ function onColumns(places: readonly { first: number }[], all: number, model: Tab
   return places.length === all && model !== 'regression' ? '' : `@${places.map(({ first }) => first).join(',')}`;
 }
 
-/** The noise at this scale. `name` tells its array from those of other scales. */
+/** The noise at this scale. `name` distinguishes its array from those of other scales. */
 export function noiseOf(state: Readonly<State>, sigma = state.tableSigma, name = 'std'): Noise {
   const table = tableOfState(state);
   const factors = factorsOf(state);

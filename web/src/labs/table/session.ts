@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table lab's models, its requests and their answers.
+// The table lab's models, its requests and their results.
 import type { NearestBoundary, Row } from 'probust';
 import type { Boundary, Distances } from 'probust/analysis';
 import type { State } from '../../state/state.js';
@@ -18,7 +18,7 @@ export interface TableValues {
 
 const restMilliseconds = 120;
 
-/** What each answer depends on: the models, the point, the shape of the noise, its scale. */
+/** The keys of the results: the models, the point, the shape of the noise, its scale. */
 export interface Keys {
   quick: string;
   near: string;
@@ -89,7 +89,7 @@ export class TableSession extends LabSession<TableValues> {
     });
   }
 
-  /** Requests everything that is shown and not there yet. */
+  /** Requests everything that is shown and not computed yet. */
   #ask(): void {
     const models = this.#models;
     if (!models) return;
@@ -97,7 +97,7 @@ export class TableSession extends LabSession<TableValues> {
     const keys = this.keys(state);
     this.frames.run(async (signal) => {
       this.keep('quick', keys.quick, await askQuick(models, state, signal));
-      // The patient worker starts after the first answer is on screen.
+      // The patient worker starts after the first result is on screen.
       if (this.answers.near?.key === keys.near) return;
       this.#nearest.run(async (signal) => this.keep('near', keys.near, await askNear(models, state, signal)));
     });
@@ -127,7 +127,7 @@ export class TableSession extends LabSession<TableValues> {
     const controller = new AbortController();
     const found = askBoundaries(models, state, controller.signal);
     this.#bounds = { key, found, controller };
-    // A failed search is tried again. Whoever waits for it reports the error.
+    // A failed search is tried again. The caller reports the error.
     found.catch(() => this.#bounds?.found === found && (this.#bounds = undefined));
     return found;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table lab: a row of a table, noise on its columns, and the probability that a model's answer survives.
+// The table lab: a row of a table, noise on its columns, and the probability that a model's prediction survives.
 import { css, html, nothing } from 'lit';
 import { classColour } from '../../draw/classes.js';
 import { panelStyles } from '../../panels/panel.js';
@@ -72,25 +72,25 @@ const ownStyles = css`
 
 const isRegression = ({ tableModel }: Readonly<State>): boolean => tableModel === 'regression';
 
-/** The classes by name; of a regression, how its copies' answers compare with the tolerance. */
+/** The names of the classes; for a regression, how predictions compare with the tolerance. */
 const namesOf = (state: Readonly<State>): string[] =>
   isRegression(state) ? ['too low', 'too high', 'within tolerance'] : tableOfState(state).classes;
 
-/** Answers are compared with the labels of rows that are as in the table. */
+/** Predictions are compared with labels only for rows that are as in the table. */
 function wrongLine({ state, row }: Quick) {
   const { rows, classes } = tableOfState(state);
   const right = rows[rowOf(tableOfState(state), state)]!.label;
   if (isRegression(state) || state.tableX.length > 0 || right === row.target) return nothing;
-  return html`<p class="small" data-wrong>The answer is wrong: this is <b>${classes[right]}</b>.</p>`;
+  return html`<p class="small" data-wrong>The prediction is wrong: this is <b>${classes[right]}</b>.</p>`;
 }
 
-/** What a regression answers, and how far the copies' answers may be from it. */
+/** The prediction of a regression, and how much it may change. */
 function predictedLine({ state, output: value = NaN }: Quick) {
   const { output, unit, digits } = tableOfState(state).regression;
   const within = html`to within ${tidy(toleranceOf(state))} ${unit}`;
   const shown = value.toFixed(digits);
   return html`<p class="lead">
-    of noisy copies keep the
+    of noisy samples keep the
     ${unit ? html`predicted ${output} of <b>${shown} ${unit}</b>` : html`prediction of <b>${shown} ${output}</b>`}, ${within}
   </p>`;
 }
@@ -121,7 +121,7 @@ class TableLab extends LabElement<Ui, TableSession> {
     if (!quick) return;
     if (this.silent) this.report('ready', { model: this.state.tableModel });
     const { row } = quick;
-    this.announce(row, { ...row, sigma: this.state.tableSigma }, () => `${percentOf(row)} of noisy copies keep the answer.`);
+    this.announce(row, { ...row, sigma: this.state.tableSigma }, () => `${percentOf(row)} of noisy samples keep the prediction.`);
   }
 
   #shares({ state, row }: Quick) {
@@ -129,7 +129,7 @@ class TableLab extends LabElement<Ui, TableSession> {
     const shares = row.classes ?? [];
     return html`<table class="shares">
       <caption class="visually-hidden">
-        Answers of the noisy copies
+        Predictions of the noisy samples
       </caption>
       <tbody>
         ${names.map(
@@ -151,10 +151,10 @@ class TableLab extends LabElement<Ui, TableSession> {
     const { distance, rival } = near.value;
     const name = namesOf(this.state)[rival] ?? '';
     const category = categoryOf(this.state);
-    const nearest = isRegression(this.state) ? `nearest answer that is ${name}` : `nearest other answer, ${name},`;
+    const nearest = isRegression(this.state) ? `nearest prediction that is ${name}` : `nearest different prediction, ${name},`;
     const words = Number.isFinite(distance)
       ? html`The ${nearest} is <b>${tidy(distance)}</b> standard deviations away`
-      : 'No other answer was found nearby';
+      : 'No different prediction was found nearby';
     return html`<p class="small ${stale ? 'stale' : ''}" data-distance=${distance}>
       ${words}${category ? ` with the same ${category.name}` : nothing}.
     </p>`;
@@ -166,8 +166,8 @@ class TableLab extends LabElement<Ui, TableSession> {
     return html`<div class="side">
       ${this.ifVisible('number', () => html`<div part="number">${numberView(quick, stale)}</div>`)}
       <p class="small muted">
-        ± counted over ${copies.toLocaleString('en')}
-        copies${quick?.row.ciLow == null ? '' : `, 95% interval: ${percent(quick.row.ciLow)} to ${percent(quick.row.ciHigh)}`}
+        ± counted over ${copies.toLocaleString('en')} noisy
+        samples${quick?.row.ciLow == null ? '' : `, 95% interval: ${percent(quick.row.ciLow)} to ${percent(quick.row.ciHigh)}`}
       </p>
       ${quick ? this.ifVisible('rivals', () => this.#shares(quick)) : nothing}
       ${this.ifVisible('boundary', () => this.#distance())}

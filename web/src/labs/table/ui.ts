@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Transient state of the table lab's user interface.
 export interface Ui {
-  /** The row that the pointer is at in the scatter plot. */
+  /** The row under the pointer in the scatter plot. */
   row: number | undefined;
   /** Indices of the scales that the pointer reads in the charts. */
   readCurve: number | undefined;
