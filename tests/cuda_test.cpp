@@ -33,23 +33,6 @@ using test::expect_near;
 using test::run_on_device;
 using test::some_points;
 
-TEST(CudaProgram, OperatorsAgreeWithTheirDefinitionsForAllExtents) {
-  std::mt19937 random(3);
-  for (const test::OpCase& row : test::op_cases()) {
-    for (const auto& extents : test::extent_choices(row.operands.size())) {
-      const Graph graph = test::with_constants(row, extents, random);
-      const Batch batch{5, 3};
-      std::vector<std::vector<float>> inputs;
-      for (const ValueId id : graph.inputs()) {
-        const std::int64_t lanes = batch.lanes(graph[id].extent);
-        inputs.push_back(test::random_tensor({element_count(graph[id].shape), lanes}, random, row.low, row.high).data);
-      }
-      const auto expected = test::run(*compile_reference(graph), graph, batch, inputs);
-      expect_near(run_on_device(graph, batch, inputs)[0], expected[0], 2e-5, test::describe(row));
-    }
-  }
-}
-
 // Like the tests of the CPU's kernels (kernels_test.cpp), with few lanes because the emulated device is slow.
 TEST(CudaProgram, LayersOfTheSizesOfRealNetworksAgreeWithTheirDefinitions) {
   std::mt19937 random(16);

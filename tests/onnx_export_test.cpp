@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "probust/exec/executor.h"
 #include "probust/onnx/export.h"
 #include "probust/onnx/import.h"
 #include "probust/ops/build.h"
+#include "probust/ops/op.h"
 #include "probust/train/models.h"
 #include "support/networks.h"
+#include "support/op_cases.h"
 
 namespace probust {
 namespace {
@@ -67,6 +70,33 @@ TEST(OnnxExport, ConvolutionsKeepTheirBias) {
   const Tensor a = make_executor("cpu", graph, {}).value()->logits(x).value();
   const Tensor b = make_executor("cpu", model.graph, {}).value()->logits(Tensor({5, 1, 1, 8, 8}, x.data)).value();
   for (std::size_t i = 0; i < a.data.size(); ++i) EXPECT_NEAR(a.data[i], b.data[i], 1e-5);
+}
+
+// x -> f(x) W, or f(x, c) W.
+Graph with_function(const test::OpCase& row, std::mt19937& random) {
+  Graph g;
+  std::vector<ValueId> operands{build::reshape(g, append_input(g, {6}, Extent::example, "x"), {1, 6})};
+  if (row.operands.size() == 2) operands.push_back(append_constant(g, test::random_tensor({1, 6}, random, row.low, row.high)));
+  const ValueId y = append(g, row.op, operands, row.attributes);
+  g.outputs = {build::reshape(g, build::matmul(g, y, append_constant(g, test::random_tensor({6, 3}, random))), {3})};
+  return g;
+}
+
+TEST(OnnxExport, ElementwiseOperatorsComeBackAsTheyWere) {
+  std::mt19937 random(6);
+  std::set<Op> refused;
+  for (const test::OpCase& row : test::op_cases()) {
+    const Traits& traits = definition(row.op).traits;
+    if (traits.unary == nullptr && traits.binary == nullptr) continue;
+    const Graph graph = with_function(row, random);
+    if (!export_onnx(graph, "function")) {
+      refused.insert(row.op);
+      continue;
+    }
+    SCOPED_TRACE(definition(row.op).name);
+    expect_same_logits(graph, read_back(graph).graph, test::random_tensor({5, 6}, random, row.low, row.high));
+  }
+  EXPECT_EQ(refused, (std::set<Op>{Op::step, Op::greater_equal, Op::less}));  // ONNX's comparisons give truth values
 }
 
 TEST(OnnxExport, AClassifierThatIsItsInput) {

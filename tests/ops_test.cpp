@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "probust/autodiff/vjp.h"
 #include "probust/base/error.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/moments/moments.h"
 #include "probust/ops/append.h"
 #include "probust/ops/op.h"
 #include "support/evaluate.h"
@@ -145,6 +148,114 @@ TEST(Ops, DerivativesVanishOnlyWhereTheTableSaysSo) {
     const Graph first = gradient_graph(graph, operands), second = gradient_graph(first, operands);
     EXPECT_EQ(size_of_outputs(first, row) > 1e-3, mark != Smoothness::flat) << "first derivative of " << describe(row);
     EXPECT_EQ(size_of_outputs(second, row) > 1e-3, mark == Smoothness::curved) << "second derivative of " << describe(row);
+  }
+}
+
+// f where one operand is halfway between two values, and the others are as in the first.
+Tensor at_middle(const Graph& graph, std::vector<Tensor> first, const std::vector<Tensor>& second, std::size_t operand) {
+  for (std::size_t e = 0; e < first[operand].data.size(); ++e)
+    first[operand].data[e] = (first[operand].data[e] + second[operand].data[e]) / 2;
+  return test::evaluate(graph, first)[0];
+}
+
+// Whether f there is the average of f at both values.
+bool looks_affine(const OpCase& row, std::size_t operand) {
+  std::mt19937 random(7);
+  const Graph graph = as_graph(row);
+  const std::vector<Tensor> first = spread(graph, row.low, row.high, random), other = spread(graph, row.low, row.high, random);
+  std::vector<Tensor> second = first;
+  second[operand] = other[operand];
+  const Tensor low = test::evaluate(graph, first)[0], high = test::evaluate(graph, second)[0],
+               middle = at_middle(graph, first, second, operand);
+  for (std::size_t e = 0; e < middle.data.size(); ++e) {
+    if (!(std::fabs(middle.data[e] - (low.data[e] + high.data[e]) / 2) < 1e-4 * (1 + std::fabs(middle.data[e])))) return false;
+  }
+  return true;
+}
+
+TEST(Ops, OperatorsAreAffineInTheOperandsThatTheirTraitsName) {
+  std::map<std::pair<Op, std::size_t>, bool> affine;
+  for (const OpCase& row : test::op_cases()) {
+    for (std::size_t k = 0; k < row.operands.size(); ++k) {
+      if (element_count(row.operands[k]) == 0) continue;
+      const bool looks = looks_affine(row, k);
+      const auto known = affine.emplace(std::pair(row.op, k), looks).first;
+      known->second = known->second && looks;
+    }
+  }
+  for (const auto& [where, expected] : affine)
+    EXPECT_EQ(definition(where.first).traits.affine_in(where.second), expected)
+        << definition(where.first).name << ", operand " << where.second;
+}
+
+// How many elements of the operand each element of the result adds up; empty if it is no such sum.
+std::vector<int> terms_of(const OpCase& row) {
+  const Graph graph = as_graph(row);
+  Tensor x(row.operands[0]);
+  const Tensor none = test::evaluate(graph, {x})[0];
+  if (std::any_of(none.data.begin(), none.data.end(), [](float y) { return y != 0; })) return {};
+  std::vector<int> terms(none.data.size());
+  for (float& element : x.data) {
+    element = 1;
+    const Tensor y = test::evaluate(graph, {x})[0];
+    element = 0;
+    for (std::size_t e = 0; e < terms.size(); ++e) {
+      if (y.data[e] != 0 && y.data[e] != 1) return {};
+      terms[e] += y.data[e] == 1 ? 1 : 0;
+    }
+  }
+  return terms;
+}
+
+TEST(Ops, SumsAndMovesAreThoseThatTheTraitsName) {
+  std::map<Op, std::pair<bool, bool>> found;  // sums, moves
+  for (const OpCase& row : test::op_cases()) {
+    if (row.operands.size() != 1 || !definition(row.op).traits.affine_in(0)) continue;
+    const Graph graph = as_graph(row);
+    if (element_count(graph[graph.outputs[0]].shape) == 0) continue;
+    const std::vector<int> terms = terms_of(row);
+    const bool sums = !terms.empty(), moves = sums && *std::max_element(terms.begin(), terms.end()) <= 1;
+    auto& known = found.emplace(row.op, std::pair(true, true)).first->second;
+    known = {known.first && sums, known.second && moves};
+  }
+  for (const OpDefinition& op : all_ops()) {
+    const auto [sums, moves] = found.count(op.op) != 0 ? found[op.op] : std::pair(false, false);
+    EXPECT_EQ(op.traits.sums, sums) << op.name;
+    EXPECT_EQ(op.traits.moves, moves) << op.name;
+  }
+}
+
+// The moments of f(m + s Z), by a sum over many values of Z.
+std::pair<double, double> integrated(const Graph& graph, double m, double s) {
+  constexpr int kSteps = 400;
+  constexpr double kEnd = 8;
+  Tensor x(graph[graph.inputs()[0]].shape);
+  double total = 0, mean = 0, square = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double z = kEnd * (2.0 * i / kSteps - 1), weight = std::exp(-z * z / 2);
+    std::fill(x.data.begin(), x.data.end(), static_cast<float>(m + s * z));
+    const double y = test::evaluate(graph, {x})[0].data[0];
+    total += weight;
+    mean += weight * y;
+    square += weight * y * y;
+  }
+  mean /= total;
+  return {mean, square / total - mean * mean};
+}
+
+TEST(Ops, MomentsOfFunctionsOfOneOperandAreIntegrals) {
+  for (const OpCase& row : test::op_cases()) {
+    const OpDefinition& op = definition(row.op);
+    if (op.traits.unary == nullptr || row.op == Op::floor || row.op == Op::round) continue;  // these are refused
+    const Graph graph = as_graph(row);
+    const double m = row.low + 0.6 * (row.high - row.low), s = (row.high - row.low) / 25;
+    Tensor mean(row.operands[0]), variance(row.operands[0]);
+    std::fill(mean.data.begin(), mean.data.end(), static_cast<float>(m));
+    std::fill(variance.data.begin(), variance.data.end(), static_cast<float>(s * s));
+    const std::vector<Tensor> y = test::evaluate(propagate_moments(graph).graph, {mean, variance});
+    const auto [expected_mean, expected_variance] = integrated(graph, m, s);
+    EXPECT_NEAR(y[0].data[0], expected_mean, 5e-3 * (1 + std::fabs(expected_mean))) << describe(row);
+    EXPECT_NEAR(y[1].data[0], expected_variance, 0.05 * expected_variance + 1e-6) << describe(row);
   }
 }
 

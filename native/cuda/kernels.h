@@ -73,6 +73,7 @@ struct Chain {
   struct Step {
     Op op = Op::add;
     std::int8_t a = kSoFar, b = kSoFar, c = kSoFar;  ///< positions among the operands
+    float parameter = 0;
   };
   Read operands[kOperands];
   Step steps[kSteps];

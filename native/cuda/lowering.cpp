@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "probust/base/error.h"
 #include "probust/ops/op.h"
@@ -152,77 +153,44 @@ std::string DeviceLowering::name_of(ValueId id) const {
   return name.empty() ? std::string(definition(node(id).op).name) : name;
 }
 
-// The one table of lowering functions. Operators that are not here run on the host.
+namespace {
+
+// The one table of lowering functions, besides element-wise functions and moves.
+constexpr std::pair<Op, Lower> kLower[] = {
+    {Op::matmul, lower_matmul},
+    {Op::conv, lower_conv},
+    {Op::conv_transpose, lower_conv},
+    {Op::conv_filter_grad, lower_conv},
+    {Op::max_pool, lower_pool},
+    {Op::max_scatter, lower_pool},
+    {Op::max_gather, lower_pool},
+    {Op::sum_pool, lower_pool},
+    {Op::sum_unpool, lower_pool},
+    {Op::select, lower_elementwise},
+    {Op::relu_mean, lower_elementwise},
+    {Op::relu_variance, lower_elementwise},
+    {Op::normal_cdf, lower_elementwise},
+    {Op::normal_density, lower_elementwise},
+    {Op::reduce_sum, lower_sum},
+    {Op::scatter_add, lower_sum},
+    {Op::concat, lower_concat},
+    {Op::softmax, lower_lines},
+    {Op::log_softmax, lower_lines},
+    {Op::top_index, lower_lines},
+    {Op::take, lower_lines},
+    {Op::put_add, lower_lines},
+};
+
+}  // namespace
+
 Lower lower_function(Op op) {
-  switch (op) {
-    case Op::input:
-    case Op::constant:
-      return nullptr;
-    case Op::matmul:
-      return lower_matmul;
-    case Op::conv:
-    case Op::conv_transpose:
-    case Op::conv_filter_grad:
-      return lower_conv;
-    case Op::max_pool:
-    case Op::max_scatter:
-    case Op::max_gather:
-    case Op::sum_pool:
-    case Op::sum_unpool:
-      return lower_pool;
-    case Op::negate:
-    case Op::absolute:
-    case Op::sign:
-    case Op::step:
-    case Op::relu:
-    case Op::exp:
-    case Op::log:
-    case Op::sqrt:
-    case Op::reciprocal:
-    case Op::sigmoid:
-    case Op::tanh:
-    case Op::erf:
-    case Op::softplus:
-    case Op::sine:
-    case Op::cosine:
-    case Op::floor:
-    case Op::round:
-    case Op::add:
-    case Op::subtract:
-    case Op::multiply:
-    case Op::divide:
-    case Op::maximum:
-    case Op::minimum:
-    case Op::power:
-    case Op::greater_equal:
-    case Op::less:
-    case Op::select:
-    case Op::relu_mean:
-    case Op::relu_variance:
-    case Op::normal_cdf:
-    case Op::normal_density:
-      return lower_elementwise;
-    case Op::reduce_sum:
-    case Op::scatter_add:
-      return lower_sum;
-    case Op::broadcast:
-    case Op::reshape:
-    case Op::transpose:
-    case Op::slice:
-    case Op::pad:
-    case Op::gather:
-      return lower_move;
-    case Op::concat:
-      return lower_concat;
-    case Op::softmax:
-    case Op::log_softmax:
-    case Op::top_index:
-    case Op::take:
-    case Op::put_add:
-      return lower_lines;
-    default:
-      return lower_on_the_host;
+  const OpDefinition& its = definition(op);
+  if (its.max_inputs == 0) return nullptr;
+  if (its.traits.unary != nullptr || its.traits.binary != nullptr) return lower_elementwise;
+  for (const auto& [own, lower] : kLower) {
+    if (own == op) return lower;
   }
+  return its.traits.moves ? lower_move : lower_on_the_host;
 }
 
 void lower_on_the_host(DeviceLowering& l, ValueId id) {

@@ -5,9 +5,8 @@
 
 #include "probust/base/everywhere.h"
 #include "probust/graph/graph.h"
-#include "probust/ops/unary.h"
 
-// The element-wise operators on one element (ops/unary.cpp, binary.cpp, choice.cpp, gaussian.cpp), in float32.
+// The element-wise operators on one element, in float32: graph/operators.h, and those of ops/choice.cpp and ops/gaussian.cpp.
 namespace probust::cuda {
 
 /// A normal variable of mean a and variance b, with its smaller tail. The tail is approximation 26.2.17 of Abramowitz and Stegun,
@@ -36,60 +35,8 @@ struct NormalVariable {
 };
 
 /// f(a), f(a, b) or f(a, b, c); a itself for an operator that is not element-wise.
-PROBUST_EVERYWHERE inline float apply(Op op, float a, float b, float c) {
+PROBUST_EVERYWHERE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
   switch (op) {
-    case Op::negate:
-      return -a;
-    case Op::absolute:
-      return std::fabs(a);
-    case Op::sign:
-      return ops::sign(a);
-    case Op::step:
-      return a > 0 ? 1.0F : 0.0F;
-    case Op::relu:
-      return a < 0 ? 0.0F : a;
-    case Op::exp:
-      return std::exp(a);
-    case Op::log:
-      return std::log(a);
-    case Op::sqrt:
-      return std::sqrt(a);
-    case Op::reciprocal:
-      return 1.0F / a;
-    case Op::sigmoid:
-      return ops::sigmoid(a);
-    case Op::tanh:
-      return std::tanh(a);
-    case Op::erf:
-      return std::erf(a);
-    case Op::softplus:
-      return ops::softplus(a);
-    case Op::sine:
-      return std::sin(a);
-    case Op::cosine:
-      return std::cos(a);
-    case Op::floor:
-      return std::floor(a);
-    case Op::round:
-      return std::nearbyint(a);
-    case Op::add:
-      return a + b;
-    case Op::subtract:
-      return a - b;
-    case Op::multiply:
-      return a * b;
-    case Op::divide:
-      return a / b;
-    case Op::maximum:
-      return b > a || b != b ? b : a;
-    case Op::minimum:
-      return b < a || b != b ? b : a;
-    case Op::power:
-      return std::pow(a, b);
-    case Op::greater_equal:
-      return a >= b ? 1.0F : 0.0F;
-    case Op::less:
-      return a < b ? 1.0F : 0.0F;
     case Op::select:
       return a > 0 ? b : c;
     case Op::relu_mean:
@@ -101,7 +48,7 @@ PROBUST_EVERYWHERE inline float apply(Op op, float a, float b, float c) {
     case Op::normal_density:
       return NormalVariable(a, b).density_at_zero();
     default:
-      return a;
+      return element_value(op, a, b, parameter);
   }
 }
 

@@ -43,7 +43,12 @@ def main():
             print(f"README.md: {addition['kind']} also needs {path}", file=sys.stderr)
         for path in unchanged:
             print(f"README.md: {addition['kind']} does not need {path}", file=sys.stderr)
-        failed = failed or unnamed or unchanged
+        many = len(changed) > addition.get("most", len(changed))
+        if many:
+            print(f"{addition['kind']} changes {len(changed)} files, more than {addition['most']}", file=sys.stderr)
+        failed = failed or unnamed or unchanged or many
+    for stale in (file for file in folder.rglob("*") if file.is_file() and file.relative_to(folder).as_posix() not in texts):
+        stale.unlink()  # of earlier additions: it would hide the project's own
     for path, text in texts.items():
         target = folder / path
         if not target.is_file() or target.read_text() != text:

@@ -126,9 +126,21 @@ struct TreesAttribute {
   std::shared_ptr<const Trees> trees;
 };
 
+/// The parameter of an element-wise operator, such as a slope.
+struct ParameterAttribute {
+  float value = 0;
+  bool operator==(const ParameterAttribute&) const = default;
+};
+
 /// What an operator needs besides its operands. Each family of operators uses one alternative.
-using Attributes =
-    std::variant<std::monostate, ConstantData, MatmulAttributes, Window, AxesAttributes, AxisAttribute, ShapeAttribute,
-                 PermutationAttribute, SliceAttributes, PadAttributes, GatherAttributes, AxisExtent, TreesAttribute>;
+using Attributes = std::variant<std::monostate, ConstantData, MatmulAttributes, Window, AxesAttributes, AxisAttribute,
+                                ShapeAttribute, PermutationAttribute, SliceAttributes, PadAttributes, GatherAttributes,
+                                AxisExtent, TreesAttribute, ParameterAttribute>;
+
+/// The parameter of an element-wise operator; 0 if it has none.
+inline float parameter_of(const Attributes& attributes) {
+  const auto* parameter = std::get_if<ParameterAttribute>(&attributes);
+  return parameter == nullptr ? 0 : parameter->value;
+}
 
 }  // namespace probust

@@ -8,82 +8,9 @@
 
 #include "probust/base/tensor.h"
 #include "probust/graph/attributes.h"
+#include "probust/graph/operators.h"
 
 namespace probust {
-
-/// The closed set of core operators; ops/ defines each one, with one file per family. ONNX is lowered to these at import (onnx/),
-/// differentiation stays within them (autodiff/), and executors support no others.
-enum class Op : std::uint8_t {
-  // leaves
-  input,
-  constant,
-  // ops/matmul.cpp
-  matmul,
-  // ops/conv.cpp
-  conv,
-  conv_transpose,
-  conv_filter_grad,
-  // ops/pool.cpp
-  max_pool,
-  max_scatter,
-  max_gather,
-  sum_pool,
-  sum_unpool,
-  // ops/unary.cpp
-  negate,
-  absolute,
-  sign,
-  step,
-  relu,
-  exp,
-  log,
-  sqrt,
-  reciprocal,
-  sigmoid,
-  tanh,
-  erf,
-  softplus,
-  sine,
-  cosine,
-  floor,
-  round,
-  // ops/binary.cpp
-  add,
-  subtract,
-  multiply,
-  divide,
-  maximum,
-  minimum,
-  power,
-  greater_equal,
-  less,
-  // ops/reduce.cpp
-  reduce_sum,
-  broadcast,
-  // ops/arrange.cpp
-  reshape,
-  transpose,
-  slice,
-  pad,
-  concat,
-  gather,
-  scatter_add,
-  // ops/softmax.cpp
-  softmax,
-  log_softmax,
-  // ops/choice.cpp
-  select,
-  top_index,
-  take,
-  put_add,
-  // ops/trees.cpp
-  tree_ensemble,
-  // ops/gaussian.cpp
-  relu_mean,
-  relu_variance,
-  normal_cdf,
-  normal_density,
-};
 
 /// What a value varies with, besides its own shape. A graph is a function of one example; executors run it for B examples and S
 /// cotangent seeds at once, and shapes do not include these leading axes.

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "probust/base/error.h"
 #include "probust/ops/build.h"
+#include "probust/ops/families.h"
 #include "probust/ops/op.h"
 
 namespace probust {
@@ -315,69 +317,24 @@ Moments softmax(Graph& g, const Node& node, Operands in) {
 
 using Rule = Moments (*)(Graph&, const Node&, Operands);
 
-// The table of rules.
+// The operators that have a rule of their own.
+constexpr std::pair<Op, Rule> kRules[] = {
+    {Op::concat, concat},     {Op::negate, negate},       {Op::add, sum},          {Op::subtract, sum},
+    {Op::divide, divide},     {Op::power, power},         {Op::relu, relu},        {Op::absolute, absolute},
+    {Op::step, step},         {Op::sign, sign},           {Op::maximum, maximum},  {Op::minimum, minimum},
+    {Op::max_pool, max_pool}, {Op::log, first_order},     {Op::sqrt, first_order}, {Op::reciprocal, first_order},
+    {Op::softmax, softmax},   {Op::log_softmax, softmax},
+};
+
+// Null for operators without one.
 Rule rule_of(Op op) {
-  switch (op) {
-    case Op::reshape:
-    case Op::transpose:
-    case Op::slice:
-    case Op::pad:
-    case Op::gather:
-    case Op::scatter_add:
-    case Op::reduce_sum:
-    case Op::broadcast:
-    case Op::sum_pool:
-    case Op::sum_unpool:
-      return elementwise_linear;
-    case Op::concat:
-      return concat;
-    case Op::negate:
-      return negate;
-    case Op::add:
-    case Op::subtract:
-      return sum;
-    case Op::matmul:
-    case Op::conv:
-    case Op::conv_transpose:
-    case Op::conv_filter_grad:
-    case Op::multiply:
-      return bilinear;
-    case Op::divide:
-      return divide;
-    case Op::power:
-      return power;
-    case Op::relu:
-      return relu;
-    case Op::absolute:
-      return absolute;
-    case Op::step:
-      return step;
-    case Op::sign:
-      return sign;
-    case Op::maximum:
-      return maximum;
-    case Op::minimum:
-      return minimum;
-    case Op::max_pool:
-      return max_pool;
-    case Op::exp:
-    case Op::sigmoid:
-    case Op::tanh:
-    case Op::erf:
-    case Op::softplus:
-    case Op::sine:
-    case Op::cosine:
-      return quadrature;
-    case Op::log:
-    case Op::sqrt:
-    case Op::reciprocal:
-      return first_order;
-    case Op::softmax:
-    case Op::log_softmax:
-      return softmax;
-    default:
-      return nullptr;
+  for (const auto& [own, rule] : kRules) {
+    if (own == op) return rule;
   }
+  const OpDefinition& its = definition(op);
+  if (its.traits.sums) return elementwise_linear;
+  if (its.traits.affine == 0b11) return bilinear;
+  return its.traits.unary != nullptr && its.vjp != ops::vjp_zero ? quadrature : nullptr;
 }
 
 }  // namespace

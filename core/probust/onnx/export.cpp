@@ -5,12 +5,12 @@
 #include "probust/onnx/export.h"
 
 #include <algorithm>
-#include <iterator>
 #include <protozero/pbf_writer.hpp>
 #include <utility>
 #include <vector>
 
 #include "probust/onnx/elements.h"
+#include "probust/onnx/lower/lower.h"
 #include "probust/onnx/node_attributes.h"
 #include "probust/ops/op.h"
 
@@ -20,25 +20,15 @@ namespace {
 using onnx::NodeAttributes;
 using protozero::pbf_writer;
 
-constexpr int kIrVersion = 8, kOpset = 13, kMlOpset = 1;
+constexpr int kIrVersion = 8, kLeastOpset = 13, kMlOpset = 1;
 constexpr const char* kMl = "ai.onnx.ml";
 constexpr const char* kLogits = "logits";
 
-// Operators that mean the same on [batch, n] as on [n], with their ONNX names.
-constexpr std::pair<Op, const char*> kElementwise[] = {
-    {Op::negate, "Neg"},      {Op::absolute, "Abs"}, {Op::sign, "Sign"},
-    {Op::relu, "Relu"},       {Op::exp, "Exp"},      {Op::log, "Log"},
-    {Op::sqrt, "Sqrt"},       {Op::tanh, "Tanh"},    {Op::erf, "Erf"},
-    {Op::sigmoid, "Sigmoid"}, {Op::add, "Add"},      {Op::subtract, "Sub"},
-    {Op::multiply, "Mul"},    {Op::divide, "Div"},   {Op::softplus, "Softplus"},
-    {Op::maximum, "Max"},     {Op::minimum, "Min"},  {Op::power, "Pow"},
-    {Op::sine, "Sin"},        {Op::cosine, "Cos"},   {Op::reciprocal, "Reciprocal"},
-};
-
-const char* elementwise_name(Op op) {
-  const auto* entry =
-      std::find_if(std::begin(kElementwise), std::end(kElementwise), [op](const auto& e) { return e.first == op; });
-  return entry == std::end(kElementwise) ? nullptr : entry->second;
+// Element-wise operators mean the same on [batch, n] as on [n].
+const onnx::OnnxOperator* elementwise_operator(Op op) {
+  const auto all = onnx::elementwise_operators();
+  const auto entry = std::find_if(all.begin(), all.end(), [op](const auto& e) { return e.exported == op; });
+  return entry == all.end() ? nullptr : &*entry;
 }
 
 // One row of numbers per example.
@@ -81,7 +71,7 @@ class Exporter {
     model.add_int64(1, kIrVersion);
     model.add_string(2, "probust");
     model.add_message(7, graph_bytes_);
-    add_opset(model, "", kOpset);
+    add_opset(model, "", opset_);
     if (has_trees_) add_opset(model, kMl, kMlOpset);
     for (const auto& [key, value] : metadata) {
       std::string entry;
@@ -105,8 +95,11 @@ class Exporter {
       return;
     }
     if (!is_batched(id)) refuse(node);
-    if (const char* name = elementwise_name(node.op); name != nullptr) {
-      write_node(name, operands(node), new_name(id));
+    if (const auto* entry = elementwise_operator(node.op); entry != nullptr) {
+      NodeAttributes attributes;
+      if (!entry->parameter.empty()) attributes.add(entry->parameter, parameter_of(node.attributes));
+      write_node(entry->op_type, operands(node), new_name(id), attributes);
+      opset_ = std::max(opset_, entry->since);
       return;
     }
     switch (node.op) {
@@ -297,20 +290,20 @@ class Exporter {
     pbf_writer(graph_bytes_).add_message(5, bytes);
   }
 
-  void write_node(const char* op, const std::vector<std::string>& inputs, const std::string& output,
+  void write_node(std::string_view op, const std::vector<std::string>& inputs, const std::string& output,
                   const NodeAttributes& attributes = {}, const char* domain = "") {
     std::string bytes;
     pbf_writer writer(bytes);
     for (const std::string& input : inputs) writer.add_string(1, input);
     writer.add_string(2, output);
-    writer.add_string(3, output + "/" + op);
-    writer.add_string(4, op);
+    writer.add_string(3, output + "/" + std::string(op));
+    writer.add_string(4, op.data(), op.size());
     for (const std::string& attribute : attributes.all()) writer.add_message(5, attribute);
     if (*domain != '\0') writer.add_string(7, domain);
     pbf_writer(graph_bytes_).add_message(1, bytes);
   }
 
-  static void add_opset(pbf_writer& model, const char* domain, int version) {
+  static void add_opset(pbf_writer& model, const char* domain, std::int64_t version) {
     std::string bytes;
     pbf_writer writer(bytes);
     if (*domain != '\0') writer.add_string(1, domain);
@@ -343,6 +336,7 @@ class Exporter {
   TreeWriter tree_writer_;
   std::vector<int> uses_;
   bool has_trees_ = false;
+  std::int64_t opset_ = kLeastOpset;
   int extra_ = 0;                   ///< numbers the names of what is no value of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written

@@ -17,23 +17,26 @@ namespace probust::onnx {
 /// The attributes of a node that is exported, as written so far.
 class NodeAttributes {
  public:
-  NodeAttributes& add(const char* name, std::int64_t value) {
+  NodeAttributes& add(std::string_view name, float value) {
+    return write(name, 1, [&](auto& writer) { writer.add_float(2, value); });
+  }
+  NodeAttributes& add(std::string_view name, std::int64_t value) {
     return write(name, 2, [&](auto& writer) { writer.add_int64(3, value); });
   }
-  NodeAttributes& add(const char* name, std::string_view value) {
+  NodeAttributes& add(std::string_view name, std::string_view value) {
     return write(name, 3, [&](auto& writer) { writer.add_bytes(4, value.data(), value.size()); });
   }
-  NodeAttributes& add(const char* name, const std::vector<float>& values) {
+  NodeAttributes& add(std::string_view name, const std::vector<float>& values) {
     return write(name, 6, [&](auto& writer) {
       for (const float value : values) writer.add_float(7, value);
     });
   }
-  NodeAttributes& add(const char* name, const std::vector<std::int64_t>& values) {
+  NodeAttributes& add(std::string_view name, const std::vector<std::int64_t>& values) {
     return write(name, 7, [&](auto& writer) {
       for (const std::int64_t value : values) writer.add_int64(8, value);
     });
   }
-  NodeAttributes& add(const char* name, const std::vector<std::string_view>& values) {
+  NodeAttributes& add(std::string_view name, const std::vector<std::string_view>& values) {
     return write(name, 8, [&](auto& writer) {
       for (const std::string_view value : values) writer.add_bytes(9, value.data(), value.size());
     });
@@ -42,10 +45,10 @@ class NodeAttributes {
 
  private:
   template <class Value>
-  NodeAttributes& write(const char* name, std::int32_t type, const Value& value) {
+  NodeAttributes& write(std::string_view name, std::int32_t type, const Value& value) {
     std::string bytes;
     protozero::pbf_writer writer(bytes);
-    writer.add_string(1, name);
+    writer.add_string(1, name.data(), name.size());
     value(writer);
     writer.add_int32(20, type);
     all_.push_back(std::move(bytes));

@@ -5,6 +5,7 @@
 
 #include "probust/onnx/decision.h"
 #include "probust/onnx/value_range.h"
+#include "probust/ops/op.h"
 
 namespace probust::onnx {
 namespace {
@@ -17,7 +18,7 @@ ValueId before_broadcast(const Graph& graph, ValueId id) {
 }  // namespace
 
 bool moves_elements(Op op) {
-  return op == Op::reshape || op == Op::transpose || op == Op::slice || op == Op::gather || op == Op::broadcast;
+  return definition(op).traits.moves && op != Op::pad;  // which adds zeros
 }
 
 bool is_single(const Graph& graph, ValueId id) { return element_count(graph[id].shape) == 1; }

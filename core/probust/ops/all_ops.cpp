@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <vector>
 
 #include "probust/base/error.h"
@@ -23,7 +24,7 @@ constexpr OpDefinition kLeaves[] = {
     {Op::constant, "constant", "y is fixed", 0, 0, infer_leaf, eval_constant, nullptr, ops::flops_none},
 };
 
-// The list of all operators. To add one: its definition in a family's file, its name in `Op`, its row in the tests' table.
+// The list of all operators. The README says how to add one.
 std::vector<OpDefinition> collect() {
   std::vector<OpDefinition> all(std::begin(kLeaves), std::end(kLeaves));
   for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(),
@@ -31,6 +32,7 @@ std::vector<OpDefinition> collect() {
                             ops::choice_family(), ops::trees_family(), ops::gaussian_family()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
+  std::sort(all.begin(), all.end(), [](const OpDefinition& a, const OpDefinition& b) { return a.op < b.op; });
   return all;
 }
 

@@ -248,16 +248,17 @@ ValueId vjp_scatter_add(Graph& g, ValueId y, std::size_t, ValueId c) {
 constexpr int kAny = 1 << 20;
 
 constexpr OpDefinition kArrangeFamily[] = {
-    {Op::reshape, "reshape", "y = a's elements under another shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none},
+    {Op::reshape, "reshape", "y = a's elements under another shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none,
+     kMoves},
     {Op::transpose, "transpose", "y's axis i is a's axis permutation[i]", 1, 1, infer_transpose, eval_transpose, vjp_transpose,
-     flops_none},
-    {Op::slice, "slice", "y[i] = a[start + i step]", 1, 1, infer_slice, eval_slice, vjp_slice, flops_none},
-    {Op::pad, "pad", "y[low + i (interior + 1)] = a[i], zero elsewhere", 1, 1, infer_pad, eval_pad, vjp_pad, flops_none},
+     flops_none, kMoves},
+    {Op::slice, "slice", "y[i] = a[start + i step]", 1, 1, infer_slice, eval_slice, vjp_slice, flops_none, kMoves},
+    {Op::pad, "pad", "y[low + i (interior + 1)] = a[i], zero elsewhere", 1, 1, infer_pad, eval_pad, vjp_pad, flops_none, kMoves},
     {Op::concat, "concat", "y = a, b, ... one behind the other along an axis", 1, kAny, infer_concat, eval_concat, vjp_concat,
-     flops_none},
-    {Op::gather, "gather", "y[i] = a[indices[i]] along an axis", 1, 1, infer_gather, eval_gather, vjp_gather, flops_none},
+     flops_none, affine(~0U)},
+    {Op::gather, "gather", "y[i] = a[indices[i]] along an axis", 1, 1, infer_gather, eval_gather, vjp_gather, flops_none, kMoves},
     {Op::scatter_add, "scatter_add", "y[indices[i]] += a[i] along an axis", 1, 1, infer_scatter_add, eval_scatter_add,
-     vjp_scatter_add, flops_elementwise},
+     vjp_scatter_add, flops_elementwise, kSums},
 };
 
 }  // namespace

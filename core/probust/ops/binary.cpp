@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = f(a, b), element by element, with numpy broadcasting. A cotangent is summed back to the operand's shape. If maximum or
-// minimum ties, the whole derivative goes to the first operand.
-#include <algorithm>
-#include <cmath>
-
+// y = f(a, b), element by element (graph/operators.h), with numpy broadcasting. A cotangent is summed back to the operand's
+// shape. If maximum or minimum ties, the whole derivative goes to the first operand.
 #include "probust/ops/build.h"
 #include "probust/ops/families.h"
 
@@ -21,9 +18,10 @@ Shape broadcast_strides(const Shape& operand, const Shape& output) {
   return strides;
 }
 
-template <float (*function)(float, float)>
-void eval(const Attributes&, std::span<const Tensor* const> in, Tensor& y) {
+template <Op op>
+void eval_binary(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const Shape a = broadcast_strides(in[0]->shape, y.shape), b = broadcast_strides(in[1]->shape, y.shape);
+  const float parameter = parameter_of(attributes);
   for (std::int64_t index = 0; index < y.size(); ++index) {
     std::int64_t rest = index, at_a = 0, at_b = 0;
     for (std::size_t i = y.shape.size(); i-- > 0;) {
@@ -32,19 +30,29 @@ void eval(const Attributes&, std::span<const Tensor* const> in, Tensor& y) {
       at_a += coordinate * a[i];
       at_b += coordinate * b[i];
     }
-    y.data[index] = function(in[0]->data[at_a], in[1]->data[at_b]);
+    y.data[index] = element_value(op, in[0]->data[at_a], in[1]->data[at_b], parameter);
   }
 }
 
-float add(float a, float b) { return a + b; }
-float subtract(float a, float b) { return a - b; }
-float multiply(float a, float b) { return a * b; }
-float divide(float a, float b) { return a / b; }
-float maximum(float a, float b) { return b > a || std::isnan(b) ? b : a; }
-float minimum(float a, float b) { return b < a || std::isnan(b) ? b : a; }
-float power(float a, float b) { return std::pow(a, b); }
-float greater_equal(float a, float b) { return a >= b ? 1.0F : 0.0F; }
-float less(float a, float b) { return a < b ? 1.0F : 0.0F; }
+template <Op op>
+void loop_binary(float parameter, const float* a, bool scalar_a, const float* b, bool scalar_b, float* y, std::int64_t count) {
+  if (scalar_b) {
+    const float value = *b;
+    for (std::int64_t i = 0; i < count; ++i) y[i] = element_value(op, a[i], value, parameter);
+  } else if (scalar_a) {
+    const float value = *a;
+    for (std::int64_t i = 0; i < count; ++i) y[i] = element_value(op, value, b[i], parameter);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = element_value(op, a[i], b[i], parameter);
+  }
+}
+
+template <Op op>
+constexpr OpDefinition binary(std::string_view name, std::string_view formula,
+                              ValueId (*vjp)(Graph&, ValueId y, std::size_t operand, ValueId c), std::uint32_t affine = 0) {
+  const Traits traits{.affine = affine, .binary = loop_binary<op>};
+  return {op, name, formula, 2, 2, infer_binary, eval_binary<op>, vjp, flops_elementwise, traits};
+}
 
 ValueId back_to(Graph& g, ValueId c, ValueId operand) {
   const Shape shape = g[operand].shape;
@@ -92,16 +100,15 @@ constexpr auto vjp_maximum = vjp_choice<Op::greater_equal, Op::less, false>;  //
 constexpr auto vjp_minimum = vjp_choice<Op::greater_equal, Op::less, true>;   // a if b >= a, b if b < a
 
 constexpr OpDefinition kBinaryFamily[] = {
-    {Op::add, "add", "y = a + b", 2, 2, infer_binary, eval<add>, vjp_add, flops_elementwise},
-    {Op::subtract, "subtract", "y = a - b", 2, 2, infer_binary, eval<subtract>, vjp_subtract, flops_elementwise},
-    {Op::multiply, "multiply", "y = a b", 2, 2, infer_binary, eval<multiply>, vjp_multiply, flops_elementwise},
-    {Op::divide, "divide", "y = a / b", 2, 2, infer_binary, eval<divide>, vjp_divide, flops_elementwise},
-    {Op::maximum, "maximum", "y = max(a, b)", 2, 2, infer_binary, eval<maximum>, vjp_maximum, flops_elementwise},
-    {Op::minimum, "minimum", "y = min(a, b)", 2, 2, infer_binary, eval<minimum>, vjp_minimum, flops_elementwise},
-    {Op::power, "power", "y = a^b", 2, 2, infer_binary, eval<power>, vjp_power, flops_elementwise},
-    {Op::greater_equal, "greater_equal", "y = 1 where a >= b, else 0", 2, 2, infer_binary, eval<greater_equal>, vjp_zero,
-     flops_elementwise},
-    {Op::less, "less", "y = 1 where a < b, else 0", 2, 2, infer_binary, eval<less>, vjp_zero, flops_elementwise},
+    binary<Op::add>("add", "y = a + b", vjp_add, 0b11),
+    binary<Op::subtract>("subtract", "y = a - b", vjp_subtract, 0b11),
+    binary<Op::multiply>("multiply", "y = a b", vjp_multiply, 0b11),
+    binary<Op::divide>("divide", "y = a / b", vjp_divide, 0b01),
+    binary<Op::maximum>("maximum", "y = max(a, b)", vjp_maximum),
+    binary<Op::minimum>("minimum", "y = min(a, b)", vjp_minimum),
+    binary<Op::power>("power", "y = a^b", vjp_power),
+    binary<Op::greater_equal>("greater_equal", "y = 1 where a >= b, else 0", vjp_zero),
+    binary<Op::less>("less", "y = 1 where a < b, else 0", vjp_zero),
 };
 
 }  // namespace

@@ -139,12 +139,14 @@ ValueId vjp_put_add(Graph& g, ValueId y, std::size_t operand, ValueId c) {
 double flops_sort(const Attributes&, std::span<const Shape> in, const Shape&) { return 8 * count(in[0]); }
 
 constexpr OpDefinition kChoiceFamily[] = {
-    {Op::select, "select", "y = b where a > 0, else c", 3, 3, infer_select, eval_select, vjp_select, flops_elementwise},
+    {Op::select, "select", "y = b where a > 0, else c", 3, 3, infer_select, eval_select, vjp_select, flops_elementwise,
+     affine(0b110)},
     {Op::top_index, "top_index", "y = where a's largest elements stand along an axis, largest first", 1, 1, infer_top_index,
      eval_top_index, vjp_zero, flops_sort},
-    {Op::take, "take", "y[i] = a[b[i]] along an axis, NaN where there is none", 2, 2, infer_take, eval_take, vjp_take,
-     flops_none},
-    {Op::put_add, "put_add", "y[b[i]] += a[i] along an axis", 2, 2, infer_put_add, eval_put_add, vjp_put_add, flops_elementwise},
+    {Op::take, "take", "y[i] = a[b[i]] along an axis, NaN where there is none", 2, 2, infer_take, eval_take, vjp_take, flops_none,
+     affine(0b1)},
+    {Op::put_add, "put_add", "y[b[i]] += a[i] along an axis", 2, 2, infer_put_add, eval_put_add, vjp_put_add, flops_elementwise,
+     affine(0b1)},
 };
 
 }  // namespace

@@ -154,11 +154,11 @@ double flops_conv_filter_grad(const Attributes& a, std::span<const Shape> in, co
 
 constexpr OpDefinition kConvFamily[] = {
     {Op::conv, "conv", "y[n, o, q] = sum_{i, t} w[o, i, t] x[n, i, q stride - pad + t dilation]", 2, 2, infer_conv, eval_conv,
-     vjp_conv, flops_conv},
+     vjp_conv, flops_conv, affine(0b11)},
     {Op::conv_transpose, "conv_transpose", "y[n, i, q stride - pad + t dilation] = sum_{o, q, t} w[o, i, t] c[n, o, q]", 2, 2,
-     infer_conv_transpose, eval_conv_transpose, vjp_conv_transpose, flops_conv_transpose},
+     infer_conv_transpose, eval_conv_transpose, vjp_conv_transpose, flops_conv_transpose, affine(0b11)},
     {Op::conv_filter_grad, "conv_filter_grad", "y[o, i, t] = sum_{n, q} c[n, o, q] x[n, i, q stride - pad + t dilation]", 2, 2,
-     infer_conv_filter_grad, eval_conv_filter_grad, vjp_conv_filter_grad, flops_conv_filter_grad},
+     infer_conv_filter_grad, eval_conv_filter_grad, vjp_conv_filter_grad, flops_conv_filter_grad, affine(0b11)},
 };
 
 }  // namespace

@@ -88,7 +88,7 @@ double flops_matmul(const Attributes& attributes, std::span<const Shape> in, con
 
 constexpr OpDefinition kMatmulFamily[] = {
     {Op::matmul, "matmul", "y[.., i, j] = sum_l op(a)[.., i, l] op(b)[.., l, j]", 2, 2, infer_matmul, eval_matmul, vjp,
-     flops_matmul},
+     flops_matmul, affine(0b11)},
 };
 
 }  // namespace

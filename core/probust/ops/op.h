@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "probust/graph/graph.h"
 
 namespace probust {
+
+/// y[i] = f(a[i]) for i < count; y may be a.
+using UnaryLoop = void (*)(float parameter, const float* a, float* y, std::int64_t count);
+
+/// y[i] = f(a[i], b[i]) for i < count; y may be a. A scalar operand has one value for all i.
+using BinaryLoop = void (*)(float parameter, const float* a, bool scalar_a, const float* b, bool scalar_b, float* y,
+                            std::int64_t count);
+
+/// Properties from which kernels, rules of moments and passes follow. Tests check them with the reference evaluation.
+struct Traits {
+  std::uint32_t affine = 0;     ///< bit k: affine in operand k while the others are fixed; the last bit: and in all after it
+  bool sums = false;            ///< every element of y is a sum of different elements of a, or 0
+  bool moves = false;           ///< every element of y is an element of a, or 0
+  UnaryLoop unary = nullptr;    ///< if y is a function of a, element by element
+  BinaryLoop binary = nullptr;  ///< if y is a function of a and b, element by element, with broadcasting
+
+  bool affine_in(std::size_t operand) const { return (affine >> std::min<std::size_t>(operand, 31) & 1) != 0; }
+};
+
+inline constexpr Traits kSums{.affine = 0b1, .sums = true};
+inline constexpr Traits kMoves{.affine = 0b1, .sums = true, .moves = true};
+constexpr Traits affine(std::uint32_t operands) { return {.affine = operands}; }
 
 /// The machine-independent definition of an operator. What depends on a machine (fast kernels) is in the executor.
 struct OpDefinition {
@@ -28,6 +52,8 @@ struct OpDefinition {
 
   /// Floating-point operations for one example; a multiply-add counts as two.
   double (*flops)(const Attributes&, std::span<const Shape> operands, const Shape& y);
+
+  Traits traits = {};
 };
 
 /// Every operator, in the order of `Op`. Tests, executors and documentation iterate over this list.

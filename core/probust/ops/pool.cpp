@@ -152,13 +152,13 @@ constexpr OpDefinition kPoolFamily[] = {
     {Op::max_pool, "max_pool", "y[q] = max_t a[q stride - pad + t dilation]", 1, 1, infer_max_pool, eval_max_pool, vjp_max_pool,
      flops_windows},
     {Op::max_scatter, "max_scatter", "y[argmax of a's window q] += b[q]", 2, 2, infer_max_scatter, eval_max_scatter,
-     vjp_max_scatter, flops_windows},
+     vjp_max_scatter, flops_windows, affine(0b10)},
     {Op::max_gather, "max_gather", "y[q] = b[argmax of a's window q]", 2, 2, infer_max_gather, eval_max_gather, vjp_max_gather,
-     flops_windows},
+     flops_windows, affine(0b10)},
     {Op::sum_pool, "sum_pool", "y[q] = sum_t a[q stride - pad + t dilation]", 1, 1, infer_sum_pool, eval_sum_pool, vjp_sum_pool,
-     flops_windows},
+     flops_windows, kSums},
     {Op::sum_unpool, "sum_unpool", "y[q stride - pad + t dilation] += a[q]", 1, 1, infer_sum_unpool, eval_sum_unpool,
-     vjp_sum_unpool, flops_windows},
+     vjp_sum_unpool, flops_windows, kSums},
 };
 
 }  // namespace

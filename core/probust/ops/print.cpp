@@ -40,6 +40,7 @@ struct Describe {
   std::string operator()(const TreesAttribute& a) const {
     return " trees=" + std::to_string(a.trees->roots.size()) + " nodes=" + std::to_string(a.trees->nodes.size());
   }
+  std::string operator()(const ParameterAttribute& a) const { return " parameter=" + std::to_string(a.value); }
 };
 
 std::string_view text(Extent extent) {

@@ -66,9 +66,9 @@ double flops_reduce(const Attributes&, std::span<const Shape> in, const Shape&) 
 
 constexpr OpDefinition kReduceFamily[] = {
     {Op::reduce_sum, "reduce_sum", "y = sum of a over axes, which keep extent 1", 1, 1, infer_reduce_sum, eval_reduce_sum,
-     vjp_reduce_sum, flops_reduce},
-    {Op::broadcast, "broadcast", "y = a repeated up to a shape", 1, 1, infer_broadcast, eval_broadcast, vjp_broadcast,
-     flops_none},
+     vjp_reduce_sum, flops_reduce, kSums},
+    {Op::broadcast, "broadcast", "y = a repeated up to a shape", 1, 1, infer_broadcast, eval_broadcast, vjp_broadcast, flops_none,
+     kMoves},
 };
 
 }  // namespace

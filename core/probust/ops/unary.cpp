@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = f(a), element by element: one row per function, with its derivative as nodes in terms of a and y. Derivatives at kinks are
-// those of the common frameworks: relu'(0) = 0, |.|'(0) = 0.
-#include "probust/ops/unary.h"
-
+// y = f(a), element by element (graph/operators.h): one row per function, with its derivative as nodes in terms of a and y.
+// Derivatives at kinks are those of the common frameworks: relu'(0) = 0, |.|'(0) = 0.
 #include <numbers>
 
 #include "probust/ops/build.h"
@@ -13,25 +11,23 @@ namespace {
 
 Shape infer_unary(const Attributes&, std::span<const Shape> in) { return in[0]; }
 
-template <float (*function)(float)>
-void eval(const Attributes&, std::span<const Tensor* const> in, Tensor& y) {
-  for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = function(in[0]->data[i]);
+template <Op op>
+void loop_unary(float parameter, const float* a, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = element_value(op, a[i], 0, parameter);
 }
 
-float negate(float x) { return -x; }
-float absolute(float x) { return std::fabs(x); }
-float step(float x) { return x > 0 ? 1.0F : 0.0F; }
-float relu(float x) { return x < 0 ? 0.0F : x; }  // NaN stays NaN
-float exponential(float x) { return std::exp(x); }
-float logarithm(float x) { return std::log(x); }
-float square_root(float x) { return std::sqrt(x); }
-float reciprocal(float x) { return 1.0F / x; }
-float hyperbolic_tangent(float x) { return std::tanh(x); }
-float error_function(float x) { return std::erf(x); }
-float sine(float x) { return std::sin(x); }
-float cosine(float x) { return std::cos(x); }
-float round_down(float x) { return std::floor(x); }
-float round_to_even(float x) { return std::nearbyint(x); }
+template <Op op>
+void eval_unary(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
+  loop_unary<op>(parameter_of(attributes), in[0]->data.data(), y.data.data(), y.size());
+}
+
+using Vjp = ValueId (*)(Graph&, ValueId y, std::size_t operand, ValueId c);
+
+template <Op op>
+constexpr OpDefinition unary(std::string_view name, std::string_view formula, Vjp vjp, std::uint32_t affine = 0) {
+  const Traits traits{.affine = affine, .unary = loop_unary<op>};
+  return {op, name, formula, 1, 1, infer_unary, eval_unary<op>, vjp, flops_elementwise, traits};
+}
 
 using Derivative = ValueId (*)(Graph&, ValueId a, ValueId y);
 
@@ -60,25 +56,23 @@ ValueId d_sine(Graph& g, ValueId a, ValueId) { return append(g, Op::cosine, {a})
 ValueId d_cosine(Graph& g, ValueId a, ValueId) { return build::negate(g, append(g, Op::sine, {a})); }
 
 constexpr OpDefinition kUnaryFamily[] = {
-    {Op::negate, "negate", "y = -a", 1, 1, infer_unary, eval<negate>, vjp_negate, flops_elementwise},
-    {Op::absolute, "absolute", "y = |a|", 1, 1, infer_unary, eval<absolute>, vjp<d_absolute>, flops_elementwise},
-    {Op::sign, "sign", "y = -1, 0 or 1", 1, 1, infer_unary, eval<sign>, vjp_zero, flops_elementwise},
-    {Op::step, "step", "y = 1 where a > 0, else 0", 1, 1, infer_unary, eval<step>, vjp_zero, flops_elementwise},
-    {Op::relu, "relu", "y = max(a, 0)", 1, 1, infer_unary, eval<relu>, vjp<d_relu>, flops_elementwise},
-    {Op::exp, "exp", "y = e^a", 1, 1, infer_unary, eval<exponential>, vjp<d_exp>, flops_elementwise},
-    {Op::log, "log", "y = ln a", 1, 1, infer_unary, eval<logarithm>, vjp<d_log>, flops_elementwise},
-    {Op::sqrt, "sqrt", "y = a^(1/2)", 1, 1, infer_unary, eval<square_root>, vjp<d_sqrt>, flops_elementwise},
-    {Op::reciprocal, "reciprocal", "y = 1 / a", 1, 1, infer_unary, eval<reciprocal>, vjp<d_reciprocal>, flops_elementwise},
-    {Op::sigmoid, "sigmoid", "y = 1 / (1 + e^-a)", 1, 1, infer_unary, eval<sigmoid>, vjp<d_sigmoid>, flops_elementwise},
-    {Op::tanh, "tanh", "y = tanh a", 1, 1, infer_unary, eval<hyperbolic_tangent>, vjp<d_tanh>, flops_elementwise},
-    {Op::erf, "erf", "y = erf a", 1, 1, infer_unary, eval<error_function>, vjp<d_erf>, flops_elementwise},
-    {Op::softplus, "softplus", "y = ln(1 + e^a)", 1, 1, infer_unary, eval<softplus>, vjp<d_softplus>, flops_elementwise},
-    {Op::sine, "sine", "y = sin a", 1, 1, infer_unary, eval<sine>, vjp<d_sine>, flops_elementwise},
-    {Op::cosine, "cosine", "y = cos a", 1, 1, infer_unary, eval<cosine>, vjp<d_cosine>, flops_elementwise},
-    {Op::floor, "floor", "y = the largest integer that is not above a", 1, 1, infer_unary, eval<round_down>, vjp_zero,
-     flops_elementwise},
-    {Op::round, "round", "y = the nearest integer, halves to the even one", 1, 1, infer_unary, eval<round_to_even>, vjp_zero,
-     flops_elementwise},
+    unary<Op::negate>("negate", "y = -a", vjp_negate, 0b1),
+    unary<Op::absolute>("absolute", "y = |a|", vjp<d_absolute>),
+    unary<Op::sign>("sign", "y = -1, 0 or 1", vjp_zero),
+    unary<Op::step>("step", "y = 1 where a > 0, else 0", vjp_zero),
+    unary<Op::relu>("relu", "y = max(a, 0)", vjp<d_relu>),
+    unary<Op::exp>("exp", "y = e^a", vjp<d_exp>),
+    unary<Op::log>("log", "y = ln a", vjp<d_log>),
+    unary<Op::sqrt>("sqrt", "y = a^(1/2)", vjp<d_sqrt>),
+    unary<Op::reciprocal>("reciprocal", "y = 1 / a", vjp<d_reciprocal>),
+    unary<Op::sigmoid>("sigmoid", "y = 1 / (1 + e^-a)", vjp<d_sigmoid>),
+    unary<Op::tanh>("tanh", "y = tanh a", vjp<d_tanh>),
+    unary<Op::erf>("erf", "y = erf a", vjp<d_erf>),
+    unary<Op::softplus>("softplus", "y = ln(1 + e^a)", vjp<d_softplus>),
+    unary<Op::sine>("sine", "y = sin a", vjp<d_sine>),
+    unary<Op::cosine>("cosine", "y = cos a", vjp<d_cosine>),
+    unary<Op::floor>("floor", "y = the largest integer that is not above a", vjp_zero),
+    unary<Op::round>("round", "y = the nearest integer, halves to the even one", vjp_zero),
 };
 
 }  // namespace

@@ -18,34 +18,12 @@ constexpr double kFlopsToMove = 80;
 constexpr double kFlopsToDraw = 64;
 constexpr double kLeastShare = 0.01;  // of the classifier's work, to be saved
 
-// Whether a node is affine in one operand. Operators that are not listed are not taken as affine.
+// Whether a node is affine in one operand, which it reads once.
 bool affine_in(const Graph& graph, const Node& node, ValueId operand) {
   const bool alone = std::all_of(node.inputs.begin(), node.inputs.end(),
                                  [&](ValueId input) { return input == operand || graph[input].extent == Extent::constant; });
-  if (!alone) return false;
-  switch (node.op) {
-    case Op::negate:
-    case Op::add:
-    case Op::subtract:
-    case Op::multiply:
-    case Op::matmul:
-    case Op::conv:
-    case Op::conv_transpose:
-    case Op::sum_pool:
-    case Op::reduce_sum:
-    case Op::broadcast:
-    case Op::reshape:
-    case Op::transpose:
-    case Op::slice:
-    case Op::pad:
-    case Op::concat:
-      return true;
-    case Op::divide:
-    case Op::gather:
-      return node.inputs[0] == operand;
-    default:
-      return false;
-  }
+  const auto position = std::find(node.inputs.begin(), node.inputs.end(), operand) - node.inputs.begin();
+  return alone && definition(node.op).traits.affine_in(static_cast<std::size_t>(position));
 }
 
 Graph up_to(Graph graph, ValueId z) {

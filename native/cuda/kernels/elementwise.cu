@@ -24,7 +24,8 @@ struct RunChain {
     float value = 0;
     for (int i = 0; i < chain.step_count; ++i) {
       const Chain::Step& step = chain.steps[i];
-      value = apply(step.op, read(step.a, value, lane, e), read(step.b, value, lane, e), read(step.c, value, lane, e));
+      value = apply(step.op, read(step.a, value, lane, e), read(step.b, value, lane, e), read(step.c, value, lane, e),
+                    step.parameter);
     }
     to.lane(lane).set(e, value);
   }

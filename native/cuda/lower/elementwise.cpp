@@ -50,6 +50,7 @@ ChainPlan chain_of(DeviceLowering& l, ValueId id) {
   if (before != kNoValue) chain = l.pending.at(before);
   Chain::Step step;
   step.op = node.op;
+  step.parameter = parameter_of(node.attributes);
   std::int8_t* const slots[] = {&step.a, &step.b, &step.c};
   for (std::size_t k = 0; k < node.inputs.size(); ++k) {
     const ValueId input = node.inputs[k];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Element-wise functions, select and softmax. Exponentials and related functions use Eigen's vector functions on whole blocks, so
-// that an element's value does not depend on its position in the array.
+// that an element's value does not depend on its position in the array. The loops of the others are their definitions'.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +11,6 @@
 #include "probust/exec/cpu/repeat_lanes.h"
 #include "probust/exec/programs/gather_offsets.h"
 #include "probust/ops/op.h"
-#include "probust/ops/unary.h"
 
 namespace probust::cpu {
 namespace {
@@ -29,17 +28,6 @@ Kernel block_kernel(F f) {
     std::copy(in + i, in + size, last.data());
     last = f(Block(last));
     std::copy_n(last.data(), size - i, call.out + i);
-  };
-}
-
-// Applies a plain function, which the compiler vectorises if it can.
-template <class F>
-Kernel scalar_kernel(F f) {
-  return [f](const Call& call) {
-    const auto size = static_cast<Eigen::Index>(element_count(*call.shape) * call.lanes);
-    const float* in = call.in[0].data;
-    float* out = call.out;
-    for (Eigen::Index i = 0; i < size; ++i) out[i] = f(in[i]);
   };
 }
 
@@ -80,23 +68,6 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
   return segments;
 }
 
-// out[i] = f(a[i], b[i]); an operand that is `scalar` has one value for all.
-using Combine = void (*)(const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count);
-
-template <class F>
-void combine(const float* a, bool scalar_a, const float* b, bool scalar_b, float* out, Eigen::Index count) {
-  const F f{};
-  if (scalar_b) {
-    const float value = *b;
-    for (Eigen::Index i = 0; i < count; ++i) out[i] = f(a[i], value);
-  } else if (scalar_a) {
-    const float value = *a;
-    for (Eigen::Index i = 0; i < count; ++i) out[i] = f(value, b[i]);
-  } else {
-    for (Eigen::Index i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
-  }
-}
-
 // How many elements with fewer lanes than the output are combined at a time, and the memory for one operand.
 std::int64_t elements_together(const Call& call) {
   constexpr std::int64_t kTogether = 1024;  // floats
@@ -115,7 +86,7 @@ const float* with_all_lanes(const Call& call, const Segment& segment, std::size_
   return memory;
 }
 
-void combine_segment(Combine combine, const Call& call, const Segment& segment) {
+void run_segment(BinaryLoop loop, float parameter, const Call& call, const Segment& segment) {
   const auto flat = [&](std::size_t operand) {
     return (segment.step[operand] == 1 || segment.count == 1) && call.lanes_of(operand) == call.lanes;
   };
@@ -134,44 +105,20 @@ void combine_segment(Combine combine, const Call& call, const Segment& segment) 
       operands[i] = at_once ? call.in[i].data + segment.at[i] * call.lanes_of(i)
                             : with_all_lanes(call, segment, i, first, count, memory[i]);
     }
-    combine(operands[0], scalars[0], operands[1], scalars[1], call.out + (segment.first + first) * call.lanes,
-            count * call.lanes);
+    loop(parameter, operands[0], scalars[0], operands[1], scalars[1], call.out + (segment.first + first) * call.lanes,
+         count * call.lanes);
   }
-}
-
-Kernel binary_kernel(const Graph& graph, const Node& node, Combine combine) {
-  return
-      [combine, segments = segments_of(graph[node.inputs[0]].shape, graph[node.inputs[1]].shape, node.shape)](const Call& call) {
-        for (const Segment& segment : segments) combine_segment(combine, call, segment);
-      };
-}
-
-// The same of a function without state.
-template <class F>
-Kernel binary_kernel(const Graph& graph, const Node& node, F) {
-  return binary_kernel(graph, node, Combine(combine<F>));
 }
 
 }  // namespace
 
-Kernel make_unary(const Graph& graph, const Node& node) {
+// The definition's loop, unless Eigen has a vector function.
+Kernel make_unary(const Graph&, const Node& node) {
   switch (node.op) {
-    case Op::negate:
-      return scalar_kernel([](float x) { return -x; });
-    case Op::absolute:
-      return scalar_kernel([](float x) { return std::fabs(x); });
-    case Op::sign:
-      return scalar_kernel(ops::sign);
-    case Op::step:
-      return scalar_kernel([](float x) { return x > 0 ? 1.0F : 0.0F; });
     case Op::relu:
       // As std::max(x, 0): NaN stays NaN. (A plain loop would become WebAssembly's max, whose rules for NaN and zero cost several
       // instructions.)
       return block_kernel([](const Block& x) -> Block { return x.max(0.0F); });
-    case Op::reciprocal:
-      return scalar_kernel([](float x) { return 1.0F / x; });
-    case Op::sqrt:
-      return scalar_kernel([](float x) { return std::sqrt(x); });
     case Op::exp:
       return block_kernel([](const Block& x) -> Block { return x.exp(); });
     case Op::log:
@@ -182,44 +129,18 @@ Kernel make_unary(const Graph& graph, const Node& node) {
       return block_kernel(sigmoid_block);
     case Op::erf:
       return block_kernel([](const Block& x) -> Block { return x.erf(); });
-    case Op::softplus:
-      return scalar_kernel(ops::softplus);
-    case Op::sine:
-      return scalar_kernel([](float x) { return std::sin(x); });
-    case Op::cosine:
-      return scalar_kernel([](float x) { return std::cos(x); });
-    case Op::floor:
-      return scalar_kernel([](float x) { return std::floor(x); });
-    case Op::round:
-      return scalar_kernel([](float x) { return std::nearbyint(x); });
     default:
-      return make_reference(graph, node);
+      return [loop = definition(node.op).traits.unary, parameter = parameter_of(node.attributes)](const Call& call) {
+        loop(parameter, call.in[0].data, call.out, element_count(*call.shape) * call.lanes);
+      };
   }
 }
 
 Kernel make_binary(const Graph& graph, const Node& node) {
-  switch (node.op) {
-    case Op::add:
-      return binary_kernel(graph, node, [](float a, float b) { return a + b; });
-    case Op::subtract:
-      return binary_kernel(graph, node, [](float a, float b) { return a - b; });
-    case Op::multiply:
-      return binary_kernel(graph, node, [](float a, float b) { return a * b; });
-    case Op::divide:
-      return binary_kernel(graph, node, [](float a, float b) { return a / b; });
-    case Op::maximum:
-      return binary_kernel(graph, node, [](float a, float b) { return b > a || b != b ? b : a; });
-    case Op::minimum:
-      return binary_kernel(graph, node, [](float a, float b) { return b < a || b != b ? b : a; });
-    case Op::power:
-      return binary_kernel(graph, node, [](float a, float b) { return std::pow(a, b); });
-    case Op::greater_equal:
-      return binary_kernel(graph, node, [](float a, float b) { return a >= b ? 1.0F : 0.0F; });
-    case Op::less:
-      return binary_kernel(graph, node, [](float a, float b) { return a < b ? 1.0F : 0.0F; });
-    default:
-      return make_reference(graph, node);
-  }
+  return [loop = definition(node.op).traits.binary, parameter = parameter_of(node.attributes),
+          segments = segments_of(graph[node.inputs[0]].shape, graph[node.inputs[1]].shape, node.shape)](const Call& call) {
+    for (const Segment& segment : segments) run_segment(loop, parameter, call, segment);
+  };
 }
 
 // y = b where a > 0, else c: one pass over the lanes, with operands of smaller extent broadcast.

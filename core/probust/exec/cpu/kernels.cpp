@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <utility>
+
 #include "probust/exec/cpu/kernel.h"
 #include "probust/ops/op.h"
 
@@ -25,82 +27,42 @@ Kernel make_reference(const Graph&, const Node& node) {
   };
 }
 
-// The only list of CPU kernels: operator, kernel, whether it may overwrite its first operand. Operators that are not here run
-// by their reference evaluation.
+namespace {
+
+// The only list of CPU kernels besides element-wise functions and moves.
+constexpr std::pair<Op, MakeKernel> kKernels[] = {
+    {Op::matmul, make_matmul},
+    {Op::conv, make_variable_conv},
+    {Op::conv_transpose, make_variable_conv},
+    {Op::conv_filter_grad, make_variable_conv},
+    {Op::max_pool, make_max_pool},
+    {Op::max_scatter, make_max_scatter},
+    {Op::max_gather, make_max_gather},
+    {Op::sum_pool, make_sum_pool},
+    {Op::sum_unpool, make_sum_unpool},
+    {Op::reduce_sum, make_reduce_sum},
+    {Op::scatter_add, make_reduce_sum},
+    {Op::broadcast, make_broadcast},
+    {Op::concat, make_concat},
+    {Op::softmax, make_softmax},
+    {Op::select, make_select},
+    {Op::relu_mean, make_gaussian},
+    {Op::relu_variance, make_gaussian},
+    {Op::normal_cdf, make_gaussian},
+    {Op::normal_density, make_gaussian},
+};
+
+}  // namespace
+
 KernelEntry kernel_entry(Op op) {
-  switch (op) {
-    case Op::input:
-    case Op::constant:
-      return {};
-    case Op::matmul:
-      return {make_matmul};
-    case Op::conv:
-    case Op::conv_transpose:
-    case Op::conv_filter_grad:
-      return {make_variable_conv};
-    case Op::max_pool:
-      return {make_max_pool};
-    case Op::max_scatter:
-      return {make_max_scatter};
-    case Op::max_gather:
-      return {make_max_gather};
-    case Op::sum_pool:
-      return {make_sum_pool};
-    case Op::sum_unpool:
-      return {make_sum_unpool};
-    case Op::negate:
-    case Op::absolute:
-    case Op::sign:
-    case Op::step:
-    case Op::relu:
-    case Op::exp:
-    case Op::log:
-    case Op::sqrt:
-    case Op::reciprocal:
-    case Op::sigmoid:
-    case Op::tanh:
-    case Op::erf:
-    case Op::softplus:
-    case Op::sine:
-    case Op::cosine:
-    case Op::floor:
-    case Op::round:
-      return {make_unary, true};
-    case Op::add:
-    case Op::subtract:
-    case Op::multiply:
-    case Op::divide:
-    case Op::maximum:
-    case Op::minimum:
-    case Op::power:
-    case Op::greater_equal:
-    case Op::less:
-      return {make_binary, true};
-    case Op::reduce_sum:
-    case Op::scatter_add:
-      return {make_reduce_sum};
-    case Op::broadcast:
-      return {make_broadcast};
-    case Op::reshape:
-    case Op::transpose:
-    case Op::slice:
-    case Op::pad:
-    case Op::gather:
-      return {make_moves};
-    case Op::concat:
-      return {make_concat};
-    case Op::softmax:
-      return {make_softmax};
-    case Op::select:
-      return {make_select};
-    case Op::relu_mean:
-    case Op::relu_variance:
-    case Op::normal_cdf:
-    case Op::normal_density:
-      return {make_gaussian};
-    default:
-      return {make_reference};
+  const OpDefinition& its = definition(op);
+  if (its.max_inputs == 0) return {};
+  if (its.traits.unary != nullptr) return {make_unary, true};
+  if (its.traits.binary != nullptr) return {make_binary, true};
+  for (const auto& [own, make] : kKernels) {
+    if (own == op) return {make};
   }
+  return {its.traits.moves ? make_moves : make_reference};
 }
 
 ValueId constant_factor(const Graph& graph, const Node& node) {

@@ -126,6 +126,9 @@ struct OnnxOperator {
   void (*lower)(Lowering&);
   bool differentiable;     ///< false if the derivative is zero almost everywhere
   std::int64_t since = 1;  ///< the first version of its domain that has it
+  /// The core's operator that means the same, element by element, for floats, and is exported under this name.
+  std::optional<Op> exported = {};
+  std::string_view parameter = {};  ///< the name of the attribute that holds its parameter, if it has one
 };
 
 /// A table of operators of one kind.

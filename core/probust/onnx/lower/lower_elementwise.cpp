@@ -22,6 +22,17 @@ void binary(Lowering& l) {
   l.set(l.add_node(op, {l.in(0), l.in(1)}));
 }
 
+// The core's operator under its name in ONNX.
+template <Op op>
+constexpr OnnxOperator one(std::string_view name, bool differentiable, std::int64_t since = 1) {
+  return {name, unary<op>, differentiable, since, op};
+}
+
+template <Op op>
+constexpr OnnxOperator two(std::string_view name, bool differentiable, std::int64_t since = 1) {
+  return {name, binary<op>, differentiable, since, op};
+}
+
 // A constant operand broadcast to `shape`.
 const Tensor& spread(Lowering& l, std::size_t operand, const Shape& shape) {
   l.constant(operand);
@@ -259,19 +270,19 @@ void is_infinite(Lowering& l) {
 void where(Lowering& l) { l.set(0, l.add_node(Op::select, {l.in(0), l.in(1), l.in(2)}), l.integer(1) && l.integer(2)); }
 
 constexpr OnnxOperator kElementwiseOperators[] = {
-    {"Abs", unary<Op::absolute>, true},
-    {"Add", binary<Op::add>, true},
+    one<Op::absolute>("Abs", true),
+    two<Op::add>("Add", true),
     {"And", compare<Op::multiply, false>, false},
     {"Ceil", ceil, false},
     {"Celu", celu, true, 12},
     {"Clip", clip, true},
-    {"Cos", unary<Op::cosine>, true},
-    {"Div", divide, true},
+    one<Op::cosine>("Cos", true),
+    {"Div", divide, true, 1, Op::divide},
     {"Elu", elu, true},
     {"Equal", equal, false},
-    {"Erf", unary<Op::erf>, true, 9},
-    {"Exp", unary<Op::exp>, true},
-    {"Floor", unary<Op::floor>, false},
+    one<Op::erf>("Erf", true, 9),
+    one<Op::exp>("Exp", true),
+    one<Op::floor>("Floor", false),
     {"Gelu", gelu, true, 20},
     {"Gemm", gemm, true},
     {"Greater", compare<Op::less, true>, false},
@@ -283,35 +294,35 @@ constexpr OnnxOperator kElementwiseOperators[] = {
     {"LeakyRelu", leaky_relu, true},
     {"Less", compare<Op::less, false>, false},
     {"LessOrEqual", compare<Op::greater_equal, true>, false, 12},
-    {"Log", unary<Op::log>, true},
+    one<Op::log>("Log", true),
     {"MatMul", matmul, true},
-    {"Max", variadic<Op::maximum>, true},
+    {"Max", variadic<Op::maximum>, true, 1, Op::maximum},
     {"Mean", mean, true},
-    {"Min", variadic<Op::minimum>, true},
+    {"Min", variadic<Op::minimum>, true, 1, Op::minimum},
     {"Mish", mish, true, 18},
     {"Mod", modulo, true, 10},
-    {"Mul", binary<Op::multiply>, true},
-    {"Neg", unary<Op::negate>, true},
+    two<Op::multiply>("Mul", true),
+    one<Op::negate>("Neg", true),
     {"Not", logical_not, false},
     {"Or", compare<Op::maximum, false>, false},
     {"PRelu", prelu, true},
-    {"Pow", power, true},
-    {"Reciprocal", unary<Op::reciprocal>, true},
-    {"Relu", unary<Op::relu>, true},
-    {"Round", unary<Op::round>, false, 11},
+    {"Pow", power, true, 1, Op::power},
+    one<Op::reciprocal>("Reciprocal", true),
+    one<Op::relu>("Relu", true),
+    one<Op::round>("Round", false, 11),
     {"Selu", selu, true},
     {"Shrink", shrink, true, 9},
-    {"Sigmoid", unary<Op::sigmoid>, true},
-    {"Sign", unary<Op::sign>, false, 9},
-    {"Sin", unary<Op::sine>, true},
-    {"Softplus", unary<Op::softplus>, true},
+    one<Op::sigmoid>("Sigmoid", true),
+    one<Op::sign>("Sign", false, 9),
+    one<Op::sine>("Sin", true),
+    one<Op::softplus>("Softplus", true),
     {"Softsign", softsign, true},
-    {"Sqrt", unary<Op::sqrt>, true},
-    {"Sub", binary<Op::subtract>, true},
+    one<Op::sqrt>("Sqrt", true),
+    two<Op::subtract>("Sub", true),
     {"Sum", variadic<Op::add>, true},
     {"Swish", swish, true, 24},
     {"Tan", tangent, true},
-    {"Tanh", unary<Op::tanh>, true},
+    one<Op::tanh>("Tanh", true),
     {"ThresholdedRelu", thresholded_relu, true, 10},
     {"Where", where, true, 9},
     {"Xor", exclusive_or, false},
