@@ -18,8 +18,8 @@ Shape broadcast_strides(const Shape& operand, const Shape& output) {
   return strides;
 }
 
-template <Op op>
-void eval_binary(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
+void eval_with(float (*value)(float a, float b, float parameter), const Attributes& attributes, std::span<const Tensor* const> in,
+               Tensor& y) {
   const Shape a = broadcast_strides(in[0]->shape, y.shape), b = broadcast_strides(in[1]->shape, y.shape);
   const float parameter = parameter_of(attributes);
   for (std::int64_t index = 0; index < y.size(); ++index) {
@@ -30,8 +30,13 @@ void eval_binary(const Attributes& attributes, std::span<const Tensor* const> in
       at_a += coordinate * a[i];
       at_b += coordinate * b[i];
     }
-    y.data[index] = element_value(op, in[0]->data[at_a], in[1]->data[at_b], parameter);
+    y.data[index] = value(in[0]->data[at_a], in[1]->data[at_b], parameter);
   }
+}
+
+template <Op op>
+void eval_binary(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
+  eval_with([](float a, float b, float parameter) { return element_value(op, a, b, parameter); }, attributes, in, y);
 }
 
 template <Op op>
