@@ -29,7 +29,7 @@ echo
 "$probust" inspect demos/digits/digits.onnx
 echo
 echo "p_robust: the probability that the answer survives Gaussian noise of standard deviation sigma (pixels are in 0..1)."
-echo "mc:10000 counts 10,000 noisy copies; the others need at most 100 passes. auto is the default. One row per point and sigma:"
+echo "mc:10000 counts 10,000 noisy samples; the others need at most 100 passes. auto is the default. One row per point and sigma:"
 echo
 "$probust" estimate demos/digits/digits.onnx demos/digits/points.npz --limit 20 --sigma 0.1,0.2,0.4 \
   --estimator auto,taylor,taylor_mvs,mmse:10,mmse_mvs:10,softmax,mc:10000 --format csv --quiet |

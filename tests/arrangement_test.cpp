@@ -71,7 +71,7 @@ TEST(Arrangement, FlatPointsAndInputsAndMergedAxesAreRead) {
   EXPECT_EQ(order_of({5}, {1, 1, 1, 5}), Order{});
   const Arrangement flat = arrangement_of({32, 32, 3}, {1, 3072}, Layout::automatic);
   EXPECT_FALSE(flat.permutes());
-  EXPECT_NE(flat.note.find("in the order in which they are stored"), std::string::npos);
+  EXPECT_NE(flat.note.find("in stored order"), std::string::npos);
 }
 
 // --layout is the order that the input wants, whichever order the data have.

@@ -208,13 +208,13 @@ TEST_F(CliAnalysis, MistakesAreNamed) {
   const std::string given = "'" + run() + "'";
   const std::pair<std::string, std::string> mistakes[] = {
       {"curve " + given + " --sigma 0.1", "single noise scale"},
-      {"curve " + given + " --threshold 1", "--threshold: is not between 0 and 1"},
-      {"distance " + given + " --confidence 1", "--confidence: is not between"},
+      {"curve " + given + " --threshold 1", "--threshold is not between 0 and 1"},
+      {"distance " + given + " --confidence 1", "--confidence is not between"},
       {"summary " + given + " --estimator adf",
-       "it has the noise gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
+       "choose among the noise gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
       {"rank " + given + " --count 0", "--count"},
-      {"summary " + given + " --mean 0.5", "--mean: says how to estimate"},
-      {"agree " + given + " --quiet --per-class --threads 1", "--threads: says how to estimate"},
+      {"summary " + given + " --mean 0.5", "--mean applies only when estimating"},
+      {"agree " + given + " --quiet --per-class --threads 1", "--threads applies only when estimating"},
       {"bias " + given + " --plot a.png", "does not end in .svg"},
   };
   for (const auto& [arguments, expected] : mistakes) {

@@ -124,12 +124,11 @@ TEST(CliCompare, WhatCannotBeComparedIsRefused) {
     EXPECT_TRUE(mentions(finished.err, part)) << finished.err;
   };
   refused(run_file_of(folder / "labels.sqlite", {row_of_p(0, 0.5, 4)}), 3,
-          "labels.sqlite: is about other data: point 0 has label 4");
-  refused(run_file_of(folder / "data.sqlite", {row_of_p(0, 0.5, 3)}, {{"data", "two"}}), 3,
-          "data is 'two', and 'one' in the baseline");
+          "labels.sqlite has different data: point 0 has label 4");
+  refused(run_file_of(folder / "data.sqlite", {row_of_p(0, 0.5, 3)}, {{"data", "two"}}), 3, "data is 'two' here and 'one' there");
   Row other = row_of_p(0, 0.5);
   other.noise = "gaussian:0.5";
-  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "has no point, noise and estimator in common");
+  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "shares no point, noise and estimator");
   refused("", 2, "cannot be compared with itself");
   refused(folder / "none.sqlite", 3, "cannot be opened");
 }
@@ -143,7 +142,8 @@ TEST(CliCompare, TheFirstLineSaysWhichModelKeepsTheRightAnswer) {
   }
   const std::string runs = run_file_of(folder / "a.sqlite", right) + " " + run_file_of(folder / "b.sqlite", wrong);
   const std::string out = test::probust("compare " + runs).out;
-  EXPECT_EQ(out.rfind("B keeps the right answer under noise less often than A: 1% against 80%, difference -79 points", 0), 0U)
+  EXPECT_EQ(out.rfind("B keeps the correct prediction under noise less often than A: 1% against 80%, difference -79 points", 0),
+            0U)
       << out;
   EXPECT_TRUE(mentions(out, "100.0%     0.0%")) << out;
   const auto first = json_of(runs)["comparisons"][0];

@@ -142,7 +142,7 @@ TEST(CliRuns, OutputsLieOutsideOfAFolderOfData) {
     const Finished refused =
         test::probust("estimate '" + test::digits("digits.onnx") + "' " + folder / "images" + " --sigma 0.1 -o " + folder / name);
     EXPECT_EQ(refused.status, 2);
-    EXPECT_NE(refused.err.find("whose files are the data"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("which is in the data folder"), std::string::npos) << refused.err;
   }
 }
 
@@ -161,7 +161,7 @@ TEST(CliRuns, AnotherConfigurationIsRefused) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", command = "estimate " + kDigits + " --limit 20 --estimator taylor -o " + run;
   EXPECT_EQ(test::probust(command + " --sigma 0.1").status, 0);
-  EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were done before"), std::string::npos);
+  EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were already done"), std::string::npos);
   const Finished refused = test::probust(command + " --sigma 0.2");
   EXPECT_EQ(refused.status, 7);
   EXPECT_NE(refused.err.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << refused.err;
@@ -220,7 +220,7 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   const std::string merged = folder / "merged.sqlite";
   ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
   EXPECT_EQ(test::probust("export " + merged).out, test::probust(command).out);
-  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("1200 points were done"),
+  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("1200 points were already done"),
             std::string::npos);
   const std::string first = folder / "s1.sqlite", out = " -o " + folder / "m.sqlite";
   EXPECT_EQ(test::probust("merge " + first + " " + first + out).status, 2);
@@ -231,7 +231,7 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
       .set_information({{"finished", ""}});
   const Finished cut = test::probust("merge" + shards + out);
   EXPECT_EQ(cut.status, 2);
-  EXPECT_NE(cut.err.find("is not finished: it has 256 of 256 points"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("is incomplete: it has 256 of 256 points"), std::string::npos) << cut.err;
   EXPECT_EQ(test::probust("merge" + shards + " --force-new -o " + merged).status, 2);
   EXPECT_EQ(lines_of(test::probust("export " + merged).out).size(), 1200U) << "a merge that fails leaves what was there";
   ASSERT_EQ(test::probust(command + " --shard 1/4 -o " + first).status, 0);
@@ -270,7 +270,7 @@ TEST(CliRuns, ShardsAreEquallyLongIfNoEstimatorBorrows) {
   const std::string merged = folder / "merged.sqlite";
   ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
   EXPECT_EQ(test::probust("export " + merged).out, test::probust(command + " --quiet").out);
-  EXPECT_TRUE(test::mentions(test::probust(command + " -o " + merged).err, "38 points were done before"));
+  EXPECT_TRUE(test::mentions(test::probust(command + " -o " + merged).err, "38 points were already done"));
 }
 
 TEST(CliRuns, ShardsWithoutABlockAreReported) {
@@ -281,7 +281,8 @@ TEST(CliRuns, ShardsWithoutABlockAreReported) {
   EXPECT_TRUE(test::mentions(said, "whole blocks of 256 points") && test::mentions(said, "shards 1, 2 of 3 are empty")) << said;
   EXPECT_TRUE(test::mentions(test::probust(command + " --plan --shard 1/3").err, "shards 1, 2 of 3 are empty"));
   EXPECT_FALSE(test::mentions(test::probust(command + " --quiet --shard 1/3").err, "empty"));
-  EXPECT_TRUE(test::mentions(test::probust("summary " + folder / "s1.sqlite").err, "give what merge makes of all shards"));
+  EXPECT_TRUE(
+      test::mentions(test::probust("summary " + folder / "s1.sqlite").err, "give the run that merge writes from all shards"));
 }
 
 // Otherwise the shards of a run would overlap, or leave out points.

@@ -55,7 +55,7 @@ TEST(Cli, WeightsMayStandInAnotherFile) {
   EXPECT_EQ(read_npy(folder / "y.npy")->data, (std::vector<float>{31, 42}));
   expect_refusal(logits("w.data", "20"), 3, "end of 'w.data'");
   expect_refusal(logits("missing.data", "16"), 3, "missing.data");
-  expect_refusal(logits("../w.data", "16"), 3, "outside its folder");
+  expect_refusal(logits("../w.data", "16"), 3, "outside the model's folder");
   expect_refusal(logits("w.data", "-1"), 3, "length");
 }
 
@@ -121,7 +121,7 @@ TEST(Cli, InspectShowsOpenExtents) {
   const Finished text = test::probust("inspect " + model), json_text = test::probust("inspect --json " + model);
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_NE(text.out.find("x float32 [?, 2, ?, ?]"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("the data settle its shape"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("which the data determine"), std::string::npos) << text.out;
   EXPECT_EQ(json_text.status, 0) << json_text.err;
   const json info = json::parse(json_text.out);
   EXPECT_TRUE(info["runs"].is_null());
@@ -188,7 +188,7 @@ TEST(Cli, EstimateGivesARowPerPointNoiseAndEstimator) {
 
 TEST(Cli, WhatDecidesIsPrintedFirstThenTheCleanAccuracy) {
   const Finished finished = test::probust("estimate " + kDigits + " --sigma 0.1 --estimator softmax");
-  EXPECT_EQ(finished.err.rfind("what decides: the largest of 10 values of 'logits'\nclean accuracy ", 0), 0U) << finished.err;
+  EXPECT_EQ(finished.err.rfind("decision rule: the largest of 10 values of 'logits'\nclean accuracy ", 0), 0U) << finished.err;
 }
 
 TEST(Cli, RowsAreTheSameForAnyThreadsAndMemory) {
@@ -285,7 +285,7 @@ TEST(Cli, NoiseModelsComeFromTextsAndFiles) {
   EXPECT_EQ(r[0]["noise"], "uniform:0.5|clip:0,1|levels:256");
   EXPECT_EQ(r[0]["sigma"], 0.5);
   EXPECT_EQ(r[0]["status"], "approximate");
-  EXPECT_EQ(r[0]["note"].get<std::string>().rfind("uniform noise taken as Gaussian", 0), 0U) << r[0]["note"];
+  EXPECT_EQ(r[0]["note"].get<std::string>().rfind("uniform noise approximated as Gaussian", 0), 0U) << r[0]["note"];
 }
 
 TEST(Cli, BadNoiseIsRefusedInOneLine) {
@@ -297,7 +297,7 @@ TEST(Cli, BadNoiseIsRefusedInOneLine) {
   expect_refusal(test::probust(base + "--noise gaussian:cov=" + small + ".absent"), 3, "absent");
   expect_refusal(test::probust(base + "--noise categorical:" + small), 3, "categorical features");
   expect_refusal(test::probust(base + "--noise gaussian:0.1@100000"), 2, "does not exist");
-  expect_refusal(test::probust(base + "--noise gaussian:0.1@0+uniform:0.1,0.2@1"), 2, "one part");
+  expect_refusal(test::probust(base + "--noise gaussian:0.1@0+uniform:0.1,0.2@1"), 2, "one of its parts");
   expect_refusal(test::probust(base + "--sigma 0.1 --clip 1,0"), 2, "--clip");
   expect_refusal(test::probust(base + "--sigma 0.1 --levels 1"), 2, "--levels");
 }
@@ -321,7 +321,7 @@ TEST(Cli, APlaceAmongTheLargestLogitsIsEnoughWhereAsked) {
   }
   EXPECT_GT(gained, 0);
   expect_refusal(test::probust(base + "taylor --top 3"), 2, "mc:N");
-  expect_refusal(test::probust(base + "mc:10 --top 0"), 2, "'0' is not a whole number of at least 1");
+  expect_refusal(test::probust(base + "mc:10 --top 0"), 2, "--top is '0', which is not a whole number of at least 1");
   for (const char* wrong : {"--top 0", "--top 11", "--top x", "--top 2 --groups 0,1"})
     expect_refusal(test::probust(base + "mc:10 " + wrong), 2, "--top");
 }

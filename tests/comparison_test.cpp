@@ -166,29 +166,32 @@ TEST(Comparison, AccuracyUnderNoiseDecidesTheSentence) {
   EXPECT_EQ(c.baseline_clean.count, 3);
   EXPECT_EQ(c.run_clean.count, 0);
   const std::string sentence = in_one_sentence(c);
-  EXPECT_EQ(sentence.rfind("B keeps the right answer under noise less often than A: 5% against 60%, difference -55 points (", 0),
-            0U)
+  EXPECT_EQ(
+      sentence.rfind("B keeps the correct prediction under noise less often than A: 5% against 60%, difference -55 points (", 0),
+      0U)
       << sentence;
   EXPECT_EQ(
       in_one_sentence(
           only(rows_with_p_label({0.7, 0.8, 0.6}, {0.7, 0.8, 0.6}), rows_with_p_label({0.75, 0.86, 0.64}, {0.75, 0.86, 0.64})),
           "old", "new")
-          .rfind("new keeps the right answer under noise more often than old: 75.0% against 70.0%, difference +5.0 points", 0),
+          .rfind("new keeps the correct prediction under noise more often than old: 75.0% against 70.0%, difference +5.0 points",
+                 0),
       0U);
 }
 
 TEST(Comparison, WithoutLabelsTheSentenceIsAboutPAndSaysSo) {
   const std::string sentence = in_one_sentence(only(rows_of_p({0.5, 0.6, 0.7}), rows_of_p({0.8, 0.91, 1})));
-  EXPECT_NE(sentence.find("B keeps its own answer, right or wrong, under noise more often than A: 90% against 60%"),
+  EXPECT_NE(sentence.find("B keeps its own prediction, right or wrong, under noise more often than A: 90% against 60%"),
             std::string::npos)
       << sentence;
-  EXPECT_NE(sentence.find("labels are missing"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("there are no labels"), std::string::npos) << sentence;
 }
 
 TEST(Comparison, ADifferenceThatMayBeChanceIsNone) {
   const std::string sentence =
       in_one_sentence(only(rows_with_p_label({0.7, 0.8}, {0.7, 0.8}), rows_with_p_label({0.6, 0.9}, {0.6, 0.9})));
-  EXPECT_EQ(sentence.rfind("B keeps the right answer under noise about as often as A, as far as these points tell: 75.0%", 0), 0U)
+  EXPECT_EQ(
+      sentence.rfind("B keeps the correct prediction under noise about as often as A, as far as these points tell: 75.0%", 0), 0U)
       << sentence;
 }
 

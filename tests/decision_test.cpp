@@ -271,7 +271,7 @@ TEST(Decision, AThresholdThatIsNeverCrossedIsRefused) {
     const Result<Model> model = decided(builder, options);
     ASSERT_FALSE(model);
     EXPECT_EQ(model.error().code, ErrorCode::usage);
-    EXPECT_NE(model.error().message().find("never crossed"), std::string::npos) << model.error().message();
+    EXPECT_NE(model.error().message().find("never crosses"), std::string::npos) << model.error().message();
   }
 }
 

@@ -294,7 +294,7 @@ std::string example_in(const std::string& refused) {
     ADD_FAILURE() << refused << " is " << parse_estimator(refused).text();
   } catch (const Error& error) {
     const std::string& hint = error.hint;
-    for (const std::string mark : {"write for example ", "write "}) {
+    for (const std::string mark : {"try ", "write "}) {
       if (hint.rfind(mark, 0) == 0) return hint.substr(mark.size());
     }
     ADD_FAILURE() << error.message();
@@ -327,8 +327,8 @@ TEST(Estimators, TooManySamplesAreToldTheMost) {
       parse_estimator(std::string("mc:") + text);
       ADD_FAILURE() << text;
     } catch (const Error& error) {
-      EXPECT_EQ(error.problem, "'" + std::string(text) + "' is too many samples");
-      EXPECT_EQ(error.hint, "at most 2147483648");
+      EXPECT_EQ(error.problem, "cannot have '" + std::string(text) + "' samples");
+      EXPECT_EQ(error.hint, "give at most 2147483648");
     }
   }
   EXPECT_EQ(parse_estimator("mc:2147483648").samples, 2147483648);

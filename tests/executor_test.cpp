@@ -410,7 +410,7 @@ TEST(Devices, AutoTakesTheProcessorIfADeviceFailsAndSaysSo) {
   ExecutorOptions options{.precision = Precision::tf32};
   options.warn = [&](const std::string& text) { told.push_back(text); };
   EXPECT_EQ(make_executor("auto", test::small_cnn(), options).value()->name(), "cpu");
-  EXPECT_EQ(told, std::vector<std::string>{"it: is out of order; the processor is taken"});
+  EXPECT_EQ(told, std::vector<std::string>{"it is out of order; using the processor"});
   EXPECT_EQ(make_executor("pretended", test::small_cnn(), options).error().code, ErrorCode::resources);
 }
 

@@ -221,9 +221,9 @@ TEST(Fetch, AWrongFileLeavesNothingAndSaysWhatIsWrong) {
   const SmallImages small;
   const std::string first = small.dataset.files.front().name, whole = small.contents.at(first);
   for (const auto& [body, status, problem] : std::vector<std::tuple<std::string, int, std::string>>{
-           {std::string(whole.size(), 'x'), 200, "gave a file whose MD5 sum is " + md5(std::string(whole.size(), 'x'))},
-           {whole.substr(1), 200, "gave " + std::to_string(whole.size() - 1) + " bytes instead of"},
-           {whole + "more", 200, "gives more than the " + std::to_string(whole.size()) + " bytes"},
+           {std::string(whole.size(), 'x'), 200, "returned a file whose MD5 sum is " + md5(std::string(whole.size(), 'x'))},
+           {whole.substr(1), 200, "returned " + std::to_string(whole.size() - 1) + " bytes instead of"},
+           {whole + "more", 200, "returned more than the " + std::to_string(whole.size()) + " bytes"},
            {"", 404, "404"}}) {
     const HttpServer server([&, text = body, code = status](const std::string&, int) {
       return HttpServer::Answer{code, text, 0, false};
@@ -281,7 +281,7 @@ TEST(Fetch, OtherFilesAreTakenOnlyUnverified) {
   // A part of it, with fewer images than labels.
   folder.write("data/mnist-test-part-images-idx3-ubyte.gz", images(1, 'b'));
   const std::string problem = failure(small.dataset, strict).message();
-  EXPECT_TRUE(mentions(problem, "mnist-test-part-images-idx3-ubyte.gz: is not the published t10k-images-idx3-ubyte.gz"))
+  EXPECT_TRUE(mentions(problem, "mnist-test-part-images-idx3-ubyte.gz is not the published t10k-images-idx3-ubyte.gz"))
       << problem;
   EXPECT_TRUE(mentions(problem, "unverified")) << problem;
   EXPECT_TRUE(mentions(failure(small.dataset, lenient).message(), "has 2 labels for 1 points"));

@@ -145,19 +145,19 @@ TEST(FunctionModel, SaysWhatAFunctionDidWrong) {
   expect_failure({[](const Tensor& x) {
                    return Tensor({x.shape[0], 2});
                  }},
-                 ErrorCode::usage, "logits: returned [1, 2] with 2 numbers; return [1, 3]");
+                 ErrorCode::usage, "logits returned [1, 2] with 2 numbers; return [1, 3]");
   expect_failure({[](const Tensor& x) {
                    Tensor lacking({x.shape[0], 3});
                    lacking.data.pop_back();
                    return lacking;
                  }},
-                 ErrorCode::usage, "logits: returned [1, 3] with 2 numbers");
+                 ErrorCode::usage, "logits returned [1, 3] with 2 numbers");
   expect_failure({[](const Tensor&) -> Tensor { throw std::runtime_error("no connection"); }}, ErrorCode::internal,
                  "no connection");
   expect_failure({[](const Tensor&) -> Tensor {
                    throw Error{ErrorCode::resources, "service", "is busy", ""};
                  }},
-                 ErrorCode::internal, "service: is busy");
+                 ErrorCode::internal, "service is busy");
   EXPECT_THROW(model_from_function({}, {2}, 3), Error);
   const ClassifierFunctions constant{[](const Tensor& x) { return Tensor({x.shape[0], 1}); }};
   EXPECT_THROW(model_from_function(constant, {2}, 1), Error);

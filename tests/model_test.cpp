@@ -159,7 +159,7 @@ TEST(LoadedModel, ErrorsAreTypedAndStandard) {
 TEST(Error, UnexpectedExceptionsAreInternalErrors) {
   const auto result = guarded("here", []() -> int { throw std::logic_error("oh"); });
   EXPECT_EQ(result.error().code, ErrorCode::internal);
-  EXPECT_EQ(result.error().message(), "here: internal error: oh; please report it");
+  EXPECT_EQ(result.error().message(), "here failed with an internal error: oh; please report it");
   EXPECT_EQ(guarded("here", []() -> int { throw std::length_error("oh"); }).error().code, ErrorCode::resources);
 }
 
@@ -167,9 +167,9 @@ TEST(Error, OptionsAreSpelledAsCallersWriteThem) {
   const Error error{ErrorCode::usage, option("input_shape"), "does not fit", "give another " + option("memory")};
   EXPECT_TRUE(is_option(error.where));
   EXPECT_FALSE(is_option("input_shape"));
-  EXPECT_EQ(error.message(), "input_shape: does not fit; give another memory");
+  EXPECT_EQ(error.message(), "input_shape does not fit; give another memory");
   EXPECT_EQ(error.message([](std::string_view field) { return "<" + std::string(field) + ">"; }),
-            "<input_shape>: does not fit; give another <memory>");
+            "<input_shape> does not fit; give another <memory>");
   EXPECT_EQ(spelled("not an option: \x1e", as_field), "not an option: \x1e");
 }
 

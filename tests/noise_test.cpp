@@ -250,7 +250,7 @@ TEST(Noise, RecordsThatDoNotFitAreRefused) {
   const auto refused = [](Shape shape, std::vector<double> values) {
     return refusal([&] { recorded_noise({shape, values, "bad.npy"}, "records"); });
   };
-  EXPECT_EQ(refused({2}, {1, 2}), "bad.npy: has shape [2]; give deviations [M, d], or [N, M, d] with a set for each point");
+  EXPECT_EQ(refused({2}, {1, 2}), "bad.npy has shape [2]; give deviations [M, d], or [N, M, d] with a set for each point");
   EXPECT_NE(refused({0, 2}, {}), "");
   EXPECT_NE(refused({2, 0}, {}), "");
   EXPECT_NE(refused({1, 1}, {NAN}).find("not finite"), std::string::npos);
@@ -319,12 +319,12 @@ TEST(Noise, BadCovariancesAreRefusedForWhatTheyAre) {
   expect(refused({2, 2}, {1, NAN, NAN, 1}), "not finite");
   expect(refused({2, 3}, {1, 0, 0, 0, 1, 0}), "shape [2, 3]");
   expect(refused({4}, {1, 0, 0, 1}), "shape [4]");
-  expect(refused({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 1}), "[1]: is not a covariance");
+  expect(refused({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 1}), "[1] is not a covariance");
   expect(refusal([&] { diagonal_gaussian({{2}, {1, -1}, "bad.npy"}, "std"); }), "negative");
   expect(refusal([&] { covariance_gaussian({{2, 2}, {1, 0, 0, 1}, "bad.npy"}, "cov")->fit(3, 1); }), "2 elements");
   expect(refusal([&] { covariance_gaussian({{2, 1, 1}, {1, 1}, "bad.npy"}, "cov")->fit(1, 3); }), "2 points");
   expect(refusal([&] { categorical_noise({{{0, 1}, {0.5, 0.6, 0, 1}}}, "bad.npy"); }), "not a distribution");
-  expect(refusal([&] { categorical_noise({{{0, 0}, {1, 0, 0, 1}}}, "bad.npy"); }), "stands twice");
+  expect(refusal([&] { categorical_noise({{{0, 0}, {1, 0, 0, 1}}}, "bad.npy"); }), "listed twice");
   EXPECT_NE(refusal([] { mixture({{{isotropic_gaussian(), 1}, {{0}}}, {{uniform_noise(), 1}, {{0}}}})->fit(2, 1); }), "");
   EXPECT_EQ(refused({2, 2}, {1, 1, 1, 1}), "");  // singular matrices are valid
   EXPECT_EQ(refused({2, 2}, {1e-12, 0.5e-6, 0.5e-6, 1}), "");
@@ -364,7 +364,7 @@ TEST(Noise, WhatIsNoGaussianIsLeftToSampling) {
 TEST(Noise, WhatOnlySamplingKnowsHasNoCovariance) {
   const std::vector<std::pair<std::shared_ptr<const NoiseShape>, std::string>> models{
       {categorical_noise({{{0, 1}, {0.7, 0.3, 0, 1}}}, "J"), "categorical noise can only be sampled; use mc:N"},
-      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}), "noise of one's own can only be sampled; use mc:N"}};
+      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}), "custom noise can only be sampled; use mc:N"}};
   const std::vector<std::uint32_t> points{0, 1};
   for (const auto& [shape, reason] : models) {
     std::vector<float> gradients(4, 1.0F), variance(4, 1.0F);

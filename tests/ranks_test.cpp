@@ -55,7 +55,7 @@ Results results_with_all_fields() {
   unanswered.sigma.reset();
   unanswered.estimate = {};
   unanswered.estimate.p = unanswered.estimate.p_fail = NAN;
-  return {{row, unanswered}, {{"ü.onnx", 7, std::nullopt, 2, {0.1F, -INFINITY, NAN}}}, {{"ü.onnx", 8, "a.png: is not an image"}}};
+  return {{row, unanswered}, {{"ü.onnx", 7, std::nullopt, 2, {0.1F, -INFINITY, NAN}}}, {{"ü.onnx", 8, "a.png is not an image"}}};
 }
 
 TEST(Ranks, ResultsArriveAsTheyWereSent) {
@@ -78,7 +78,7 @@ TEST(Ranks, ResultsArriveAsTheyWereSent) {
   EXPECT_EQ(arrived.points[0].logits[1], -INFINITY);
   EXPECT_TRUE(std::isnan(arrived.points[0].logits[2]));
   ASSERT_EQ(arrived.skipped.size(), 1U);
-  EXPECT_EQ(arrived.skipped[0].reason, "a.png: is not an image");
+  EXPECT_EQ(arrived.skipped[0].reason, "a.png is not an image");
 }
 
 TEST(Ranks, OtherBytesAreRefused) {

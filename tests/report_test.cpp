@@ -127,7 +127,7 @@ TEST(Report, TwoRunsAreComparedInTheFirstSentence) {
   EXPECT_EQ(test::misnested(html), "");
   EXPECT_EQ(test::foreign_parts(html), "");
   const std::string sentence =
-      "At gaussian:0.1, new.sqlite keeps the right answer under noise less often than old.sqlite: 25% against 75%";
+      "At gaussian:0.1, new.sqlite keeps the correct prediction under noise less often than old.sqlite: 25% against 75%";
   EXPECT_LT(html.find(sentence), html.find("<section"));
   EXPECT_TRUE(says(html, "id=\"comparison\""));
   EXPECT_FALSE(says(sound_page(first), "id=\"comparison\""));
@@ -192,7 +192,7 @@ TEST(Report, NoiseMayHaveNoScale) {
   EXPECT_TRUE(says(sound_page(run), "categorical:flips.json"));
 }
 
-TEST(Report, OnePointIsEnough) { EXPECT_TRUE(says(sound_page(run_of_size({.points = 1})), "1 of 1 have an answer")); }
+TEST(Report, OnePointIsEnough) { EXPECT_TRUE(says(sound_page(run_of_size({.points = 1})), "1 of 1 have p")); }
 
 TEST(Report, UnansweredPointsAreCounted) {
   report::Run run = run_of_size();
@@ -241,7 +241,7 @@ TEST(Report, WhatHasToSurviveIsSaid) {
   report::Run run = run_of_size();
   run.configuration = {{"target", "label"}, {"top", "5"}};
   const std::string html = sound_page(run);
-  EXPECT_TRUE(says(html, "gives a point its true label"));
+  EXPECT_TRUE(says(html, "predicts the true label of a point"));
   EXPECT_TRUE(says(html, "among the 5 largest logits"));
 }
 
@@ -348,7 +348,7 @@ TEST(CliReport, OpensWithTheSentenceAndTheImages) {
   const Finished finished = test::probust("report " + run + " " + run + " -o " + html);
   EXPECT_EQ(finished.status, 0) << finished.err;
   const std::string page = test::read_whole(html);
-  EXPECT_LT(page.find("keeps the right answer under noise about as often as"), page.find("<img"));
+  EXPECT_LT(page.find("keeps the correct prediction under noise about as often as"), page.find("<img"));
   EXPECT_LT(page.rfind("<img"), page.find("<table"));
   EXPECT_EQ(test::probust("report " + run + " " + run + " " + run + " -o " + html).status, 2);
   EXPECT_EQ(test::probust("report " + run + " " + folder / "nothing.sqlite" + " -o " + html).status, 3);
@@ -368,7 +368,7 @@ TEST(CliReport, SaysWhyThereAreNoImages) {
 
   const std::string other = folder.write("other.csv", "1,2\n");
   const Finished changed = test::probust("report " + run + " --data " + other + " -o " + html);
-  EXPECT_TRUE(says(changed.err, "is not the file that the run read")) << changed.err;
+  EXPECT_TRUE(says(changed.err, "is not the run's data file")) << changed.err;
 }
 
 TEST(CliReport, RankShowsItsPoints) {
@@ -383,7 +383,7 @@ TEST(CliReport, RankShowsItsPoints) {
   EXPECT_EQ(test::probust("rank " + run + " --gallery " + folder / "g.png").status, 2);
   const Finished without = test::probust("rank " + run + " --gallery " + html + " --data " + folder / "gone.npz");
   EXPECT_EQ(without.status, 3);
-  EXPECT_TRUE(says(without.err, "--gallery: There are no images")) << without.err;
+  EXPECT_TRUE(says(without.err, "probust: There are no images")) << without.err;
 }
 
 TEST(CliReport, PointsInATableHaveNoImages) {

@@ -398,8 +398,8 @@ TEST(RunAnalysis, OnlyCountsUnderIsotropicGaussianNoiseCertify) {
   }
   Row smoothed = counted(0, 90, 100, 0.1);
   smoothed.estimate.p = 0.9012345;
-  EXPECT_EQ(reason(smoothed), "no row has a count of copies");
-  EXPECT_EQ(reason(row_with({0, kMissing}, 0.1)), "no row has a count of copies");
+  EXPECT_EQ(reason(smoothed), "no row has a count of noisy samples");
+  EXPECT_EQ(reason(row_with({0, kMissing}, 0.1)), "no row has a count of noisy samples");
   const std::vector<Row> rows = {counted(0, 90, 100, 0.1)};
   for (const double confidence : {0.4, 1.0, kMissing}) EXPECT_THROW(certificates_of(grouped(rows)[0], confidence), Error);
 }

@@ -73,7 +73,7 @@ TEST(RunFile, RowsComeBackAsTheyWere) {
     EXPECT_EQ(rows("", "mc:10", 2, 6), 2);
     EXPECT_EQ(rows("", "mc:11", 2, 6), 0);
     EXPECT_EQ(rows("other", "mc:10", 2, 6), 0);
-    run.append({.skipped = {{"", 3, "a.png: is not an image"}}});
+    run.append({.skipped = {{"", 3, "a.png is not an image"}}});
     EXPECT_EQ(rows("", "mc:10", 2, 6), 3) << "a skipped point is done";
     EXPECT_EQ(rows("", "mc:11", 2, 6), 1);
     EXPECT_EQ(rows("", "mc:10", 4, 4), 1);
@@ -83,7 +83,7 @@ TEST(RunFile, RowsComeBackAsTheyWere) {
   ASSERT_EQ(rows.size(), 4U);
   ASSERT_EQ(run.results().skipped.size(), 1U);
   EXPECT_EQ(run.results().skipped[0].index, 3);
-  EXPECT_EQ(run.results().skipped[0].reason, "a.png: is not an image");
+  EXPECT_EQ(run.results().skipped[0].reason, "a.png is not an image");
   EXPECT_EQ(rows[0].index, 2);
   EXPECT_EQ(rows[0].label, 3);
   EXPECT_EQ(rows[2].label, std::nullopt);

@@ -42,7 +42,7 @@ TEST(Text, ControlsAndWhatIsNotUtf8AreEscaped) {
 
 TEST(Text, AnErrorIsOnePrintableLine) {
   const Error error{ErrorCode::unreadable, "a\nb", "is \x1b[1mbad\xff", ""};
-  EXPECT_EQ(error.message(), "a\\x0ab: is \\x1b[1mbad\\xff");
+  EXPECT_EQ(error.message(), "a\\x0ab is \\x1b[1mbad\\xff");
 }
 
 }  // namespace

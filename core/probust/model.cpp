@@ -36,7 +36,7 @@ void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
 
 void require_classifier(const Executor* regression, const char* call) {
   if (regression != nullptr)
-    throw Error{ErrorCode::usage, call, "is for classifiers, and this is a regression model within a tolerance", "use estimate"};
+    throw Error{ErrorCode::usage, call, "is for classifiers, but this is a regression model within a tolerance", "use estimate"};
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Shape point_shape_of(const Model& model) {
 Model import_model(std::span<const std::byte> bytes, const LoadOptions& options) {
   Model model = import_onnx(bytes, import_options(options)).value();
   if (options.tolerance && model.classifies)
-    throw Error{ErrorCode::usage, option("tolerance"), "is for regression models, and this is a classifier", "leave it out"};
+    throw Error{ErrorCode::usage, option("tolerance"), "applies to regression models, but this is a classifier", "leave it out"};
   return model;
 }
 
@@ -160,7 +160,7 @@ LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape
   const std::int64_t d = element_count(point_shape);
   if (point_shape.empty() || d < 1)
     throw Error{ErrorCode::usage, option("point_shape"), "has no elements", "give the shape of one point"};
-  if (classes < 2) throw Error{ErrorCode::usage, option("classes"), "are fewer than two", "give the number of logits"};
+  if (classes < 2) throw Error{ErrorCode::usage, option("classes"), "is less than two", "give the number of logits"};
   if (!functions.logits) throw Error{ErrorCode::usage, "logits", "is not a function", ""};
   ExecutorOptions options = execution;
   if (options.batch == 0) options.batch = std::clamp(kMostElements / d, std::int64_t{1}, kMostPoints);

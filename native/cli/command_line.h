@@ -60,7 +60,7 @@ class CommandLine {
 void describe_all(CommandLine& line);
 
 inline constexpr const char* kReproduce = "reproduce";
-inline constexpr const char* kAboutReproduce = "the experiments of the papers, with their claims checked, as one HTML page";
+inline constexpr const char* kAboutReproduce = "repeat the papers' experiments and check their claims, as one HTML page";
 
 /// Replaces this process by the program of the experiments, with these words. Throws Error if there is none.
 int start_experiments(std::vector<std::string> words);

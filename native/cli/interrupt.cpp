@@ -21,7 +21,7 @@ std::atomic<StopToken*> watched{nullptr};
 constexpr suseconds_t kPatience = 1'500'000;  // microseconds for a calculation to stop by itself
 
 void end_now(int) {
-  constexpr std::string_view kMessage = "\nprobust: interrupted; rows that were written stay\n";
+  constexpr std::string_view kMessage = "\nprobust: interrupted; rows already written are kept\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
   _exit(kInterrupted);
 }

@@ -82,7 +82,7 @@ std::string roff_lines(const std::string& text) { return text.empty() ? "" : ".P
 
 std::string man_page(const CLI::App& app) {
   std::string page = fmt::format(".TH PROBUST 1 \"\" \"probust {}\"\n.SH NAME\nprobust \\- {}\n", PROBUST_VERSION,
-                                 roff("the probability that a classifier's answer survives noise"));
+                                 roff("the probability that a classifier's prediction survives noise"));
   page += ".SH SYNOPSIS\n.B probust\n.I COMMAND\n[ARGUMENTS] [OPTIONS]\n.SH COMMANDS\n";
   for (const CommandText& command : commands_of(app)) {
     page += fmt::format(".SS {}\n{}\n", roff(synopsis(command)), roff(command.text));

@@ -36,7 +36,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
 
   Result<Tensor> logits(const Tensor& x) override {
     if (x.shape.empty()) return largest_->logits(x);  // which throws the error
-    return guarded("model", [&] {
+    return guarded("the model", [&] {
       const std::int64_t n = x.shape[0];
       Tensor all({n, classes()});
       in_turns(divided(n, chunks_of(n)), [&](Executor& part, const Chunk& chunk) {
@@ -84,7 +84,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         return part.sample(own, noise, samples, first);
       });
     }
-    return guarded("model", [&] {
+    return guarded("the model", [&] {
       check(*this, points);
       std::vector<Counts> counts(static_cast<std::size_t>(points.size()), Counts(static_cast<std::size_t>(classes()), 0));
       std::mutex mutex;
@@ -103,7 +103,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
       return by_points<Pairs>(
           points, count, [&](Executor& part, const Points& own, std::int64_t) { return part.pairs(own, noise, count, first); });
     }
-    return guarded("model", [&] {
+    return guarded("the model", [&] {
       check(*this, points);
       std::vector<Pairs> all = room_for_pairs(points.size(), classes() - 1, count);
       in_turns(divided(count, chunks_of(points.size() * count)), [&](Executor& part, const Chunk& chunk) {
@@ -151,7 +151,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
       cuda.warn = [](const std::string&) {};  // the others would warn of the same
     }
     if (parts_.empty()) throw Error(left_out.begin()->second);
-    for (const auto& [ordinal, error] : left_out) warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.problem);
+    for (const auto& [ordinal, error] : left_out)
+      warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.where + " " + error.problem);
   }
 
   std::int64_t devices() const { return static_cast<std::int64_t>(parts_.size()); }
@@ -169,7 +170,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         std::move(chunks), parts_.size(), [&](std::size_t k, const Chunk& chunk) { work(*parts_[k], chunk); },
         [&](std::size_t k, const Error& error) {
           if (!told_.insert(k).second) return;
-          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.problem);
+          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.where +
+                " " + error.problem);
         });
   }
 
@@ -177,7 +179,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   // `lanes` lanes.
   template <class T, class Call>
   Result<std::vector<T>> by_points(const Points& points, std::int64_t lanes, Call call) {
-    return guarded("model", [&] {
+    return guarded("the model", [&] {
       check(*this, points);
       std::vector<T> all(static_cast<std::size_t>(points.size()));
       in_turns(divided(points.size(), chunks_of(points.size() * lanes)), [&](Executor& part, const Chunk& chunk) {

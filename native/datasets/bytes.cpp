@@ -71,7 +71,7 @@ class DataFile {
     struct stat now {};
     const bool same = fstat(file_.get(), &now) == 0 && now.st_size == status_.st_size && same_time(now.st_mtim, status_.st_mtim);
     if (same && !ends_early) return;
-    refuse(path_, "has changed since it was opened", "start again when nothing writes to it");
+    refuse(path_, "has changed since it was opened", "start again when no program writes to it");
   }
 
   std::string path_;
@@ -149,7 +149,7 @@ Stored open_data_file(const std::string& path) {
 void check_part(std::uint64_t size, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what) {
   if (at <= size && count <= size - at) return;
   const std::string needed = count > UINT64_MAX - at ? "more than 2^64" : std::to_string(at + count);
-  refuse(path, "is truncated: it has " + std::to_string(size) + " bytes and " + what + " needs " + needed);
+  refuse(path, "is truncated: it has " + std::to_string(size) + " bytes, but " + what + " needs " + needed);
 }
 
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what) {

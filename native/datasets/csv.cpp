@@ -90,11 +90,11 @@ class CsvTable {
       label_is_named_ = true;
     } else {
       refuse(path_, "has no column " + shown(label_column_) + " among its " + std::to_string(width_),
-             option("label_column") + " is a number from 0, a name in the first row, last or none");
+             "give " + option("label_column") + " a number from 0, a name in the first row, last or none");
     }
     if (width_ == 1) refuse_title();
     if (width_ == 1)
-      refuse(path_, "has one column, which is taken as the label", "give " + option("label_column") + " none if it is not");
+      refuse(path_, "has one column, which is read as the labels", "give " + option("label_column") + " none if it is a feature");
   }
 
   // The last column, or the only one that a header calls like labels, if that is another.
@@ -105,7 +105,7 @@ class CsvTable {
     if (std::count_if(first_.begin(), first_.end(), usual) != 1 || csv_feature(first_[last]) || named == first_.end() - 1)
       return last;
     label_is_named_ = true;
-    notes_.push_back("labels are in the column " + shown(*named) + "; if they are in the last, give " + option("label_column") +
+    notes_.push_back("labels are in column " + shown(*named) + "; if they are in the last one, give " + option("label_column") +
                      " " + std::to_string(last));
     return static_cast<std::size_t>(named - first_.begin());
   }
@@ -115,7 +115,7 @@ class CsvTable {
     if (!rows_.next()) return;
     const std::vector<std::string>& cells = rows_.cells();
     if (cells.size() > 1 || cells[0].find_first_of(",;\t|") != std::string::npos)
-      refuse(path_, "has one cell in its first row, " + shown(first_[0]) + ", and more in the next",
+      refuse(path_, "has one cell in its first row, " + shown(first_[0]) + ", but more in the next",
              "remove the first row, or give each column a name");
   }
 
@@ -134,7 +134,7 @@ class CsvTable {
     }
     const bool unnamed = first_[0].empty() || first_[0].starts_with("Unnamed");
     if (header && unnamed && !distinct.empty()) {
-      notes_.emplace_back("the first column has no name and numbers the rows: it is left out");
+      notes_.emplace_back("the first column has no name and numbers the rows, so it is left out");
       return drop_first_column();
     }
     constexpr std::int64_t kMany = 10;
@@ -156,7 +156,7 @@ class CsvTable {
   void note_constant_labels() {
     if (label_column_ != "last" || label_ != width_ - 1 || count_ < 2 || columns_[0] != 0 || !labels_are_numbers(0)) return;
     if (std::set<std::string>(labels_.begin(), labels_.end()).size() > 1 || !first_column_may_be_labels()) return;
-    notes_.push_back("the last column has the same value everywhere and is read as the labels; if they are in the first, give " +
+    notes_.push_back("the last column, with a single value throughout, is read as the labels; if they are in the first, give " +
                      option("label_column") + " 0");
   }
 
@@ -344,11 +344,10 @@ class CsvTable {
     const std::vector<std::string>& cells = rows_.cells();
     if (cells.size() != width_) {
       const bool fewer = cells.size() < width_;
-      refuse(path_,
-             csv_place(rows_.line(), fewer ? cells.size() : width_) +
-                 (fewer ? " is missing: the row has " : " is one too many: the row has ") + std::to_string(cells.size()) +
-                 " cells and the first has " + std::to_string(width_),
-             "every row has as many cells as the first");
+      refuse(csv_place(rows_.line(), fewer ? cells.size() : width_) + " of " + path_,
+             (fewer ? "is missing: the row has " : "is one cell too many: the row has ") + std::to_string(cells.size()) +
+                 " cells and the first row has " + std::to_string(width_),
+             "give every row as many cells as the first");
     }
     for (const std::size_t column : columns_) values_.push_back(feature(column));
   }
@@ -360,10 +359,10 @@ class CsvTable {
     const std::string labels = label_column_ == "last" ? ", or give " + option("label_column") + " " + std::to_string(column) +
                                                              " if the labels are in it"
                                                        : "";
-    refuse(path_, csv_place(rows_.line(), column) + (cell.empty() ? " is empty" : " is not a number: " + shown(cell)),
+    refuse(csv_place(rows_.line(), column) + " of " + path_, cell.empty() ? "is empty" : "is not a number: " + shown(cell),
            has_decimal_comma(cell) ? "write decimals with a point"
-           : cell.empty()          ? "every feature is a number"
-                                   : "every feature is a number: remove the column" + labels);
+           : cell.empty()          ? "give every feature a number"
+                                   : "remove the column, because every feature is a number" + labels);
   }
 
   // Whole numbers, or texts. Bad rows have none.
@@ -388,17 +387,17 @@ class CsvTable {
     if (label) return *label;
     const std::string place = csv_place(label_lines_[i], label_);
     bad_.emplace(static_cast<std::int64_t>(i),
-                 Error{ErrorCode::unreadable, path_,
-                       place + (labels_[i].empty()       ? " is an empty label"
-                                : is_missing(labels_[i]) ? " is a missing label: " + shown(labels_[i])
-                                                         : " is a label and not a whole number: " + shown(labels_[i])),
+                 Error{ErrorCode::unreadable, place + " of " + path_,
+                       labels_[i].empty()       ? "is an empty label"
+                       : is_missing(labels_[i]) ? "is a missing label: " + shown(labels_[i])
+                                                : "is not a whole-number label: " + shown(labels_[i]),
                        hint_for_labels(labels_[i])});
     return PointSource::kNoLabel;
   }
 
   std::string hint_for_labels(const std::string& cell) const {
     if (cell.find(',') != std::string::npos) return "write decimals with a point";
-    if (!cell.empty() && is_missing(cell)) return "remove the row, or call the class otherwise";
+    if (!cell.empty() && is_missing(cell)) return "remove the row, or rename the class";
     std::string none = "give " + option("label_column") + " none if there are no labels";
     if (label_ == 0 || columns_[0] != 0 || values_.empty() || !first_column_may_be_labels()) return none;
     return none + ", or 0 if they are in the first column";
@@ -438,10 +437,10 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path) {
   bool all_numbers = true;
   std::size_t header_line = 0, text_line = 0;  // 0: none
   while (rows.next()) {
-    const std::string place = csv_place(rows.line(), 0);
-    if (rows.cells().size() != 1) refuse(path, place + " is not one label", "give one label per line");
+    const std::string place = csv_place(rows.line(), 0) + " of " + path;
+    if (rows.cells().size() != 1) refuse(place, "is not one label", "give one label per line");
     if (is_missing(rows.cells()[0]))
-      refuse(path, place + " is a missing label: " + shown(rows.cells()[0]), "remove the point, or call the class otherwise");
+      refuse(place, "is a missing label: " + shown(rows.cells()[0]), "remove the point, or rename the class");
     labels.texts.push_back(rows.cells()[0]);
     if (csv_integer(rows.cells()[0])) continue;
     (labels.texts.size() == 1 ? header_line : text_line) = rows.line();
@@ -450,7 +449,8 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path) {
   const bool any_number =
       std::any_of(labels.texts.begin(), labels.texts.end(), [](const std::string& text) { return csv_integer(text); });
   if (any_number && text_line > 0)
-    refuse(path, csv_place(text_line, 0) + " is not one whole number", "give one label per line: numbers, or words throughout");
+    refuse(csv_place(text_line, 0) + " of " + path, "is not a whole number",
+           "give one label per line: only numbers, or only words");
   const std::set<std::string> words(labels.texts.begin(), labels.texts.end());
   const bool first_is_header = any_number ? header_line > 0 : is_label_header(labels.texts, words.size());
   if (first_is_header) labels.texts.erase(labels.texts.begin());

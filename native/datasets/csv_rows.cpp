@@ -210,7 +210,7 @@ void CsvRows::read_quoted(std::string& cell) {
   while (true) {
     const std::size_t quote = rest_.find('"');
     if (quote == std::string_view::npos) {
-      if (all_in_memory()) refuse(path_, "row " + std::to_string(row_line_) + " has a quote that is never closed");
+      if (all_in_memory()) refuse("row " + std::to_string(row_line_) + " of " + path_, "has a quote that is never closed");
       rest_ = {};
       return;
     }
@@ -223,7 +223,7 @@ void CsvRows::read_quoted(std::string& cell) {
   }
   rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   if (separator_ != ' ' && !rest_.empty() && ends_.find(rest_.front()) == std::string::npos) {
-    refuse(path_, "row " + std::to_string(row_line_) + " has text after a closing quote");
+    refuse("row " + std::to_string(row_line_) + " of " + path_, "has text after a closing quote");
   }
 }
 

@@ -30,11 +30,11 @@ struct Dataset {
 };
 
 struct DatasetOptions {
-  std::optional<double> scale{};        ///< stored value times this; default 1/255 for uint8 storage, 1 otherwise
-  std::string label_column = "last";    ///< CSV: a column counted from 0, a name in the header, "none", or "last": the last one,
-                                        ///< or the only one that the header calls like labels
-  bool cifar100 = false;                ///< CIFAR-100 binary rows have a coarse and a fine label; the fine one is used
-  std::string labels_path{};            ///< .npy, IDX or text (a label per line) that overrides labels found in the data
+  std::optional<double> scale{};      ///< stored value times this; default 1/255 for uint8 storage, 1 otherwise
+  std::string label_column = "last";  ///< CSV: a column counted from 0, a name in the header, "none", or "last": the last one, or
+                                      ///< the only one that the header calls like labels
+  bool cifar100 = false;              ///< CIFAR-100 binary rows have a coarse and a fine label; the fine one is used
+  std::string labels_path{};          ///< .npy, IDX or text (a label per line) that overrides labels found in the data
   std::int64_t offset = 0, limit = -1;  ///< points [offset, offset + limit) of the file; a negative limit means all
   bool skip_bad = false;                ///< leave out points that cannot be read, instead of an error
 

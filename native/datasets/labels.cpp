@@ -92,8 +92,8 @@ class NameIndex {
 
 [[noreturn]] void refuse_unknown(const std::string& text, LabelKind kind, const NamedClasses& classes, const std::string& path) {
   refuse(path, "has the " + called(kind, text) + ", which is not a class name of " + classes.owner(),
-         "the nearest is " + shown(printable(nearest_name(text, classes.names))) +
-             (classes.given ? "" : "; give the names in the order of the classes with " + option("classes")));
+         "the nearest name is " + shown(printable(nearest_name(text, classes.names))) +
+             (classes.given ? "" : "; give the names in the model's order with " + option("classes")));
 }
 
 // "setosa = 0, versicolor = 1, ..."
@@ -167,7 +167,7 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
                                                      [&](const std::string& text) { return index.find(text).size() == 1; }));
   if (!by_name && are_signs(texts)) {
     for (const std::string& text : texts) result.of[text] = csv_integer(text) == 1 ? 1 : 0;
-    result.mapping = "labels -1 and 1 are taken as classes 0 and 1";
+    result.mapping = "labels -1 and 1 are read as classes 0 and 1";
     return result;
   }
   bool moved = false;
@@ -177,9 +177,9 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
       const bool beyond = number < 0 || number >= std::ssize(classes.names);
       if (kind == LabelKind::folders && classes.given && beyond)
         refuse(path,
-               "has the " + called(kind, text) + ", and " + option("classes") + " has " + std::to_string(classes.names.size()) +
+               "has the " + called(kind, text) + ", but " + option("classes") + " has " + std::to_string(classes.names.size()) +
                    " names",
-               "give a name for each class from 0 on");
+               "give a name for every class from 0");
       result.of[text] = number;
       continue;
     }
@@ -192,7 +192,7 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
     result.mapping =
         "labels are matched with the class names of " + classes.owner() + ", which are numbers: " + assignments(result.of);
   } else if (kind == LabelKind::folders) {
-    result.mapping = "folder names are numbers and give the class";
+    result.mapping = "folder names are class numbers";
   }
   return result;
 }
@@ -212,7 +212,7 @@ std::optional<ClassNumbers> number_by_beginning(const std::set<std::string>& tex
     result.of[text] = found[0];
   }
   result.class_names = classes.names;
-  result.mapping = "labels are the beginnings of class names of " + classes.owner() + ": " + assignments(result.of);
+  result.mapping = "labels are prefixes of class names of " + classes.owner() + ": " + assignments(result.of);
   return result;
 }
 
@@ -239,8 +239,8 @@ ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, 
       if (found.size() > 1)
         refuse(path,
                "has the " + called(kind, text) + ", and classes " + std::to_string(found[0]) + " and " +
-                   std::to_string(found[1]) + " of " + classes.owner() + " are both called that",
-               "give each class a name of its own with " + option("classes"));
+                   std::to_string(found[1]) + " of " + classes.owner() + " both have this name",
+               "give each class its own name with " + option("classes"));
       result.of[text] = found[0];
     }
     result.class_names = classes.names;
@@ -252,7 +252,7 @@ ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, 
     if (auto numbered = numbers_after_prefix(texts)) {
       result.of = std::move(*numbered);
       result.class_names = names_with_gaps(result.of);
-      result.mapping = "the numbers at the end of folder names give the class: " + assignments(result.of);
+      result.mapping = "folder names end in class numbers: " + assignments(result.of);
       refuse_repeated(result, kind, path);
       return result;
     }
@@ -264,7 +264,7 @@ ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, 
   result.guessed = true;
   result.mapping = std::string(plural_of(kind)) + " are numbered in sorted order: " + assignments(result.of);
   if (!classes.names.empty())
-    result.mapping += "; none is a class name of the model, such as " + shown(printable(classes.names[0]));
+    result.mapping += "; none is a class name of the model, for example " + shown(printable(classes.names[0]));
   return result;
 }
 

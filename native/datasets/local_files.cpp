@@ -36,7 +36,7 @@ std::vector<LocalFile> files_below(const std::string& folder) {
   std::error_code error;
   std::vector<LocalFile> files;
   fs::recursive_directory_iterator each(folder, fs::directory_options::skip_permission_denied, error), end;
-  if (error) refuse(folder, "cannot be searched: " + error.message(), "give a folder that has the files, or a URL");
+  if (error) refuse(folder, "cannot be searched: " + error.message(), "give a folder with the files, or a URL");
   while (each != end && !error) {
     const fs::path path = each->path();
     if (each.depth() >= kMostDepth) each.disable_recursion_pending();
@@ -162,18 +162,18 @@ class FolderSearch {
       const bool same_size = best.bytes == file.bytes();
       refuse(best.path,
              "is not the published " + file.name + " of " + dataset_.name + ": " +
-                 (same_size ? "its checksum is another"
+                 (same_size ? "its checksum differs"
                             : "it has " + std::to_string(best.bytes) + " bytes instead of " + std::to_string(file.bytes())),
-             "give " + option("unverified") + " to take it as it is");
+             "give " + option("unverified") + " to use it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
-      refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with one of them");
+      refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with only one of them");
     return best.path;
   }
 
   std::string names_hint(const CachedFile& file) const {
     const NamePattern pattern(file.name);
-    std::string hint = "its name has to end in " + pattern.endings.front();
+    std::string hint = "give a file whose name ends in " + pattern.endings.front();
     if (!pattern.words.empty()) hint += ", with '" + pattern.words.front() + "' before that";
     if (dataset_.archive) hint += "; or give " + dataset_.archive->name;
     return hint;

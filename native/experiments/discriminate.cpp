@@ -84,7 +84,7 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
 Findings discriminate(Study& study) {
   Findings findings;
   if (!suits_cnn(study.subject().point)) {
-    findings.method.push_back("These points are no images of at least 16 x 16 pixels.");
+    findings.method.push_back("These points are not images of at least 16 x 16 pixels.");
     return findings;
   }
   const double sigma = study.middle_sigma();
@@ -99,7 +99,7 @@ Findings discriminate(Study& study) {
   findings.method.push_back(fmt::format(
       "From the {} test points, the images of each class with the largest and the smallest p ({}, sigma {}): {} in all, at most "
       "{} from each end of a class. The paper's small convolutional network, with two classes, is trained for {} epochs to "
-      "tell one kind from the other; the same for the softmax probability. The paper tests on 10% of the images; here every "
+      "distinguish the two; the same is done for the softmax probability. The paper tests on 10% of the images; here every "
       "image is tested once, by a network that was trained on the other {} of {} parts.",
       report::counted(study.subject().test_points), kFewSamples, sigma, robust.points.size(), kFromEachEnd, epochs, folds - 1,
       folds));

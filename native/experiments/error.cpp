@@ -39,7 +39,7 @@ double mean_of(const std::vector<Errors>& errors, const std::string& estimator) 
   for (const Errors& each : errors) {
     if (each.estimator == estimator) return each.mean();
   }
-  throw Error{ErrorCode::internal, "reproduce", "there are no errors of " + estimator, ""};
+  throw Error{ErrorCode::internal, "the run", "has no errors of " + estimator, ""};
 }
 
 report::Chart chart_of(const std::string& title, const std::vector<Errors>& errors, const std::vector<double>& sigmas,
@@ -108,18 +108,18 @@ Findings error(Study& study) {
        fmt::format("Mean errors: {} {}, taylor {}, softmax {}.", run.mmse, report::rounded(mmse), report::rounded(taylor),
                    report::rounded(softmax)),
        verdict_of(mmse < taylor && taylor < softmax)},
-      {"With the mv-sigmoid in place of the normal CDF, mmse_mvs is among the best, next to mmse.", "section 4.1, figure 2a",
+      {"With the mv-sigmoid instead of the normal CDF, mmse_mvs is among the best, next to mmse.", "section 4.1, figure 2a",
        fmt::format("The mean error of mmse_mvs is {}, {:.1f} times that of mmse ({}); that of taylor_mvs is {}, taylor's {}.",
                    report::rounded(mmse_mvs), mmse_mvs / mmse, report::rounded(mmse), report::rounded(taylor_mvs),
                    report::rounded(taylor)),
        verdict_of(mmse_mvs < 1.25 * mmse)},
       {"For linear models, taylor and mmse are accurate for every sigma.", "section 4.1; preprint, figure 8",
-       fmt::format(
-           "The mean differences to the reference are {} (taylor) and {} ({}, whose samples vary); its copies alone cause "
-           "{}. Confirmed if neither is above 0.02.",
-           report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),
+       fmt::format("The mean differences to the reference are {} (taylor) and {} ({}, whose samples vary); the reference's "
+                   "samples alone cause "
+                   "{}. Confirmed if neither is above 0.02.",
+                   report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),
        verdict_of(straight_taylor <= 0.02 && straight_mmse <= 0.02)},
-      {"mmse is more efficient than Monte Carlo: 5 samples do instead of 10,000 copies.", "section 4.2",
+      {"mmse is more efficient than Monte Carlo: 5 samples suffice instead of 10,000.", "section 4.2",
        fmt::format("At equal cost, {} passes for each point, mmse:5 has a mean error of {}, and {} of {}.", run.equal_passes,
                    report::rounded(mmse5), run.equal_mc, report::rounded(mc)),
        verdict_of(mmse5 < mc)}};

@@ -140,8 +140,8 @@ Findings natural(Study& study) {
   const scher::Weather weather = scher::weather_table(study);
   Findings all;
   all.method = {
-      fmt::format("p is the share of {} noisy copies of a point with the same answer, d the distance from the point to the "
-                  "nearest one with another answer, r = d / max d over the points. The noise is Gaussian; its covariance "
+      fmt::format("p is the share of {} noisy samples of a point with the same prediction, d the distance from the point to the "
+                  "nearest one with another prediction, r = d / max d over the points. The noise is Gaussian; its covariance "
                   "has the trace 1, and its deviations are multiplied by the scale.",
                   report::counted(scher::copies(study))),
       iris.description, hard.description, ionosphere.description, weather.table.description};

@@ -104,7 +104,7 @@ Findings categories(Study& study) {
   const double error = largest_error(p, exact, copies(study));
   Findings findings;
   findings.claims = {
-      {"What may happen to a point is to be modelled for each application; it need not be a number that moves.", "section 3.2",
+      {"The changes of a point should be modelled for each application; they need not be shifts of numbers.", "section 3.2",
        fmt::format(
            "On a generated table with two features of {} and {} values that change with given probabilities "
            "(categorical:FILE), {} agrees with the sum over all {} pairs of values: the largest difference over {} points is "
@@ -174,8 +174,7 @@ Findings tolerance(Study& study) {
   }
   Findings findings;
   findings.claims = {
-      {"The question is whether the answer changes, whether it is right or not; for a regression the paper names no answer.",
-       "section 1.1",
+      {"The question is whether the prediction changes, right or wrong; the paper does not cover regression.", "section 1.1",
        fmt::format(
            "With --tolerance, an output survives if it changes by less than {} cm. For petal widths of Iris by a linear model "
            "of the other measures, p is known: taylor differs from it by at most {}, {} by at most {:.1f} standard errors "

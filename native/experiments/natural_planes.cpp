@@ -145,7 +145,7 @@ Findings compared(Study& study, const Case& of, const Plane& plane, const std::s
       {fmt::format("At {}, p and the distance have closed forms.", of.title), where,
        fmt::format(
            "On {} points, {} differs from the closed form by at most {}, and {}{} by at most {}; Monte Carlo by at most {:.1f} "
-           "standard errors, and the distance that is searched by at most {}.",
+           "standard errors, and the searched distance by at most {}.",
            plane.p.size(), of.estimator, report::rounded(main), of.other, of.remark, report::rounded(other), error,
            report::rounded(by_search)),
        verdict_of((!exact || main < 1e-3) && error < 5 && by_search < 0.05)}};
@@ -205,7 +205,7 @@ Findings right_angle(Study& study) {
       std::find_if(plane.x1.begin(), plane.x1.end(), [](double x1) { return x1 > kCorner1 + 0.4; }) - plane.x1.begin());
   const std::size_t corner = plane.at(column, column), edge = plane.at(last, column);
   findings.claims.push_back(
-      {"Far from the corner p and the distance tell the same; near it they do not, because p is reduced by both sides.",
+      {"Far from the corner p and the distance agree; near it they do not, because p is reduced by both sides.",
        "section 3.3, figure 2a, and appendix A.2",
        fmt::format(
            "At ({0:.3f}, {1:.3f}) and at ({0:.3f}, {2:.3f}), inside the angle, the distances are {3} and {4}, and p is {5} "

@@ -41,10 +41,9 @@ Tensor numbers_of(const char* name, const py::object& function, const Arrays&...
     return call_python([&] { return tensor_of(py::cast<Floats>(result)); });
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
-    throw Error{ErrorCode::usage, name, "returned something else than numbers: " + std::string(py::str(error.value())),
-                "return an array"};
+    throw Error{ErrorCode::usage, name, "did not return numbers: " + std::string(py::str(error.value())), "return an array"};
   } catch (const py::cast_error&) {
-    throw Error{ErrorCode::usage, name, "returned something else than numbers", "return an array"};
+    throw Error{ErrorCode::usage, name, "did not return numbers", "return an array"};
   }
 }
 
@@ -253,8 +252,8 @@ class Model {
     do {
       if (lost()) throw Worker::forked();
       if (whose_turn_ == std::this_thread::get_id())
-        throw Error{ErrorCode::usage, "model", "is called by its own function, or by the progress of its own call",
-                    "load another one for that"};
+        throw Error{ErrorCode::usage, "the model", "is called from its own function or progress callback",
+                    "load a second model for that"};
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     } while (!try_for_a_while(lock));
     return {*this, std::move(lock)};
@@ -298,16 +297,16 @@ LoadOptions load_options(const std::vector<double>& mean, const std::vector<doub
 
 template <class... Arguments>
 std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... arguments) {
-  const datasets::Buffer file = datasets::map_regular_file(path, "give the path of a file that exists", "give an ONNX file");
-  datasets::FilesBeside beside(path);
+  const datasets::Buffer file = datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
+  datasets::FilesBeside files(path);
   LoadOptions options = load_options(arguments...);
-  options.external_files = std::ref(beside);
+  options.external_files = std::ref(files);
   return unlocked([&] {
     try {
       return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options));
     } catch (Error& error) {
-      if (is_option(error.where) || error.where.starts_with(path)) throw;
-      error.where = error.where.empty() || error.where == "model" ? path : path + ": " + error.where;
+      if (is_option(error.where) || error.where.find(path) != std::string::npos) throw;
+      if (!error.where.empty()) error.where = error.where == "the model" ? path : error.where + " of " + path;
       throw;
     }
   });

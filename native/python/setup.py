@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the extension with CMake, so that `pip wheel` makes a wheel that needs no library beside it but the C and C++ runtime.
+"""Builds the extension with CMake, so that `pip wheel` makes a wheel that needs no other library than the C and C++ runtime.
 
 On x86-64 the work is compiled for each instruction set, and the system's loader chooses (packaging/CMakeLists.txt). PROBUST_VARIANTS
 names fewer of them, such as "x86-64-v3", which is sooner built.

@@ -100,7 +100,9 @@ class Worker {
   /// How many forks are between this process and the first that used workers.
   static int forks() { return of_process().forks; }
 
-  static Error forked() { return {ErrorCode::usage, "model", "was in use when this process was forked", "load it again here"}; }
+  static Error forked() {
+    return {ErrorCode::usage, "the model", "was in use when this process was forked", "load it again in the child"};
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -27,9 +27,9 @@ std::string surviving(const Run& run) {
   const auto entry = [&](const char* name) { return entry_of(run.configuration, name); };
   if (!entry("tolerance").empty()) return "that no output of the model changes by " + entry("tolerance") + " or more";
   const std::string target = entry("target");
-  std::string what = "that the classifier's answer for a point stays the same";
-  if (target == "label") what = "that the classifier gives a point its true label";
-  if (!target.empty() && target != "predicted" && target != "label") what = "that the classifier answers with class " + target;
+  std::string what = "that the classifier's prediction for a point stays the same";
+  if (target == "label") what = "that the classifier predicts the true label of a point";
+  if (!target.empty() && target != "predicted" && target != "label") what = "that the classifier predicts class " + target;
   if (!entry("groups").empty()) what += " (classes that count as one: " + entry("groups") + ")";
   if (const std::string top = entry("top"); !top.empty() && top != "1") what += " (among the " + top + " largest logits)";
   return what;

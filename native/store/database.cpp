@@ -16,9 +16,8 @@ namespace probust::store {
 namespace {
 
 [[noreturn]] void refuse_copy(const std::string& path, const std::string& problem) {
-  throw Error{ErrorCode::resources, path,
-              "was left by a process that was killed, and a temporary copy, from which to read it, failed: " + problem,
-              "name a folder with more room in TMPDIR"};
+  throw Error{ErrorCode::resources, path, "was left by a killed process, and a temporary copy to read it from failed: " + problem,
+              "set TMPDIR to a folder with more space"};
 }
 
 class TemporaryFolder {
@@ -144,19 +143,19 @@ void Database::refuse() const {
   switch (connection_ ? sqlite3_errcode(connection_.get()) : SQLITE_NOMEM) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw Error{ErrorCode::unreadable, path_, "is not a run, or damaged", "give a file that estimate -o wrote"};
+      throw Error{ErrorCode::unreadable, path_, "is not a run, or is damaged", "give a file written by estimate -o"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw Error{ErrorCode::conflict, path_,
-                  std::string("is locked: another process ") + (writable_ ? "reads or writes it" : "is writing it"),
-                  "wait until it has ended, or name another file"};
+                  std::string("is locked by another process that ") + (writable_ ? "reads or writes it" : "writes it"),
+                  "wait for it to end, or name another file"};
     case SQLITE_FULL:
       throw Error{ErrorCode::resources, path_, "could not be written: the disk is full",
-                  "make room and repeat the command, which goes on where it ended"};
+                  "free some space and repeat the command, which resumes there"};
     default:
-      const std::string problem = connection_ ? sqlite3_errmsg(connection_.get()) : "needs more memory";
+      const std::string problem = connection_ ? sqlite3_errmsg(connection_.get()) : "there is not enough memory";
       if (!writable_) throw Error{ErrorCode::unreadable, path_, "cannot be read: " + problem, "give a file that you may read"};
-      throw Error{ErrorCode::resources, path_, "cannot be written: " + problem, "give a file in a folder that can be written"};
+      throw Error{ErrorCode::resources, path_, "cannot be written: " + problem, "give a file in a writable folder"};
   }
 }
 

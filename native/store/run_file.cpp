@@ -122,7 +122,7 @@ Content content_of(Database& database) {
 }
 
 [[noreturn]] void refuse_other(const std::string& path) {
-  throw Error{ErrorCode::unreadable, path, "is not a run", "give a file that estimate -o wrote"};
+  throw Error{ErrorCode::unreadable, path, "is not a run", "give a file written by estimate -o"};
 }
 
 void read(const Statement& from, int column, std::int64_t& field) { field = from.integer(column); }

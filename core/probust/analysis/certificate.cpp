@@ -43,11 +43,11 @@ double GroupCertificates::share_beyond(double radius) const {
 
 GroupCertificates certificates_of(const RowGroup& group, double confidence) {
   if (!(confidence >= 0.5 && confidence < 1))
-    throw Error{ErrorCode::usage, option("confidence"), "is not between 0.5 and 1", "give for example 0.999"};
+    throw Error{ErrorCode::usage, option("confidence"), "is not between 0.5 and 1", "try 0.999"};
   GroupCertificates result{group.key, confidence};
   const std::optional<std::int64_t> copies = copies_counted(group.key.estimator);
-  if (!isotropic(group.key)) result.reason = "the noise is not Gaussian with one scale on all columns";
-  if (!copies) result.reason = "only mc:N counts a fixed number of copies";
+  if (!isotropic(group.key)) result.reason = "the noise is not Gaussian with the same scale on all columns";
+  if (!copies) result.reason = "only mc:N counts a fixed number of noisy samples";
   if (!result.reason.empty()) return result;
   for (const Row* row : group.rows) {
     const auto kept = kept_copies(row->estimate, *copies);
@@ -57,7 +57,7 @@ GroupCertificates certificates_of(const RowGroup& group, double confidence) {
     result.points.push_back({row, p_low, radius});
     result.certified += radius > 0 ? 1 : 0;
   }
-  if (result.points.empty()) result.reason = "no row has a count of copies";
+  if (result.points.empty()) result.reason = "no row has a count of noisy samples";
   return result;
 }
 

@@ -14,10 +14,10 @@ namespace probust {
 namespace {
 
 [[noreturn]] void refuse_other_data(std::int64_t index, const char* what, std::int64_t run, std::int64_t baseline) {
-  throw Error{ErrorCode::unreadable, "",
-              "is about other data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", and " +
+  throw Error{ErrorCode::unreadable, "the run",
+              "has different data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", and " +
                   std::to_string(baseline) + " in the baseline",
-              "compare runs of the same points and the same target"};
+              "compare runs on the same points and the same target"};
 }
 
 // Whether one of two models is asked for something other than its own prediction, which may well differ.
@@ -158,12 +158,12 @@ std::string which_more(const std::string& run, const std::string& baseline, cons
 std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline, const std::string& run) {
   const bool labelled = comparison.noisy_difference.count > 0;
   if (labelled)
-    return which_more(run, baseline, " keeps the right answer", comparison.noisy_difference) + ": " +
+    return which_more(run, baseline, " keeps the correct prediction", comparison.noisy_difference) + ": " +
            in_percent(comparison.run_noisy, comparison.baseline_noisy, comparison.noisy_difference) + ".";
   if (comparison.pairs == 0) return "";
   const std::string missing =
-      comparison.run_clean.of > 0 ? "the runs do not have the probabilities of the labels" : "labels are missing";
-  return which_more(run, baseline, " keeps its own answer, right or wrong,", comparison.difference) + ": " +
+      comparison.run_clean.of > 0 ? "the runs do not store the probabilities of the labels" : "there are no labels";
+  return which_more(run, baseline, " keeps its own prediction, right or wrong,", comparison.difference) + ": " +
          in_percent(comparison.run_p, comparison.baseline_p, comparison.difference) + "; " + missing +
          ", so this does not say which model is better.";
 }

@@ -17,7 +17,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void same_length(std::size_t a, std::size_t b, const char* where) {
   if (a != b)
-    throw Error{ErrorCode::usage, where, std::to_string(a) + " values against " + std::to_string(b), "give as many of both"};
+    throw Error{ErrorCode::usage, where,
+                "needs two lists of equal length, not " + std::to_string(a) + " and " + std::to_string(b) + " values", ""};
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ MeanInterval mean_probability(std::span<const double> p, double confidence, doub
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence,
                      double common) {
   same_length(p.size(), of_class.size(), "class_bias");
-  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "a negative number of classes", ""};
+  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "needs a number of classes that is not negative", ""};
   std::vector<double> known;
   std::vector<std::vector<double>> within(static_cast<std::size_t>(classes));
   for (std::size_t i = 0; i < p.size(); ++i) {

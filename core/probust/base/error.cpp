@@ -40,11 +40,12 @@ Error& Error::operator=(const Error&) = default;
 Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
-Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}; }
+Error interruption() { return {ErrorCode::interrupted, "the run", "was interrupted", ""}; }
 
 Error handled_error(const std::string& where) {
   const auto out_of_memory = [&] {
-    return Error{ErrorCode::resources, where, "out of memory", "use a smaller " + option("memory") + " or a smaller model"};
+    return Error{ErrorCode::resources, where.empty() ? "the command" : where, "needs more memory than is available",
+                 "use a smaller " + option("memory") + " or a smaller model"};
   };
   try {
     throw;
@@ -55,7 +56,8 @@ Error handled_error(const std::string& where) {
   } catch (const std::length_error&) {
     return out_of_memory();
   } catch (const std::exception& error) {
-    return {ErrorCode::internal, where, std::string("internal error: ") + error.what(), "please report it"};
+    if (where.empty()) return {ErrorCode::internal, "", std::string("internal error: ") + error.what(), "please report it"};
+    return {ErrorCode::internal, where, std::string("failed with an internal error: ") + error.what(), "please report it"};
   }
 }
 
@@ -69,7 +71,7 @@ const char* Error::what() const noexcept {
 }
 
 std::string Error::message(OptionSpelling spell) const {
-  std::string line = where.empty() ? problem : where + ": " + problem;
+  std::string line = where.empty() ? problem : where + " " + problem;
   if (!hint.empty()) line += "; " + hint;
   return printable(spelled(line, spell));  // file names and attributes come from outside
 }

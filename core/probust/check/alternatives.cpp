@@ -214,10 +214,10 @@ void add_reversed_colours(const CheckInput& input, std::vector<Way>& ways) {
   Way way = ways.front();
   way.transform.reverse = colours_of(way, point_of(input), input.input_shape);
   if (way.transform.reverse.stride == 0) return;
-  way.name = "channels in reverse order";
+  way.name = "channels reversed";
   way.complexity = 1;
   way.remedy =
-      "reverse the channels of the data: they are RGB and the model takes BGR, or the other way round (in NumPy "
+      "reverse the channels of the data, because they are RGB and the model takes BGR or vice versa (in NumPy "
       "x[:, ::-1] if they are the first axis of a point, x[..., ::-1] if the last)";
   ways.push_back(std::move(way));
 }

@@ -334,10 +334,9 @@ class Checker {
     const Alternative& way = chosen.result;
     const std::int64_t given = way.correct - way.gained + way.lost;  // right as given, on the same points
     Finding finding{Severity::warning, chosen.kind, "", way.options, chosen.remedy};
-    finding.text =
-        fmt::format("accuracy is {} as given, and {} with {} ({} points{}, {} gained, {} lost)",
-                    percent(static_cast<double>(given) / static_cast<double>(way.points)), percent(way.accuracy()), way.name,
-                    way.points, chosen.fitted ? ", those to which the order was not fitted" : "", way.gained, way.lost);
+    finding.text = fmt::format("the accuracy is {} as given and {} with {} ({} points{}, {} gained, {} lost)",
+                               percent(static_cast<double>(given) / static_cast<double>(way.points)), percent(way.accuracy()),
+                               way.name, way.points, chosen.fitted ? " not used to find the order" : "", way.gained, way.lost);
     report_.findings.insert(report_.findings.begin(), std::move(finding));  // its options come first
   }
 
@@ -375,7 +374,7 @@ class Checker {
     if (best == nullptr) return;
     report_.findings.push_back(
         {Severity::note, "preprocessing",
-         fmt::format("as given all points get one class, and with {} the first {} get {} classes", best->name, some, most),
+         fmt::format("as given, all points get the same class; with {}, the first {} get {} classes", best->name, some, most),
          best->options});
   }
 
@@ -408,10 +407,11 @@ class Checker {
 
 void require_usable(const CheckInput& input) {
   if (input.x.shape.size() < 2 || input.x.shape[0] < 1)
-    throw Error{ErrorCode::usage, "data", "has no points", "give at least one"};
+    throw Error{ErrorCode::usage, "the data set", "has no points", "give at least one"};
   if (!input.labels.empty() && std::ssize(input.labels) != input.x.shape[0])
     throw Error{ErrorCode::usage, option("labels"),
-                fmt::format("has {} labels for {} points", input.labels.size(), input.x.shape[0]), "give one label per point"};
+                fmt::format("must have one label per point, not {} labels for {} points", input.labels.size(), input.x.shape[0]),
+                ""};
 }
 
 }  // namespace

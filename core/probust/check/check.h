@@ -102,7 +102,7 @@ inline constexpr std::int64_t kEnoughForOneClass = 20;
 Finding one_class_finding(std::int64_t points, std::int64_t of_class, const std::string& decision);
 
 /// For the notes of rows whose run has warnings but no options that repair them.
-inline constexpr const char* kCheckHint = "may answer another question, see the warning";
+inline constexpr const char* kCheckHint = "may be wrong: see the warning";
 
 /// Checks up to x.shape[0] points. If the model is interrupted, reports what is known.
 CheckReport check(const CheckInput& input);

@@ -303,7 +303,7 @@ std::int64_t dimensions_of(const Points& points, const Noise& noise) {
 std::vector<Estimate> estimate_quadrature(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   const std::int64_t count = asked.samples;
   if (count % 2 != 0 || count > kMostCells)
-    throw Error{ErrorCode::usage, "quadrature", std::to_string(count) + " cells per side",
+    throw Error{ErrorCode::usage, "quadrature", "cannot have " + std::to_string(count) + " cells per side",
                 "give an even number up to " + std::to_string(kMostCells)};
   const std::int64_t dimensions = dimensions_of(evaluation.points(), noise), rivals = evaluation.executor().classes() - 1;
   const std::int64_t nodes = dimensions == 2 ? (count + 1) * (count + 1) : count + 1;

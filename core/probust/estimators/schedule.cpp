@@ -104,7 +104,7 @@ std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64
   if (copies.empty()) return copies;
   if (allot(weights, 0, copies) > total)
     throw Error{ErrorCode::usage, option("total_budget"),
-                std::to_string(total) + " copies for " + std::to_string(copies.size()) + " estimates",
+                "is too small: " + std::to_string(total) + " noisy samples for " + std::to_string(copies.size()) + " estimates",
                 "give at least " + std::to_string(kLeast) + " for each"};
   if (*std::max_element(weights.begin(), weights.end()) < 1e-100) return copies;  // all are certain: the least for each
   double low = 0, high = static_cast<double>(total) / *std::max_element(weights.begin(), weights.end());
@@ -125,7 +125,7 @@ Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, c
     const auto asked = static_cast<std::int64_t>(n * noises.size());
     if (total / (kCopiesOfPilot + kLeast) < asked)
       throw Error{ErrorCode::usage, option("total_budget"),
-                  std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
+                  "is too small: " + std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
                   "give at least " + std::to_string(asked * (kCopiesOfPilot + kLeast))};
     std::vector<double> variances;
     for (const Noise& noise : noises) {

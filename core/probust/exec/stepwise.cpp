@@ -107,7 +107,8 @@ std::int64_t StepwiseExecutor::chunk(const Question& question, std::int64_t left
 StepwiseExecutor::Question& StepwiseExecutor::next_question(std::uint64_t key) {
   if (next_ == questions_.size()) questions_.push_back({key});
   Question& question = questions_[next_];
-  if (question.key != key) throw Error{ErrorCode::internal, "run", "a repeated piece asked another question", "please report it"};
+  if (question.key != key)
+    throw Error{ErrorCode::internal, "the run", "repeated a piece of work differently", "please report it"};
   if (question.refused) refuse(question, *question.refused);
   return question;
 }
@@ -168,7 +169,7 @@ Result<Tensor> StepwiseExecutor::logits(const Tensor& x) {
     all.data.insert(all.data.end(), some.data.begin(), some.data.end());
     all.shape = {static_cast<std::int64_t>(all.data.size()) / inner_.classes(), inner_.classes()};
   };
-  return guarded("model", [&] { return ask<Tensor>(QuestionKey("logits").with(x), n, 1, part, add, &progress.pace); });
+  return guarded("the model", [&] { return ask<Tensor>(QuestionKey("logits").with(x), n, 1, part, add, &progress.pace); });
 }
 
 Result<std::monostate> StepwiseExecutor::jacobian(const Tensor& x,
@@ -184,7 +185,7 @@ Result<std::monostate> StepwiseExecutor::jacobian(const Tensor& x,
   const auto add = [](std::vector<float>& values, const std::vector<float>& some, std::int64_t) {
     values.insert(values.end(), some.begin(), some.end());
   };
-  return guarded("model", [&] {
+  return guarded("the model", [&] {
     const auto all = ask<std::vector<float>>(QuestionKey("jacobian").with(x), x.shape[0], inner_.classes(), part, add);
     const auto size = static_cast<std::size_t>(inner_.classes() * element_count(inner_.point_shape()));
     for (std::int64_t i = 0; i < x.shape[0]; ++i) take(i, std::span(all).subspan(i * size, size));
@@ -194,7 +195,7 @@ Result<std::monostate> StepwiseExecutor::jacobian(const Tensor& x,
 
 Result<std::vector<Linearization>> StepwiseExecutor::linearize(const Points& points, const NoiseShape& shape) {
   if (unlimited()) return inner_.linearize(points, shape);
-  return guarded("points", [&] {
+  return guarded("the block", [&] {
     return ask_points<Linearization>(QuestionKey("linearize").with(points, shape), points,
                                      [&](const Points& some, std::int64_t) { return inner_.linearize(some, shape); });
   });
@@ -202,7 +203,7 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize(const Points& poi
 
 Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Points& points, const Noise& noise) {
   if (unlimited()) return inner_.linearize_smoothed(points, noise);
-  return guarded("points", [&] {
+  return guarded("the block", [&] {
     return ask_points<Linearization>(QuestionKey("linearize_smoothed").with(points, noise), points,
                                      [&](const Points& some, std::int64_t) { return inner_.linearize_smoothed(some, noise); });
   });
@@ -210,7 +211,7 @@ Result<std::vector<Linearization>> StepwiseExecutor::linearize_smoothed(const Po
 
 Result<std::vector<LogitMoments>> StepwiseExecutor::moments(const Points& points, const Noise& noise) {
   if (unlimited()) return inner_.moments(points, noise);
-  return guarded("points", [&] {
+  return guarded("the block", [&] {
     return ask_points<LogitMoments>(QuestionKey("moments").with(points, noise), points,
                                     [&](const Points& some, std::int64_t) { return inner_.moments(some, noise); });
   });
@@ -240,7 +241,7 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
 
 // Its answers are not needed again, because the averages keep what they have.
 void StepwiseExecutor::add_one_piece(Averages& averages) {
-  const auto added = guarded("points", [&] { return averages.step(0); });
+  const auto added = guarded("the block", [&] { return averages.step(0); });
   if (external_->wanted() != nullptr) pause();
   (void)added.value();
   external_->forget();
@@ -249,7 +250,7 @@ void StepwiseExecutor::add_one_piece(Averages& averages) {
 Result<std::vector<Linearization>> StepwiseExecutor::linearize_averaged(const Points& points, const Noise& noise,
                                                                         std::int64_t samples) {
   if (unlimited()) return inner_.linearize_averaged(points, noise, samples);
-  return guarded("points", [&] {
+  return guarded("the block", [&] {
     check(inner_, points, *noise.shape);
     const std::int64_t together = std::max(1, inner_.options().threads);  // points
     std::vector<const Averages*> groups;
@@ -276,7 +277,7 @@ Result<std::vector<std::vector<std::int64_t>>> StepwiseExecutor::sample(const Po
     for (std::size_t i = 0; i < all.size(); ++i)
       std::transform(all[i].begin(), all[i].end(), some[i].begin(), all[i].begin(), std::plus<>());
   };
-  return guarded("points", [&] {
+  return guarded("the block", [&] {
     const QuestionKey key = QuestionKey("sample").with(points, noise, samples, first);
     return ask<Counts>(key, samples, points.size(), part, add);
   });
@@ -295,7 +296,7 @@ std::vector<Pairs> StepwiseExecutor::ask_pairs(const Points& points, const Noise
 Result<std::vector<Pairs>> StepwiseExecutor::pairs(const Points& points, const Noise& noise, std::int64_t count,
                                                    std::int64_t first) {
   if (unlimited()) return inner_.pairs(points, noise, count, first);
-  return guarded("points", [&] { return ask_pairs(points, noise, count, first); });
+  return guarded("the block", [&] { return ask_pairs(points, noise, count, first); });
 }
 
 // First the gradients of all points and the projected noise of their copies, then the copies' margins in parts, which draws their
@@ -305,7 +306,7 @@ Result<std::vector<Projection>> StepwiseExecutor::project(const Points& points,
                                                           const Noise& noise, std::int64_t count, std::int64_t known,
                                                           Around around) {
   if (unlimited()) return inner_.project(points, rivals, noise, count, known, around);
-  return guarded("points", [&] {
+  return guarded("the block", [&] {
     const QuestionKey key = QuestionKey("project").with(points, rivals, noise, count, std::int64_t{around == Around::noise});
     auto all = ask_points<Projection>(key, points, [&](const Points& some, std::int64_t first) {
       const std::vector<std::vector<std::int64_t>> theirs(rivals.begin() + first, rivals.begin() + first + some.size());

@@ -42,7 +42,7 @@ class Recorded final : public NoiseShape {
     second_->variances(points, elements, variance);
   }
   GaussianView gaussian() const override {
-    return {GaussianView::Kind::approximate, "recorded deviations taken as Gaussian with their second moments"};
+    return {GaussianView::Kind::approximate, "recorded deviations approximated as Gaussian with the same second moments"};
   }
 
  private:

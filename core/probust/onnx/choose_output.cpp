@@ -142,7 +142,8 @@ class OutputChooser {
   explicit OutputChooser(const Outputs& outputs) : outputs_(outputs), graph_(outputs.graph) {}
 
   ChosenOutput choose() {
-    if (outputs_.proto.graph.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
+    if (outputs_.proto.graph.outputs.empty())
+      throw Error{ErrorCode::unreadable, "the model", "has no output", "export it with at least one output"};
     const bool only = outputs_.proto.graph.outputs.size() == 1;
     for (const ValueInfo& output : outputs_.proto.graph.outputs) {
       try {
@@ -167,13 +168,13 @@ class OutputChooser {
     const auto& listed = outputs_.proto.graph.outputs;
     const bool is_output = std::any_of(listed.begin(), listed.end(), [&](const ValueInfo& o) { return o.name == name; });
     if (!is_output && !outputs_.body.has(name))
-      throw Error{ErrorCode::usage, option("output_name"), "the model has no output '" + name + "'",
+      throw Error{ErrorCode::usage, option("output_name"), "is '" + name + "', which is not an output of the model",
                   "its outputs are " + output_names()};
     add(name, !deciding());
     if (candidates_.empty()) {
       throw Error{ErrorCode::unsupported, "output '" + name + "'", unusable_.front().why, remedy()};
     }
-    ChosenOutput result{name, candidates_.front().value, {"output '" + name + "' was asked for"}, candidates_.front().integer};
+    ChosenOutput result{name, candidates_.front().value, {"output '" + name + "' was requested"}, candidates_.front().integer};
     if (!candidates_.front().note.empty()) result.notes.push_back(candidates_.front().note);
     return result;
   }
@@ -188,7 +189,7 @@ class OutputChooser {
     if (value.id == kNoValue) {
       if (value.type != kString)
         throw Error{ErrorCode::unsupported, "output '" + name + "'", "is not computed",
-                    "name another with " + option("output_name")};
+                    "name another output with " + option("output_name")};
       return leave_out(name, "is text");
     }
     const Node& node = graph_[value.id];
@@ -200,14 +201,14 @@ class OutputChooser {
     if (!is_vector(node.shape))
       return leave_out(name, "has shape " + to_string(node.shape) + ", which is not one vector of logits");
     const bool several = element_count(node.shape) > 1;
-    if (several && value.integer) return leave_out(name, "holds integers of shape " + to_string(node.shape));
-    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "holds the smallest values, sorted");
+    if (several && value.integer) return leave_out(name, "has integers of shape " + to_string(node.shape));
+    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "has the smallest values, sorted");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
-      return leave_out(name, "is the largest of several probabilities, which does not say which one it is");
+      return leave_out(name, "is the largest of several probabilities, without its class");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
-      return leave_out(name, "holds sums of squares, as distances are, of which the smallest would decide");
+      return leave_out(name, "has sums of squares, such as distances, whose smallest would decide");
     candidates_.push_back({.name = name,
                            .value = value.id,
                            .softmax = ends_like_a_classifier(graph_, value.id),
@@ -227,7 +228,7 @@ class OutputChooser {
     candidates_.push_back({.name = name,
                            .value = value.id,
                            .label = true,
-                           .note = sorted ? "'" + scores + "' before the TopK holds the scores of all classes" : ""});
+                           .note = sorted ? "'" + scores + "' before the TopK has the scores of all classes" : ""});
     return true;
   }
 
@@ -322,8 +323,8 @@ class OutputChooser {
 
   std::string remedy() const {
     const std::vector<std::string> inner = inner_candidates();
-    if (inner.empty()) return "export the model with one value for each class, [1, C], or with one number";
-    return "name what decides with " + option("output_name") + ", for example " + join(inner, " or ");
+    if (inner.empty()) return "export the model with one value per class, [1, C], or with a single number";
+    return "name the deciding output with " + option("output_name") + ", for example " + join(inner, " or ");
   }
 
   [[noreturn]] void refuse_none() const {
@@ -332,13 +333,13 @@ class OutputChooser {
       throw Error{ErrorCode::unsupported, "output '" + unusable_[0].name + "'", unusable_[0].why, remedy()};
     std::vector<std::string> reasons;
     for (const Unusable& each : unusable_) reasons.push_back("'" + each.name + "' " + each.why);
-    throw Error{ErrorCode::unsupported, "model", "has no output that can decide: " + join(reasons), remedy()};
+    throw Error{ErrorCode::unsupported, "the model", "has no output that can decide: " + join(reasons), remedy()};
   }
 
   [[noreturn]] void refuse_several() const {
     std::vector<std::string> names;
     for (const Candidate& each : candidates_) names.push_back("'" + each.name + "' " + shape_of(graph_, each.value));
-    throw Error{ErrorCode::unsupported, "model", "has several outputs that could decide: " + join(names),
+    throw Error{ErrorCode::unsupported, "the model", "has several outputs that could decide: " + join(names),
                 "name the right one with " + option("output_name")};
   }
 

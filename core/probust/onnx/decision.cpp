@@ -16,7 +16,7 @@
 namespace probust::onnx {
 namespace {
 
-constexpr std::string_view kLeftOut = "the final ", kMarginsNeedLogits = " is left out: margins need logits";
+constexpr std::string_view kLeftOut = "the final ", kMarginsNeedLogits = " is left out, because margins need logits";
 
 // Said of decisions whose gradients vanish while the class can still change.
 constexpr std::string_view kLevel = "; it levels off, so prefer auto or mc to taylor";
@@ -64,7 +64,7 @@ Deciding deciding_by(Graph& graph, const Threshold& own, const Threshold& back, 
   if (!back.before.empty()) {
     deciding.rule += ", compared before the " + back.before;
     deciding.notes.push_back("the final " + back.before +
-                             " of one number is left out: two classes, whose margin is the number before it");
+                             " of one number is left out: the margin of the two classes is the number before it");
   }
   if (back.odds) deciding.rule += ", compared as log-odds";
   if (back.level || levels_off(graph, back.value)) deciding.rule += kLevel;
@@ -84,7 +84,7 @@ ValueId before_argmax(const Graph& graph, ValueId id, Deciding& deciding) {
   const ValueId compared = compared_by_argmax(graph, id);
   if (compared == kNoValue) return id;
   deciding.classifies = true;
-  deciding.notes.emplace_back("the final ArgMax is left out: margins need what it compares");
+  deciding.notes.emplace_back("the final ArgMax is left out, because margins need the values that it compares");
   return compared;
 }
 
@@ -289,9 +289,9 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
     if (!std::isfinite(back.at)) {
       const Range range = Ranges(graph).of(id);
       throw Error{ErrorCode::usage, option("threshold"),
-                  shortest_text(*threshold) + " is never crossed: " + quoted(name) + " stays in " + shortest_text(range.low) +
-                      ".." + shortest_text(range.high),
-                  "give a value between"};
+                  "is " + shortest_text(*threshold) + ", which " + quoted(name) + " never crosses: it stays in " +
+                      shortest_text(range.low) + ".." + shortest_text(range.high),
+                  "give a value in that range"};
     }
     return deciding_by(graph, own, unsaturated(graph, own, back), name);
   }

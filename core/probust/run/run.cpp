@@ -36,9 +36,9 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
       noises_(request_.noises),
       block_(request_.curve != nullptr ? kBlock : block_size(request_.estimators)),
       count_(request_.x.shape.empty() ? 0 : request_.x.shape[0]) {
-  if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "give for example gaussian:0.1"};
-  if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "holds no points", ""};
-  if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "give for example taylor"};
+  if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "try gaussian:0.1"};
+  if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "has no points", "give at least one"};
+  if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "try taylor"};
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
   require_combinable(together(), request_.estimators);
   if (request_.regression == nullptr) return;
@@ -88,17 +88,18 @@ void EstimateRun::find_outputs() {
 void EstimateRun::find_logits() {
   logits_ = executor().logits(request_.x).value();
   if (!request_.labels.empty() && request_.labels.size() != static_cast<std::size_t>(logits_.shape[0]))
-    throw Error{ErrorCode::usage, option("labels"), "are " + std::to_string(request_.labels.size()),
-                "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+    throw Error{ErrorCode::usage, option("labels"),
+                "must have one label per point, not " + std::to_string(request_.labels.size()),
+                "there are " + std::to_string(logits_.shape[0]) + " points"};
   if (!request_.other_labels) require_classes(request_.labels, logits_.shape[1]);
   std::vector<std::int64_t> targets =
       request_.targets.empty() ? targets_of(request_.target, request_.labels, logits_, request_.names) : request_.targets;
   if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
-    throw Error{ErrorCode::usage, "target", "has " + std::to_string(targets.size()) + " classes",
-                "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+    throw Error{ErrorCode::usage, "target", "must have one class per point, not " + std::to_string(targets.size()),
+                "there are " + std::to_string(logits_.shape[0]) + " points"};
   if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
-                "give the position of the first point, from 0; the last one's must fit 63 bits"};
+                "give the position of the first point, counted from 0; that of the last must fit in 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   if (!request_.index.empty()) points_.index = request_.index;
   check(executor(), points_);

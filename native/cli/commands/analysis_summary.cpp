@@ -285,10 +285,10 @@ void describe_bias(CommandLine& line) {
 }
 
 void describe_rank(CommandLine& line) {
-  auto [command, own] = add_analysis(line, "rank", "the most and the least robust points", run_rank);
-  command.add_option("--gallery", own.analysis.gallery, "also show their images in this .html file");
-  command.add_option("--data", own.analysis.images, "for --gallery: a run's data, if they are no longer where they were");
-  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
+  auto [command, own] = add_analysis(line, "rank", "the least and the most robust points", run_rank);
+  command.add_option("--gallery", own.analysis.gallery, "also write their images to this .html file");
+  command.add_option("--data", own.analysis.images, "for --gallery: the run's data, if the files have moved");
+  command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
 }
 
 }  // namespace probust::cli

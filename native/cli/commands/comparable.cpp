@@ -49,12 +49,12 @@ bool has_labels(const RunResults& run) {
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path) {
   if (const auto found = first_difference(kMeaning, baseline, run))
     throw Error{ErrorCode::unreadable, path,
-                fmt::format("is not comparable: {} is '{}', and '{}' in the baseline", found->name, *found->now, *found->before),
+                fmt::format("is not comparable with the baseline: {} is '{}' here and '{}' there", found->name, *found->now,
+                            *found->before),
                 "compare runs on the same data"};
   if (const auto found = first_difference(kPreparation, baseline, run); found && !has_labels(run))
-    say("probust: {}: warning: {} is '{}', and '{}' in the baseline; a model with the wrong one can look more robust, and "
-        "without "
-        "labels nothing shows which is right\n",
+    say("probust: {}: warning: {} is '{}', but '{}' in the baseline; the wrong one can make a model look more robust, and "
+        "without labels there is no way to tell which is right\n",
         path, found->name, *found->now, *found->before);
 }
 

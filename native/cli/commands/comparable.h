@@ -22,7 +22,7 @@ auto comparing(const std::string& path, Compare&& compare) {
   try {
     return std::forward<Compare>(compare)();
   } catch (Error& error) {
-    if (error.where.empty()) error.where = path;
+    if (error.where == "the run") error.where = path;
     throw;
   }
 }

@@ -39,8 +39,8 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
   for (const PairedComparison& group : groups) {
     if (group.pairs > 0 || group.unanswered > 0) return groups;
   }
-  throw Error{ErrorCode::unreadable, run_text(path, model), "has no point, noise and estimator in common with the baseline",
-              "repeat the baseline's command with the other model, or compare other estimators with one of it by --against"};
+  throw Error{ErrorCode::unreadable, run_text(path, model), "shares no point, noise and estimator with the baseline",
+              "repeat the baseline's command with the other model, or name one of its estimators with --against"};
 }
 
 // The models of one run: each against the first one.
@@ -187,7 +187,7 @@ void print_accuracies(const ComparedRun& compared) {
                share_text(group.run_noisy.mean), fmt::format("{:+.1f}", 100 * group.noisy_difference.mean),
                points_interval_text(group.noisy_difference)});
   }
-  if (any) fmt::print("accuracy\n{}\nmean p, of each model's own answer\n", table.text());
+  if (any) fmt::print("accuracy\n{}\nmean p, of each model's own prediction\n", table.text());
 }
 
 void print_comparison(const ComparedRun& compared) {
@@ -240,17 +240,16 @@ int run_compare(const CompareArguments& arguments) {
 }  // namespace
 
 void describe_compare(CommandLine& line) {
-  auto [command, own] = line.add<CompareArguments>(
-      "compare", "runs on the same points: accuracy under noise and p against the first run", run_compare);
-  command.add_option("RUN", own.runs, ".sqlite files that estimate -o wrote, the baseline first; or one run of several models")
+  auto [command, own] =
+      line.add<CompareArguments>("compare", "compare accuracy under noise and p of runs on the same points", run_compare);
+  command.add_option("RUN", own.runs, ".sqlite files written by estimate -o, the baseline first; or one run of several models")
       .required();
-  command.add_option("--against", own.against,
-                     "compare every estimator with this one of the baseline (default: each with itself)");
-  command.add_flag("--json", own.json, "one JSON object");
+  command.add_option("--against", own.against, "compare every estimator with this one of the baseline (default: with itself)");
+  command.add_flag("--json", own.json, "print one JSON object");
   command.set_footer(
-      "accuracy, if there are labels: without noise (clean), and under noise, the mean probability of the label.\n"
+      "accuracy, with labels: without noise (clean), and under noise, which is the mean probability of the label.\n"
       "p of A, p of B: mean p over the points that both have. B - A has a paired 95% interval.\n"
-      "higher, lower: points with a higher and a lower p in B. sign test: how likely a split as uneven as theirs is by chance.\n"
+      "higher, lower: points with a higher and a lower p in B. sign test: probability of so uneven a split by chance.\n"
       "beyond: points whose own 95% intervals do not overlap. r: Pearson's correlation.");
 }
 

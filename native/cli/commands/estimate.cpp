@@ -72,7 +72,7 @@ class ModelRun {
     ledger_.set_hint(check.hint);
     warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
     estimate_all();
-    if (!ledger_.complete()) throw Error{ErrorCode::internal, "estimate", "points are missing", ""};
+    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "lacks some points", "please report it"};
     if (arguments_.question.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
@@ -114,7 +114,7 @@ class ModelRun {
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
-    say("{}what decides: {}\n", of_, problem_.model.imported().decision);
+    say("{}decision rule: {}\n", of_, problem_.model.imported().decision);
   }
 
   // Of points without labels, which are not checked before.
@@ -139,7 +139,7 @@ class ModelRun {
 
   void summarize() const {
     if (arguments_.quiet) return;
-    if (ledger_.skipped() > 0) say("{}{} points were done before\n", of_, ledger_.skipped());
+    if (ledger_.skipped() > 0) say("{}{} points were already done\n", of_, ledger_.skipped());
     const Ledger::Counts counts = ledger_.counts();
     report_accuracy(of_, counts.correct, counts.labelled);
     const double seconds = watch_.seconds();
@@ -261,7 +261,7 @@ int run_estimate(const Arguments& arguments) {
     return destination.get();
   });
   if (status == static_cast<int>(ErrorCode::numerical)) {
-    throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed",
+    throw Error{ErrorCode::numerical, arguments.data.path, "has no row that could be computed",
                 "check the points for NaN and infinite values"};
   }
   return status;
@@ -269,7 +269,7 @@ int run_estimate(const Arguments& arguments) {
 
 void describe_estimate(CommandLine& line) {
   auto [command, own] =
-      line.add<EstimateArguments>("estimate", "p_robust of every point", [](const EstimateArguments& arguments) {
+      line.add<EstimateArguments>("estimate", "estimate p_robust of every point", [](const EstimateArguments& arguments) {
         return arguments.plan ? print_cost(arguments, parse_plan(arguments)) : run_estimate(arguments);
       });
   add_model(command, own);
@@ -277,13 +277,13 @@ void describe_estimate(CommandLine& line) {
   add_data(command, own);
   add_device_options(command, own);
   add_question_options(command, own);
-  command.add_option("--model", own.more_models, "another model for the same data, in rows of its own").one_argument_each();
+  command.add_option("--model", own.more_models, "also estimate with this model, in separate rows").one_argument_each();
   command.add_option("-o,--output", own.output,
-                     "write rows to this .csv, .jsonl or .sqlite file; if it is not complete, go on with it");
-  command.add_flag("--force-new", own.force_new, "replace what -o names");
+                     "write rows to this .csv, .jsonl or .sqlite file, resuming it if it is incomplete");
+  command.add_flag("--force-new", own.force_new, "replace the file that -o names");
   command.add_flag("--extend", own.extend, "add noise models, estimators or points to the run that -o names");
-  command.add_option("--shard", own.shard, "only part i of n of the points, as 1/4; probust merge puts them together");
-  command.add_flag("--plan", own.plan, "print what the command would cost in passes, time and memory, and end");
+  command.add_option("--shard", own.shard, "only one part of the points, such as 1/4; probust merge joins the parts");
+  command.add_flag("--plan", own.plan, "only print the cost in passes, time and memory");
   command.add_option("--format", own.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   command.add_flag("--quiet", own.quiet, "do not print accuracy and progress on stderr");
 }

@@ -216,15 +216,16 @@ void compare_on(const BenchArguments& problem, References& references, std::size
 std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
   if (!arguments.data.path.empty()) return {arguments};
   std::ifstream file(arguments.model);
-  if (!file) throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a list of such lines"};
+  if (!file) throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a file of such lines"};
   std::vector<BenchArguments> problems;
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line.front() == '#') continue;
     BenchArguments& problem = problems.emplace_back(arguments);
-    static_cast<Arguments&>(problem) = parse_problem(line, arguments.model + " line " + std::to_string(number), arguments);
+    static_cast<Arguments&>(problem) =
+        parse_problem(line, "line " + std::to_string(number) + " of " + arguments.model, arguments);
   }
-  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "names no problem", "write MODEL DATA --sigma S"};
+  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "has no problem", "write lines MODEL DATA --sigma S"};
   return problems;
 }
 

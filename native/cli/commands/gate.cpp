@@ -45,14 +45,14 @@ struct GateArguments : Arguments {
 double parse_probability(const std::string& text, const char* option, const char* example) {
   const auto value = parse_double(text);
   if (value && *value >= 0 && *value <= 1) return *value;
-  throw Error{ErrorCode::usage, option, "'" + text + "' is not a number from 0 to 1", example};
+  throw Error{ErrorCode::usage, option, "is '" + text + "', which is not a number from 0 to 1", example};
 }
 
 Threshold parse_quantile(const std::string& text) {
   constexpr const char *kOption = "--min-quantile",
-                       *kExample = "write for example 0.05=0.8: 95% of the points have p of at least 0.8";
+                       *kExample = "try 0.05=0.8, which means that 95% of the points have p of at least 0.8";
   const std::vector<std::string> parts = split(text, '=');
-  if (parts.size() != 2) throw Error{ErrorCode::usage, kOption, "'" + text + "' is not Q=P", kExample};
+  if (parts.size() != 2) throw Error{ErrorCode::usage, kOption, "is '" + text + "', which is not of the form Q=P", kExample};
   const double q = parse_probability(parts[0], kOption, kExample);
   return {Threshold::Kind::quantile, parse_probability(parts[1], kOption, kExample), q};
 }
@@ -62,13 +62,13 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
   const auto add = [&](const std::string& text, const char* option, const char* example, Threshold::Kind kind) {
     if (!text.empty()) thresholds.push_back({kind, parse_probability(text, option, example)});
   };
-  add(gate.min_mean, "--min-mean", "write for example 0.9", Threshold::Kind::mean);
+  add(gate.min_mean, "--min-mean", "try 0.9", Threshold::Kind::mean);
   for (const std::string& text : gate.min_quantile) thresholds.push_back(parse_quantile(text));
-  add(gate.min_class, "--min-class", "write for example 0.8", Threshold::Kind::worst_class);
-  add(gate.max_drop, "--max-drop", "write for example 0.02", Threshold::Kind::drop);
-  add(gate.min_accuracy, "--min-accuracy", "write for example 0.9", Threshold::Kind::accuracy);
-  add(gate.min_noisy_accuracy, "--min-noisy-accuracy", "write for example 0.8", Threshold::Kind::noisy_accuracy);
-  add(gate.max_noisy_drop, "--max-noisy-drop", "write for example 0.02", Threshold::Kind::noisy_drop);
+  add(gate.min_class, "--min-class", "try 0.8", Threshold::Kind::worst_class);
+  add(gate.max_drop, "--max-drop", "try 0.02", Threshold::Kind::drop);
+  add(gate.min_accuracy, "--min-accuracy", "try 0.9", Threshold::Kind::accuracy);
+  add(gate.min_noisy_accuracy, "--min-noisy-accuracy", "try 0.8", Threshold::Kind::noisy_accuracy);
+  add(gate.max_noisy_drop, "--max-noisy-drop", "try 0.02", Threshold::Kind::noisy_drop);
   if (thresholds.empty())
     throw Error{
         ErrorCode::usage, "gate", "has no threshold",
@@ -79,7 +79,7 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
                 !drop                   ? "--baseline"
                 : gate.max_drop.empty() ? "--max-noisy-drop"
                                         : "--max-drop",
-                "needs the other of the two", "give --max-drop D or --max-noisy-drop D with --baseline RUN"};
+                "needs a counterpart", "give --max-drop D or --max-noisy-drop D together with --baseline RUN"};
   return thresholds;
 }
 
@@ -87,7 +87,7 @@ void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
     std::error_code unlike;  // set if one of them does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
-      throw Error{ErrorCode::usage, "--junit", "'" + arguments.junit + "' is " + input + ", which is read", "name another file"};
+      throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input, "name another file"};
   }
 }
 
@@ -106,7 +106,7 @@ bool selected(const GateArguments& arguments, const GroupKey& key) {
 void require_known(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
   for (const std::string& name : asked) {
     if (!is_among(known, name))
-      throw Error{ErrorCode::usage, option, "'" + name + "' is not in the run", "it has " + join(known)};
+      throw Error{ErrorCode::usage, option, "is '" + name + "', which is not in the run", "use one of " + join(known)};
   }
 }
 
@@ -121,7 +121,7 @@ std::vector<RowGroup> selected_groups(const GateArguments& arguments, const Resu
   require_known("--estimator", arguments.question.estimators, estimators);
   std::erase_if(groups, [&](const RowGroup& group) { return !selected(arguments, group.key); });
   if (groups.empty())
-    throw Error{ErrorCode::usage, arguments.run, "has no rows of this noise and estimator", "leave out --noise or --estimator"};
+    throw Error{ErrorCode::usage, arguments.run, "has no rows for this noise and estimator", "leave out --noise or --estimator"};
   return groups;
 }
 
@@ -395,31 +395,32 @@ int run_gate(const GateArguments& arguments) {
 }  // namespace
 
 void describe_gate(CommandLine& line) {
-  auto [command, own] = line.add<GateArguments>("gate", "thresholds for a run: exit status 1 if one is not met", run_gate);
-  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote").required();
-  command.add_option("--min-mean", own.min_mean, "the mean of p is at least this");
+  auto [command, own] =
+      line.add<GateArguments>("gate", "check a run against thresholds: exit status 1 if one is not met", run_gate);
+  command.add_option("RUN", own.run, ".sqlite file written by estimate -o").required();
+  command.add_option("--min-mean", own.min_mean, "require at least this mean of p");
   command
       .add_option("--min-quantile", own.min_quantile,
-                  "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)")
+                  "require a quantile of p: 0.05=0.8 means that 95% of the points have p of 0.8 or more")
       .one_argument_each();
   command.add_option("--min-class", own.min_class,
-                     "the mean of p of every class is at least this (by label; without labels, by prediction)");
-  command.add_option("--max-drop", own.max_drop, "the mean of p is lower than in --baseline by at most this, paired by point");
-  command.add_option("--min-accuracy", own.min_accuracy, "the accuracy without noise is at least this (needs labels)");
+                     "require at least this mean of p for every class (by label; without labels, by prediction)");
+  command.add_option("--max-drop", own.max_drop, "allow at most this drop of the mean of p from --baseline, paired by point");
+  command.add_option("--min-accuracy", own.min_accuracy, "require at least this accuracy without noise (needs labels)");
   command.add_option("--min-noisy-accuracy", own.min_noisy_accuracy,
-                     "the accuracy under noise, the mean probability of the label, is at least this (needs labels)");
+                     "require at least this accuracy under noise, the mean probability of the label (needs labels)");
   command.add_option("--max-noisy-drop", own.max_noisy_drop,
-                     "the accuracy under noise is lower than in --baseline by at most this, paired by point (needs labels)");
-  command.add_option("--baseline", own.baseline, "a run on the same data, for --max-drop and --max-noisy-drop");
-  command.add_option("--noise", own.question.noise, "only rows of this noise, for example gaussian:0.1").one_argument_each();
-  command.add_option("--estimator", own.question.estimators, "only rows of this estimator, for example mc:1000")
+                     "allow at most this drop of the accuracy under noise from --baseline, paired by point (needs labels)");
+  command.add_option("--baseline", own.baseline, "run on the same data, for --max-drop and --max-noisy-drop");
+  command.add_option("--noise", own.question.noise, "check only rows of this noise, such as gaussian:0.1").one_argument_each();
+  command.add_option("--estimator", own.question.estimators, "check only rows of this estimator, such as mc:1000")
       .one_argument_each();
   command.add_flag("--confident", own.confident,
                    "fail only if the whole 95% interval is on the wrong side (default: the measured value decides)");
   command.add_flag("--allow-partial", own.allow_partial, "do not fail if points are missing or have no p");
   command.add_flag("--accept-warnings", own.accept_warnings, "do not fail because of the run's warnings");
   command.add_option("--junit", own.junit, "also write the checks to this file as JUnit XML");
-  command.add_flag("--json", own.json, "one JSON object");
+  command.add_flag("--json", own.json, "print one JSON object");
 }
 
 }  // namespace probust::cli

@@ -28,7 +28,7 @@ int start_experiments(std::vector<std::string> words) {
 // Its options are here for the manual: they are read, and its help is written, by the program that it starts.
 void describe_reproduce(CommandLine& line) {
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, [](const Arguments&) -> int {
-    throw Error{ErrorCode::usage, "command line", "has options before reproduce", "write probust reproduce first"};
+    throw Error{ErrorCode::usage, "the command line", "has options before reproduce", "put probust reproduce first"};
   });
   add_reproduce_options(command, own);
   command.set_footer("`probust reproduce --help` lists the experiments.");

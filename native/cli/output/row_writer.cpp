@@ -161,7 +161,7 @@ std::unique_ptr<RowWriter> make_row_writer(const TextForm& form, std::FILE* file
   if (form.format == "jsonl") return std::make_unique<JsonLines>(file);
   if (form.format == "csv") return std::make_unique<Csv>(form, file, goes_on);
   if (form.format == "table") return std::make_unique<Table>(form, file, goes_on);
-  throw Error{ErrorCode::usage, "--format", "'" + form.format + "' is not known", "use table, csv or jsonl"};
+  throw Error{ErrorCode::usage, "--format", "cannot be '" + form.format + "'", "use table, csv or jsonl"};
 }
 
 }  // namespace probust::cli

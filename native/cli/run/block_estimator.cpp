@@ -81,7 +81,7 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
 void BlockEstimator::note_refusal(const std::string& estimator, const Error& error) {
   const bool first = refused_.emplace(estimator, error).second;
   if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1) return;  // a single one ends the run with this error
-  const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + ": ";
+  const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + " cannot be used: ";
   say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
 }
 
@@ -111,7 +111,7 @@ void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet) {
     if (quiet || !models_copies(estimator)) continue;
     say("{} {}: ", plan.noises[noise].text(), plan.text(estimator));
     if (calibration.points == 0) {
-      say("not calibrated, too few estimates whose copies were counted\n");
+      say("not calibrated, because too few estimates have counted samples\n");
     } else {
       say("calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before, calibration.after);
     }

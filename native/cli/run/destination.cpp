@@ -191,16 +191,16 @@ class Stored final : public Destination {
 store::RunFile::Mode mode_of(const Arguments& arguments) {
   using Mode = store::RunFile::Mode;
   if (arguments.force_new && arguments.extend) {
-    throw Error{ErrorCode::usage, "--extend", "adds to the run that --force-new would remove", "leave one out"};
+    throw Error{ErrorCode::usage, "--extend", "cannot be combined with --force-new, which removes the run", "leave one out"};
   }
   if (arguments.extend) return Mode::extend;
   return arguments.force_new ? Mode::replace : Mode::resume;
 }
 
 void refuse_for_text(const Arguments& arguments) {
-  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "adds to a run", "give it with -o RUN.sqlite"};
+  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "needs a run to add to", "name it with -o RUN.sqlite"};
   if (arguments.force_new && arguments.output.empty())
-    throw Error{ErrorCode::usage, "--force-new", "replaces an output that is not complete", "give it with -o FILE"};
+    throw Error{ErrorCode::usage, "--force-new", "needs an output file to replace", "name it with -o FILE"};
 }
 
 }  // namespace
@@ -212,8 +212,8 @@ bool names_run(const Arguments& arguments) { return is_run(arguments.output); }
 std::string format_of(const Arguments& arguments) {
   std::string ending = ending_of(arguments.output);
   if (!arguments.output.empty() && ending != "csv" && ending != "jsonl") {
-    throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' has another ending than this command writes",
-                "name for example rows.csv or rows.jsonl; estimate also writes .sqlite, and export .npz"};
+    throw Error{ErrorCode::usage, "--output", "is '" + arguments.output + "', which does not end in .csv or .jsonl",
+                "try rows.csv; estimate also writes .sqlite, and export .npz"};
   }
   if (!arguments.format.empty()) return arguments.format;
   if (!ending.empty()) return ending;
@@ -235,8 +235,8 @@ std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const Te
 
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration) {
   if (!arguments.format.empty())
-    throw Error{ErrorCode::usage, "--format", "is for text, and --output names a run",
-                "leave it out; probust export writes text"};
+    throw Error{ErrorCode::usage, "--format", "applies to text, but --output names a run",
+                "leave it out, and write text with probust export"};
   return std::make_unique<Stored>(store::RunFile::claim(arguments.output, configuration, mode_of(arguments)));
 }
 

@@ -27,8 +27,8 @@ void compare_classes(Problem& problem) {
   const std::int64_t named = data.named_classes(), classes = problem.model.classes();
   if (named == 0 || named == classes || (named > classes && !data.labels_guessed())) return;
   problem.notes.push_back(
-      fmt::format("the data have {} {}, and the model has {}", named, named == 1 ? "class" : "classes", classes) +
-      (data.labels_guessed() ? "; give the names of all, in the model's order, with " + option("classes") : ""));
+      fmt::format("the data have {} {}, but the model has {}", named, named == 1 ? "class" : "classes", classes) +
+      (data.labels_guessed() ? "; list all names in the model's order with " + option("classes") : ""));
 }
 
 }  // namespace

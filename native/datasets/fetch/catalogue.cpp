@@ -138,8 +138,7 @@ const Published& published_dataset(std::string_view name) {
     if (dataset.name == name) return dataset;
     names.push_back(dataset.name);
   }
-  throw Error{ErrorCode::usage, "data", "no published data set is called '" + printable(name) + "'",
-              "give " + join(names, " or ")};
+  throw Error{ErrorCode::usage, "'" + printable(name) + "'", "is not a published data set", "use " + join(names, " or ")};
 }
 
 std::string default_cache() {

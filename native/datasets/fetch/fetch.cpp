@@ -41,7 +41,7 @@ class CacheFolder {
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);
-      throw Error{ErrorCode::conflict, path.string(), "another process is fetching this data set", "wait for it"};
+      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait for it"};
     }
   }
   ~CacheFolder() {
@@ -73,8 +73,8 @@ class CheckedFile {
   std::string difference(const PublishedFile& published) {
     const std::string digits = sum_.digits();
     if (bytes_ != published.bytes)
-      return "gave " + std::to_string(bytes_) + " bytes instead of " + std::to_string(published.bytes);
-    return digits == published.md5 ? "" : "gave a file whose MD5 sum is " + digits + " instead of " + published.md5;
+      return "returned " + std::to_string(bytes_) + " bytes instead of " + std::to_string(published.bytes);
+    return digits == published.md5 ? "" : "returned a file whose MD5 sum is " + digits + " instead of " + published.md5;
   }
 
   PartialFile& file() { return file_; }
@@ -96,7 +96,8 @@ class Fetch {
 
   Fetched run() {
     if (options_.unverified && (options_.from.empty() || is_url(options_.from)))
-      throw Error{ErrorCode::usage, option("unverified"), "is for files of a folder", "give " + option("from") + " FOLDER"};
+      throw Error{ErrorCode::usage, option("unverified"), "applies only to files of a folder",
+                  "give " + option("from") + " FOLDER"};
     const std::vector<CachedFile> wanted = missing();
     if (!wanted.empty() && !options_.from.empty() && !is_url(options_.from)) {
       take_from_folder(wanted);
@@ -220,7 +221,7 @@ class Fetch {
       }
       candidates = std::move(again);
     }
-    refuse(where, problem, "try again, or give " + option("from") + " FOLDER with a copy, or the URL of one");
+    refuse(where, problem, "try again, or give " + option("from") + " a folder or URL with a copy");
   }
 
   void wait(int seconds) const {

@@ -43,12 +43,12 @@ PartialFile::~PartialFile() {
 
 void PartialFile::write(const void* from, std::size_t bytes) {
   if (bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes) return;
-  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
 }
 
 void PartialFile::flush() {
   if (std::fflush(file_) == 0) return;
-  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
 }
 
 void PartialFile::commit() {
@@ -56,10 +56,10 @@ void PartialFile::commit() {
   // synchronized, such as a pipe, says so, and needs no more.
   const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
-    throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
   }
   if (written_ != target_ && std::rename(written_.c_str(), target_.c_str()) != 0) {
-    throw Error{ErrorCode::resources, path_, std::string("cannot be given its name: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, path_, std::string("cannot be renamed: ") + std::strerror(errno), ""};
   }
   std::fclose(file_);
   file_ = nullptr;

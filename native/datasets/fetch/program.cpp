@@ -45,7 +45,7 @@ struct Channel {
     return {ends[0], ends[1]};
   }
   [[noreturn]] static void fail() {
-    throw Error{ErrorCode::resources, "pipe", std::string("cannot be opened: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, "a pipe", std::string("cannot be opened: ") + std::strerror(errno), ""};
   }
 };
 
@@ -138,7 +138,7 @@ std::string Md5::digits() {
   while (const std::size_t count = program_.read(block)) text.append(block.begin(), block.begin() + count);
   const Program::End end = program_.end();
   if (end.status != 0 || text.size() < kDigits)
-    throw Error{ErrorCode::unreadable, "md5sum", "failed: " + end.messages, "see whether it works"};
+    throw Error{ErrorCode::unreadable, "md5sum", "failed: " + end.messages, "check that it works"};
   return text.substr(0, kDigits);
 }
 

@@ -69,7 +69,7 @@ void add_class(ImageFolder& folder, const std::string& name, std::vector<std::st
            "put images directly into one folder per class, or give " + path + " as data");
   }
   if (entries.images.empty())
-    refuse(path, "has no images, and each folder is a class", "remove it, or name classes in a table with " + option("labels"));
+    refuse(path, "has no images, but every folder is a class", "remove it, or name classes in a table with " + option("labels"));
   for (const std::string& image : entries.images) folder.images.push_back(std::string(name).append("/").append(image));
   for (const std::string& other : entries.others) folder.others.push_back(std::string(name).append("/").append(other));
   class_of_image.resize(folder.images.size(), name);
@@ -111,11 +111,12 @@ LabelTable read_label_table(const std::string& path) {
     const std::vector<std::string>& cells = rows.cells();
     if (first && !is_image_name(cells[0])) continue;
     if (cells.size() != 2 || cells[1].empty()) {
-      refuse(path, "row " + std::to_string(rows.line()) + " is not the name of an image and a label",
-             "give two columns, as in cat1.png,0");
+      refuse("row " + std::to_string(rows.line()) + " of " + path, "is not an image name and a label",
+             "give two columns, such as cat1.png,0");
     }
     if (!table.emplace(cells[0], cells[1]).second)
-      refuse(path, "row " + std::to_string(rows.line()) + " gives a second label for " + cells[0], "give one label per image");
+      refuse("row " + std::to_string(rows.line()) + " of " + path, "has a second label for " + cells[0],
+             "give one label per image");
   }
   return table;
 }
@@ -195,8 +196,8 @@ class ImageSource final : public PointSource {
     if (image.height != point_shape()[1] || image.width != point_shape()[2]) {
       refuse(path,
              "has " + size_text(image.height, image.width) + " pixels" + (transform_.resize > 0 ? " after resizing" : "") +
-                 ", and " + first_ + " has " + size_text(point_shape()[1], point_shape()[2]),
-             "give " + option("resize") + " and " + option("crop") + " to make them alike");
+                 ", but " + first_ + " has " + size_text(point_shape()[1], point_shape()[2]),
+             "give " + option("resize") + " and " + option("crop") + " to make their sizes equal");
     }
     return image;
   }
@@ -246,8 +247,8 @@ std::int64_t common_channels(const ImageFolder& folder) {
 ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
-                "has images, and the model takes " + std::to_string(options.channels) + " channels",
-                "images have 1 (gray) or 3 (colour); give other data as .npy"};
+                "has images, but the model takes " + std::to_string(options.channels) + " channels",
+                "give other data than gray or colour images as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};
@@ -297,10 +298,10 @@ void note_orientation(const ImageFolder& folder, PointList& list) {
     if (turned++ == 0) first = image;
   });
   if (turned == 0) return;
-  const std::string among = list.count > kMost ? " of the " + std::to_string(kMost) + " that were looked at" : "";
+  const std::string among = list.count > kMost ? " of the " + std::to_string(kMost) + " checked" : "";
   list.notes.push_back("the EXIF orientation of " + std::to_string(turned) + (turned == 1 ? " image" : " images") + among +
-                       " is ignored, first of " + printable(first) +
-                       "; turn the pixels if the model was trained on upright images");
+                       " is ignored, the first being " + printable(first) +
+                       "; rotate the images if the model was trained on upright ones");
 }
 
 void note_depth(const ImageFolder& folder, PointList& list, const ImageTransform& transform) {
@@ -318,10 +319,10 @@ void note_depth(const ImageFolder& folder, PointList& list, const ImageTransform
   list.scale = transform.scale.value_or(1.0 / 65535.0);
   list.bytes = false;
   if (transform.scale) {
-    list.notes.emplace_back("images have 16 bits: values are 0 to 65535 times " + option("scale"));
+    list.notes.emplace_back("images have 16 bits: values are 0 to 65535, times " + option("scale"));
   } else if (largest <= kTwelveBits) {
     list.notes.emplace_back("images have 16 bits, and the largest value of the first is " + std::to_string(largest) +
-                            "; values are divided by 65535: if the data have 12 bits, give " + option("scale") + " " +
+                            "; values are divided by 65535; if the data have 12 bits, give " + option("scale") + " " +
                             shortest_text(1.0 / static_cast<double>(kTwelveBits)));
   } else {
     list.notes.emplace_back("images have 16 bits: values are divided by 65535");
@@ -336,14 +337,14 @@ void note_colour(const ImageFolder& folder, PointList& list, const ImageTransfor
                   [&](const std::string& image) { coloured += size_of_file(folder.path + "/" + image).channels > 2 ? 1 : 0; });
   if (coloured > 0)
     list.notes.emplace_back(
-        "images are in colour and the model takes gray ones: they are read as 0.299 red + 0.587 green + 0.114 blue");
+        "images are in colour but the model takes gray ones, so they are read as 0.299 red + 0.587 green + 0.114 blue");
 }
 
 void add_notes(const ImageFolder& folder, PointList& list, const ImageTransform& transform) {
   if (!folder.others.empty()) {
     const bool one = folder.others.size() == 1;
     list.notes.push_back(std::to_string(folder.others.size()) + (one ? " file is" : " files are") +
-                         " left out, because the name does not end like an image's: " + first_names(folder.others));
+                         " left out for lack of an image's file extension: " + first_names(folder.others));
   }
   note_orientation(folder, list);
   note_depth(folder, list, transform);

@@ -106,7 +106,7 @@ Image resized(const Image& image, std::int64_t side, const std::string& path) {
   const ImageSize size = transformed_size({image.height, image.width, image.channels}, side, 0);
   if (size.width > kMostPixels / size.height) {
     refuse(path, "has " + size_text(image.height, image.width) + " pixels and would have " + size_text(size.height, size.width),
-           "give images that are less narrow");
+           "give less narrow images");
   }
   return with_height(with_width(image, size.width), size.height);
 }
@@ -114,9 +114,9 @@ Image resized(const Image& image, std::int64_t side, const std::string& path) {
 Image centre_crop(const Image& image, std::int64_t side, const std::string& path) {
   if (image.height < side || image.width < side) {
     refuse(path,
-           "has " + size_text(image.height, image.width) + " pixels and is smaller than " + option("crop") + " " +
+           "has " + size_text(image.height, image.width) + " pixels, which is less than " + option("crop") + " " +
                std::to_string(side),
-           "give " + option("resize") + ", too");
+           "give " + option("resize") + " too");
   }
   const auto margin = [side](std::int64_t length) { return std::lrint(static_cast<double>(length - side) / 2); };
   const std::int64_t row = image.width * image.channels, left = margin(image.width) * image.channels;

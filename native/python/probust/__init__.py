@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The probability that a classifier's answer survives noise, P[argmax f(x + eps) = argmax f(x)].
+"""The probability that a classifier's prediction survives noise, P[argmax f(x + eps) = argmax f(x)].
 
     >>> import probust
     >>> model = probust.load_model("digits.onnx")

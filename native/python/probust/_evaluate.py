@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How often a model is right, without noise and under noise."""
+"""Accuracy of a model without noise and under noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mean(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What `evaluate` says of one noise model."""
+    """The results of `evaluate` for one noise model."""
 
     clean_accuracy: Mean  #: how often the model is right without noise
     noisy_accuracy: Mean  #: how often noisy points get their label: the mean of p_label
@@ -50,7 +50,7 @@ def evaluate(
     ...     print(noise, result.clean_accuracy.mean, result.noisy_accuracy.mean, result.mean_p.mean)
     """
     if y is None:
-        raise UsageError("y: is missing; give the labels of the points, or use Model.estimate")
+        raise UsageError("y is missing; give the labels of the points, or use Model.estimate")
     asked = _arguments.text("estimator", estimator)
     rows = model.estimate(x, sigma=sigma, estimators=asked, noise=noise, labels=y, seed=seed, progress=progress)
     names = ("label", "predicted", "noise", "estimator", "method", "p", "std_error", "p_label", "status", "p_fail")

@@ -76,7 +76,7 @@ class Model:
 
     @property
     def decision(self) -> str:
-        """What decides the class, in one line, such as "class 1 if 'score' > 0"; empty for functions."""
+        """The decision rule, in one line, such as "class 1 if 'score' > 0"; empty for functions."""
         return self._handle.decision
 
     @property
@@ -123,22 +123,22 @@ class Model:
 
         All arguments but the points go by name: estimate(x, sigma=0.1, labels=y).
 
-        x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are read where they are
+        x            [N, ...], or one point, in the units of the data; contiguous float32 arrays are not copied
         sigma        standard deviations of Gaussian noise, in the same units, after `scale`
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
-        noise        in place of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
-        labels       [N] true classes from 0 to C - 1, which rows repeat and target="label" uses
+        noise        instead of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
+        labels       [N] true classes from 0 to C - 1, for target="label" and the column p_label
         target       what has to survive: "predicted", "label", a class, or classes [N]
-        groups       "0,1/2,3": any class of the target's group will do
-        top          the target need only be among so many largest logits
-        per_class    adds columns p_class_0, p_class_1, ...: the probability of each class to win
-        share        what the points of "probit" and "regression" share, if their names do not say it: "none" (the default),
+        groups       "0,1/2,3": any class of the target's group counts as the target
+        top          the target need only be among this many largest logits
+        per_class    adds columns p_class_0, p_class_1, ...: the probability of each class
+        share        what points share in "probit" and "regression", unless their names say it: "none" (the default),
                      "pooled", "learned" or "draws"; "none" also for "auto", whose errors are then independent
-        seed         of the noise, which depends on it and on the position of a point, first_index + i
-        scale        x times this are the units of the data: by default that of load_model, else 1/255 for bytes (uint8), as in
+        seed         random seed of the noise, which also depends on the position of a point, first_index + i
+        scale        multiplies x to give the units of the data: by default that of load_model, else 1/255 for bytes (uint8), as in
                      read_data, and 1 for other types
         check        whether to check first, on at most 100 points, that points, preprocessing and labels suit the model: warns if
-                     not, and notes of rows say so (probust.check reports more)
+                     not, also in the notes of rows (probust.check reports more)
         progress     True shows a bar; a function is called with the passes done and planned
 
         Returns one row for each point, noise and estimator, in this order: a structured array with the columns index, label (-1:
@@ -147,10 +147,10 @@ class Model:
         with labels p_label (probability that the label is given under noise; NaN without), p_label_low and p_label_high.
 
         Raises Error, such as UnsupportedError if an estimator needs gradients that the model does not have; KeyboardInterrupt on
-        Ctrl-C. What an estimator cannot say of a point is in the row's status and note.
+        Ctrl-C. If an estimator has no result for a point, the row's status and note give the reason.
         """
         if others:
-            raise UsageError("estimate: takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
+            raise UsageError("estimate takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
         one, each = _target(target)
         x = self._points(x, scale)
         count = x.shape[0] if x.ndim > 0 else 1
@@ -177,7 +177,7 @@ class Model:
 
 
 class CheckReport(dict):
-    """What `check` found, as a dictionary; str() and print() give a table for people."""
+    """The findings of `check`, as a dictionary; str() and print() give a readable table."""
 
     def __init__(self, report: dict, words: str):
         super().__init__(report)
@@ -192,7 +192,7 @@ class CheckReport(dict):
 def check(model: Model, x, labels=None, sigma: Optional[Numbers] = None) -> CheckReport:
     """Checks whether points, preprocessing, layout and labels suit a model, on at most 500 of the points.
 
-    model    of load_model or one of the others
+    model    from load_model or one of the other functions
     x        [N, ...], in the units of the data, as for estimate
     labels   [N] true classes: with them, the accuracy under the usual alternatives is compared
     sigma    noise scales, to compare with the range of the data
@@ -224,21 +224,21 @@ def load_model(
     precision: str = "float32",
     tolerance: Optional[float] = None,
 ) -> Model:
-    """Loads an ONNX classifier, or a regression model, from a path, with weights that it keeps in its folder, or from bytes.
+    """Loads an ONNX classifier, or a regression model, from a path, with weight files in its folder, or from bytes.
 
-    mean, std     subtracted from the data, then divided by: one number, or one per channel. Noise is added before that.
-    layout        how the model takes images: "auto", "nchw", "nhwc" or "whcn"
-    point_shape   of one point of the data, if it differs from the model's input
-    input_shape   of the model's input for one example, if the model leaves extents open
-    output_name   the output or inner tensor that decides (default: the only one that can)
-    threshold     of a model with one number: class 1 if it is above (default: 0 for scores, 0.5 for probabilities)
-    outputs       the values of the output that are the classes, such as [0, 1] or range(10) (default: all)
-    scale         points times this are the units of the data: by default 1/255 for bytes (uint8), 1 for other types
+    mean, std     subtracted from the data, and divided by after that: one number, or one per channel. Noise is added before.
+    layout        axis order of the model's input: "auto", "nchw", "nhwc" or "whcn"
+    point_shape   shape of one point of the data, if it differs from the model's input
+    input_shape   shape of the model's input for one example, if the model has dynamic extents
+    output_name   deciding output or inner tensor (default: the only one that can decide)
+    threshold     for models with one output number: class 1 above this (default: 0 for scores, 0.5 for probabilities)
+    outputs       output values to use as classes, such as [0, 1] or range(10) (default: all)
+    scale         multiplies points to give the units of the data: by default 1/255 for bytes (uint8), 1 for other types
     device        one of devices(): "cpu", "eigen", which is slower and takes less memory, or "cuda"; "auto" is a GPU if there is one
     threads       0: all processors that this process may use
-    memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB, and 80% of what is free on a GPU)
-    precision     of products and convolutions on a GPU: "float32", "tf32" or "bf16"
-    tolerance     of a regression model with K outputs: p is the probability that every output changes by less than this. Its classes
+    memory        bytes for activations and gradients, or a string such as "4G" (default: 2 GiB, and 80% of free memory on a GPU)
+    precision     precision of products and convolutions on a GPU: "float32", "tf32" or "bf16"
+    tolerance     for a regression model with K outputs: p is the probability that every output changes by less than this. Its classes
                   are 2 K + 1: output k too low (K of them), output k too high (K), and all within. Without it, outputs decide a class
     """
     if threads == 0:
@@ -272,11 +272,11 @@ class Device(NamedTuple):
 
     name: str
     problem: Optional[str]
-    """what keeps it from being used; None if it can"""
+    """why it cannot be used; None if it can"""
 
 
 def devices() -> List[Device]:
-    """What `load_model` takes as `device` on this machine. Without a GPU, "cuda" is listed with the reason."""
+    """The values of `device` for `load_model` on this machine. Without a GPU, "cuda" is listed with the reason."""
     return [Device(name, problem or None) for name, problem in _probust.devices()]
 
 
@@ -289,27 +289,27 @@ def model_from_function(
     batch: int = 0,
     memory: int = _TWO_GIB,
 ) -> Model:
-    """Makes a model of a function, such as a remote service, or a method of scikit-learn.
+    """Wraps a function as a model, such as a remote service, or a method of scikit-learn.
 
-    f            logits [n, C] of points x [n, ...] (float32), or of two classes the score [n] of the second; for example
+    f            logits [n, C] of points x [n, ...] (float32), or for two classes the score [n] of the second; for example
                  forest.predict_proba, with counting ("mc:N"): other estimators need unbounded scores whose differences are nearly
                  normal, such as decision_function's
     point_shape  of one point, such as (4,); not needed for methods of scikit-learn's models
     vjp          gradients [n, ...] with respect to x of sum_c cotangents[i, c] logits[i, c], from x and cotangents [n, C]; without it,
-                 estimators that need gradients are refused
-    batch        the most points per call; 0: as many as fit the memory, but at most 8192 points and 64 MB
-    memory       bytes for noisy copies and gradients, without what f takes
+                 estimators that need gradients raise an error
+    batch        largest number of points per call; 0: as many as fit the memory, but at most 8192 points and 64 MB
+    memory       bytes for noisy samples and gradients, not counting f's own
 
     A point's logits must not depend on the other points of the call. Bytes (uint8) as points need scale= in each call: f may take
-    them as they are, or as numbers from 0 to 1. f is called by the thread that asks for an estimate; an
-    exception in it ends the estimate and reaches the caller as it is.
+    them as they are, or as numbers from 0 to 1. f is called by the thread that calls estimate; an
+    exception in it ends the estimate and propagates to the caller.
     """
     _arguments.function("f", f)
     classes = _arguments.whole("classes", classes, 2)
     if point_shape is None:
         features = getattr(getattr(f, "__self__", None), "n_features_in_", None)
         if features is None:
-            raise UsageError("point_shape: is missing; give the shape of one point, such as (4,)")
+            raise UsageError("point_shape is missing; give the shape of one point, such as (4,)")
         point_shape = (features,)
     return Model(
         _probust.model_of_functions(
@@ -335,7 +335,7 @@ def _of_two(f: Function) -> Function:
 
 
 class Labels(np.ndarray):
-    """Labels [N] of read_data: whole numbers, with what is known about the classes.
+    """Labels [N] of read_data: whole numbers, with information about the classes.
 
     class_names  names by class number; [] if none are known
     mapping      how the labels in the file became class numbers, in one sentence; "" for plain class numbers
@@ -373,17 +373,17 @@ def read_data(
 ):
     """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images.
 
-    offset, limit  which points: so many (None: all) from this one on
-    scale          stored values are multiplied by it; by default 1/255 for bytes, else 1
-    labels_path    a file of labels, in place of those in the data
-    label_column   of CSV: a column counted from 0, a name in the first row, "last" or "none"
+    offset, limit  which points: from `offset` on, `limit` of them (None: all)
+    scale          multiplies stored values; by default 1/255 for bytes, else 1
+    labels_path    a file of labels, instead of those in the data
+    label_column   for CSV: a column counted from 0, a name in the first row, "last" or "none"
     classes        names in the order of the model's classes, or a file with a name per line: text labels and class folders are
                    matched with them. Without them, numbers are class numbers and names are numbered in sorted order
-    skip_bad       leaves out points that cannot be read, with a warning that names them, instead of raising UnreadableError
-    resize         of images: the shorter side after resizing, 0: as stored
-    crop           of images: the side of the square taken from the centre after that, 0: all
+    skip_bad       skips unreadable points, with a warning that lists them, instead of raising UnreadableError
+    resize         for images: the shorter side after resizing, 0: as stored
+    crop           for images: the side of the central square to crop to after that, 0: all
 
-    Labels are an integer array with the attributes `class_names` and `mapping`. What was decided or left out is a warning.
+    Labels are an integer array with the attributes `class_names` and `mapping`. Notes of the reader, such as skipped files, are warnings.
     """
     x, labels, bad, names, notes, mapping = _probust.read(
         _arguments.path("path", path),

@@ -29,7 +29,7 @@ def _bar():
 
 @contextlib.contextmanager
 def reporter(progress):
-    """What an estimate calls with the passes done and planned, or None."""
+    """The callback that an estimate calls with the passes done and planned, or None."""
     if progress is False or progress is None:
         yield None
         return

@@ -291,7 +291,7 @@ class GradientSearch {
 
 void check_search(const BlackBoxSearch& search) {
   if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "no directions, tries or reach",
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs directions, tries and a reach",
                 "all must be positive and finite"};
 }
 
@@ -458,8 +458,8 @@ BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const Bl
   check(executor, checked);
   check_search(search);
   if (point.size() != 1)
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "is asked of " + std::to_string(point.size()) + " points",
-                "ask for one"};
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "takes one point, not " + std::to_string(point.size()),
+                "call it once per point"};
   search_ = std::make_unique<BlackBox>(this->executor(), point, search);
 }
 
@@ -471,7 +471,7 @@ std::int64_t BoundarySearch::planned() const { return search_->planned(); }
 
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps) {
   return guarded("nearest_boundary", [&] {
-    if (most_steps < 1) throw Error{ErrorCode::usage, "nearest_boundary", "no steps are allowed", "allow at least one"};
+    if (most_steps < 1) throw Error{ErrorCode::usage, "nearest_boundary", "needs at least one step", ""};
     check(executor, points);
     std::vector<NearestBoundary> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(GradientSearch(executor, points, i).nearest(most_steps));

@@ -79,7 +79,8 @@ double std_error_of_z(const Pairs& every, const CovarianceModel& model_of_every,
 std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::string& whose) {
   const std::int64_t budget = executor.options().memory / 4;
   if (bytes > budget) {
-    throw Error{ErrorCode::resources, option("memory"), "the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
+    throw Error{ErrorCode::resources, option("memory"),
+                "is too small: the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
                 "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
   }
   return budget;
@@ -94,7 +95,7 @@ std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
 std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes) { return 32 * pairs * classes; }
 
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes) {
-  (void)budget_of(executor, points * bytes, std::to_string(points) + " points that learn from each other");
+  (void)budget_of(executor, points * bytes, std::to_string(points) + " points of a block");
 }
 
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
