@@ -25,7 +25,7 @@ std::optional<std::int64_t> copies_counted(const std::string& estimator) {
   return copies && *copies > 0 ? copies : std::nullopt;
 }
 
-// How many copies kept the target, if p is a share of copies. Smoothing over scales makes it something else.
+// The number of surviving noisy samples, if p is a share of samples. Smoothing over scales changes p.
 std::optional<std::int64_t> kept_copies(const Estimate& estimate, std::int64_t copies) {
   const double kept = estimate.p * static_cast<double>(copies);
   const bool share = std::isfinite(kept) && std::fabs(kept - std::round(kept)) < 1e-6 && estimate.forwards == copies;

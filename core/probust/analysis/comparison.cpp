@@ -20,7 +20,7 @@ namespace {
               "compare runs on the same points and the same target"};
 }
 
-// Whether one of two models is asked for something other than its own prediction, which may well differ.
+// Whether a target of the two models is something other than its own prediction, which may well differ.
 bool given_target(const Row& row) { return row.target != row.predicted; }
 
 void require_same_point(const Row& baseline, const Row& run) {
@@ -45,7 +45,7 @@ void count_intervals(const Estimate& baseline, const Estimate& run, PairedCompar
   if (a->high < b->low || b->high < a->low) ++comparison.beyond;
 }
 
-// Twice P[X <= k] for X ~ Bin(n, 1/2) and the smaller count k, at most 1. Ties say nothing (Dixon and Mood, "The statistical sign
+// Twice P[X <= k] for X ~ Bin(n, 1/2) and the smaller count k, at most 1. Ties are ignored (Dixon and Mood, "The statistical sign
 // test", JASA 1946).
 double sign_test(std::int64_t higher, std::int64_t lower) {
   const std::int64_t n = higher + lower, k = std::min(higher, lower);
@@ -145,7 +145,7 @@ std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, co
   return text;
 }
 
-// "B keeps the right answer under noise less often than A"
+// "B keeps the correct prediction under noise less often than A"
 std::string which_more(const std::string& run, const std::string& baseline, const std::string& keeps,
                        const MeanInterval& difference) {
   if (difference.low > 0) return run + keeps + " under noise more often than " + baseline;

@@ -38,7 +38,7 @@ double student_quantile(double freedom, double confidence) {
 
 namespace {
 
-// What finite values say about their mean.
+// Moments of finite values, and of their mean.
 struct MeanMoments {
   std::int64_t count = 0;
   double mean = kNan, error = kNan, skewness = 0;  // the standard error and the skewness of the mean
@@ -60,14 +60,15 @@ MeanMoments moments_of_mean(std::span<const double> values, double common) {
   return moments;
 }
 
-// The quantile of the studentized mean where Student's distribution has t: the inverse of Hall's cubic transformation.
+// The quantile of the studentized mean that corresponds to the quantile t of Student's distribution: the inverse of Hall's cubic
+// transformation.
 double skewed_quantile(double t, double skewness) {
   constexpr double kSymmetric = 1e-6;
   if (std::fabs(skewness) < kSymmetric) return t;
   return 3 / skewness * (std::cbrt(1 + skewness * (t - skewness / 6)) - 1);
 }
 
-// Between the mean less `above` and less `below` standard errors.
+// The interval from `above` standard errors below the mean to `below` of them below it.
 MeanInterval interval_between(const MeanMoments& moments, double above, double below) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (moments.count == 1) return {moments.mean, -kInfinity, kInfinity, 1, moments.error};

@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-// Around the name of an option: control characters, which printable() takes out of names that come from outside.
+// Delimiters of an option's name: control characters, which printable() escapes in names that come from outside.
 constexpr char kBegin = '\x1e', kEnd = '\x1f';
 
 }  // namespace
@@ -30,7 +30,8 @@ std::string spelled(std::string_view text, OptionSpelling spell) {
   return result.append(text);
 }
 
-// Not in the header: hundreds of functions throw errors, and code for them would be a few per cent of the WebAssembly module.
+// Defined here rather than in the header: hundreds of functions throw errors, and inlining would add a few per cent to the
+// WebAssembly module.
 Error::Error(ErrorCode kind, std::string_view place, std::string_view mistake, std::string_view remedy, std::string_view op_type,
              std::string_view node_name)
     : code(kind), where(place), problem(mistake), hint(remedy), op(op_type), node(node_name) {}

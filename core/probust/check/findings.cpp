@@ -75,7 +75,7 @@ void add_large_noise(const CheckInput& input, const Values& values, std::vector<
        {}});
 }
 
-// Of tables: the standard deviations of columns, and noise that is small for some and large for others.
+// Findings about tables: the standard deviations of columns, and noise that is small for some and large for others.
 void add_columns(const CheckInput& input, const Values& values, std::vector<Finding>& findings) {
   if (values.image || input.x.shape.size() != 2 || input.x.shape[0] < 2) return;
   const std::int64_t n = input.x.shape[0], d = input.x.shape[1];
@@ -219,8 +219,8 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
     return findings;
   }
   if (input.labels.empty()) return findings;
-  // Cohen's kappa, the accuracy beyond that of predictions and labels that have nothing to do with each other. Two classes are
-  // often noisy: 0.2 is 60%. Few models of many classes reach 0.3, but all are far above chance.
+  // Cohen's kappa: the accuracy beyond that of predictions independent of the labels. Two classes are often noisy: 0.2 is 60%.
+  // Few models of many classes reach 0.3, but all are far above chance.
   double chance = 0;
   for (const auto& [of_class, share] : shares) chance += share.first * share.second;
   if (labels.size() == 1) chance = 1 / static_cast<double>(std::max<std::int64_t>(2, input.classes));

@@ -34,7 +34,7 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) 
   return result;
 }
 
-// The numbers that names say, or nothing.
+// The numbers in the names, or nothing.
 std::vector<std::int64_t> numbers_of(const std::vector<std::string>& names) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : names) {
@@ -67,7 +67,7 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
     if (!same && !known) orders.push_back(std::move(order));
   };
   const std::string with_labels = "give them with " + option("labels");
-  // Labels that use all numbers from 0 on are not shifted.
+  // Labels that use all numbers from 0 are not shifted.
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
   if (*least > 0 || *most >= classes)
     add("labels - 1", "labels start at 1: subtract 1 and " + with_labels, [](std::int64_t l) { return l - 1; });
@@ -169,7 +169,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
     const auto row = std::lower_bound(distinct.begin(), distinct.end(), labels[i]);
     if (row != distinct.end() && *row == labels[i]) ++count[row - distinct.begin()][predicted[i]];
   }
-  // In doubt a label keeps its number.
+  // In doubt, a label keeps its number.
   constexpr double kSlight = 1e-3;
   for (std::size_t row = 0; row < distinct.size(); ++row) {
     if (distinct[row] < classes) count[row][distinct[row]] += kSlight;

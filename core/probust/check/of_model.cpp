@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// The points to choose from: those with a label, if some have one.
+// The points to choose from: those with a label, if any has one.
 std::vector<std::int64_t> candidates(std::int64_t points, const std::vector<std::int64_t>& labels) {
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < std::ssize(labels); ++i) {

@@ -28,7 +28,7 @@ void moons(NoiseStream& random, std::int64_t label, std::int64_t, std::span<floa
   if (label == 1) put(point, 0.5 - c, 0.25 - s);
 }
 
-// Centres on the unit circle; the noise does the rest.
+// Centres on the unit circle, to which noise is added.
 void blobs(NoiseStream&, std::int64_t label, std::int64_t classes, std::span<float> point) {
   const auto [c, s] = direction(static_cast<double>(label) / static_cast<double>(classes));
   put(point, c, s);

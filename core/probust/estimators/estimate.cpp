@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks one estimator, after checking that it can answer.
+// Runs one estimator, after checking that it suits the model and the noise.
 #include "probust/estimators/common.h"
 
 namespace probust {
@@ -17,7 +17,7 @@ bool supports(Answers answers, const Event& event) {
   return answers != Answers::target && !(event.per_class && answers == Answers::groups_and_top);
 }
 
-// The forms of the estimators that support an event.
+// The names of the estimators that support an event.
 std::string estimators_for(const Event& event) {
   return known_estimators([&](const EstimatorDefinition& definition) { return supports(definition.answers, event); });
 }

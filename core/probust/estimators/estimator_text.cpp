@@ -35,7 +35,7 @@ std::string known_estimators(const std::function<bool(const EstimatorDefinition&
 
 namespace {
 
-// A prefix gives the kind of a parameter.
+// A prefix determines the kind of a parameter.
 struct Written {
   Parameter kind;
   std::string number;

@@ -34,7 +34,7 @@ using FromArray = std::shared_ptr<const NoiseShape> (*)(const NoiseArray&, std::
 
 std::shared_ptr<const NoiseShape> gaussian_of_variances(const NoiseArray& variances, std::string name) {
   NoiseArray deviations = variances;
-  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if it is negative, which is refused later
+  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if it is negative, which is rejected later
   return diagonal_gaussian(deviations, std::move(name));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Categorical features: the value in column i of a feature becomes that of column j with probability P(i, j). The two columns
-// exchange their contents, so any two numbers can mean set and unset.
+// swap their values, so any two numbers may encode set and unset.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noisy copies clipped to a range, as for images, and optionally rounded to the values of a byte.
+// Noisy samples clipped to a range, as for images, and optionally rounded to the values of a byte.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise on some columns of a point, and different noise on different columns. Columns of no part have no noise.
+// Noise on some columns of a point, and different noise on different columns. Columns outside all parts have no noise.
 #include "probust/noise/columns.h"
 
 #include <algorithm>
@@ -129,7 +129,7 @@ class OnColumns : public NoiseShape {
       std::vector<float> rows = gathered(columns, lanes, variance);
       noise.shape->variances(points, width(columns), rows.data());
       for (float& value : rows) value *= static_cast<float>(noise.scale * noise.scale);
-      // Added, because a part that names its columns itself is given those of other parts, too.
+      // Adds the gradients, because a part that names its own columns also receives those of other parts.
       for (std::size_t k = 0; k < columns.size(); ++k) {
         for (std::int64_t lane = 0; lane < lanes; ++lane) all[columns[k] * lanes + lane] += rows[k * lanes + lane];
       }

@@ -163,7 +163,7 @@ class PivotedCholesky {
     return true;
   }
 
-  // If the covariance has no negative eigenvalue, then off the diagonal nothing remains once nothing remains on it.
+  // If the covariance has no negative eigenvalue, zeros on the remaining diagonal imply zeros in the rest.
   void check_rest() {
     for (std::int64_t i = 0; i < d_; ++i) {
       for (std::int64_t j = 0; j < d_; ++j) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recorded deviations: a copy of a point is the point plus one of M deviations, each as likely as the others. They may be the
-// same for all points, as of a sensor, or one set per point, as the members of an ensemble.
+// Recorded deviations: a noisy sample is the point plus one of M deviations, each as likely as the others. They may be the same
+// for all points, as of a sensor, or one set per point, as the members of an ensemble.
 #include <cmath>
 
 #include "probust/noise/arrays.h"

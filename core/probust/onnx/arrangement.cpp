@@ -131,14 +131,14 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
   return orders;
 }
 
-// Not inlined, so that a browser downloads it only for points that are not as the input takes them.
+// Not inlined, so that a browser downloads it only for points that need rearranging.
 [[gnu::noinline]] static Arrangement rearranged(const Shape& point, const Shape& axes, Layout layout) {
   if (layout != Layout::automatic && (point.size() > 3 || (point.size() == 1 && axes.size() != 3)))
     throw Error{ErrorCode::usage, option("layout"), "needs images [C, H, W], not points of shape " + to_string(point), ""};
   if (point.size() == 1 && axes.size() == 3 && layout != Layout::automatic) {
     const auto few = [](std::int64_t extent) { return extent <= 4; };
     if (layout == Layout::nhwc ? few(axes[0]) && !few(axes[2]) : few(axes[2]) && !few(axes[0]))
-      refuse_order(point, axes, layout);  // the channels are elsewhere
+      refuse_order(point, axes, layout);  // the channels are in another axis
     const Shape view = view_of_flat(axes, layout);
     return {view, axis_orders({2, 2, 2}, layout)[0].order, false, ""};
   }
@@ -151,7 +151,7 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
       result.note = "points of shape " + to_string(point) + " are transposed to the input's shape " + to_string(axes);
     return result;
   }
-  // Extents of 1 aside. Two axes of an image may be height and width in any order, so only a series is transposed.
+  // Ignores extents of 1. Two axes of an image may be height and width in any order, so only a series is transposed.
   const bool series = point.size() == 2 && axes.size() > 1 && axes[0] != 1;
   for (const AxisOrder& order : orders) {
     Arrangement result = arrangement(order);

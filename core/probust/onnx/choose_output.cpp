@@ -19,7 +19,7 @@ struct Candidate {
   ValueId value = kNoValue;  // several values, or one number
   bool softmax = false;      // it ends in one
   bool copy = false;         // of the input
-  bool label = false;        // an ArgMax, a TopK or a comparison makes it
+  bool label = false;        // computed by an ArgMax, a TopK or a comparison
   bool integer = false;
   std::string note{};
 };
@@ -53,7 +53,7 @@ bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   return distinct(table->second.texts) && (table->second.values == nullptr || distinct(table->second.values->data));
 }
 
-// The scores that a label, or the sorted scores of a TopK, are made from; empty if the tensor is neither.
+// The scores behind a label or the sorted scores of a TopK; empty if the tensor is neither.
 std::string scores_before(const GraphProto& graph, const std::string& output) {
   static constexpr std::array<std::string_view, 9> kMoves{"Cast",    "Identity", "Reshape",      "Squeeze", "Unsqueeze",
                                                           "Flatten", "Dropout",  "LabelEncoder", "ZipMap"};
@@ -96,7 +96,7 @@ bool is_top_k(const GraphProto& graph, const std::string& name) {
   return maker != nullptr && maker->op_type == "TopK";
 }
 
-// What comes before operators that keep the order of classes, so that a label, probabilities and logits are one candidate.
+// The operand before operators that keep the order of classes, so that a label, probabilities and logits are one candidate.
 ValueId root_of(const Graph& graph, ValueId id) { return element_count(graph[id].shape) < 2 ? id : before_ordering(graph, id); }
 
 bool is_computed_from(const Graph& graph, ValueId id, ValueId from) {
@@ -128,7 +128,7 @@ bool names_something_else(const Candidate& candidate) {
                     "state", "pool",    "gate",   "value", "conf",   "entropy",   "uncert", "loss", "regress", "coord"});
 }
 
-// Keeps the candidates that satisfy `wanted`, if there are any.
+// Keeps the candidates that satisfy `wanted`, if any do.
 template <class Wanted>
 void prefer(std::vector<Candidate>& candidates, const Wanted& wanted) {
   if (std::any_of(candidates.begin(), candidates.end(), wanted))
@@ -154,7 +154,7 @@ class OutputChooser {
     }
     narrow();
     if (candidates_.empty()) refuse_none();
-    // Without a decision to make, the first will do, as it always has.
+    // Without a decision to make, the first output will do.
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
@@ -217,13 +217,13 @@ class OutputChooser {
                            .integer = value.integer});
   }
 
-  // The scores that an output is made from stand for it. False if they are no vector.
+  // Replaces an output by the scores behind it. False if they are not a vector.
   bool add_scores(const std::string& name, const std::string& scores) {
     const Named value = outputs_.lower(scores);
     if (value.id == kNoValue || value.integer || !is_vector(graph_[value.id].shape)) return false;
     if (element_count(graph_[value.id].shape) < 2 || graph_[value.id].extent == Extent::constant) return false;
     const bool sorted = is_top_k(outputs_.proto.graph, name);
-    // Without a decision, the numbers of the output itself are wanted.
+    // Without a decision, the numbers of the output itself are used.
     if (!deciding() && !sorted) return false;
     candidates_.push_back({.name = name,
                            .value = value.id,

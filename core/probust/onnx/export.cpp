@@ -56,7 +56,7 @@ using TreeWriter = std::optional<NodeAttributes> (*)(const Trees&);
 
 class Exporter {
  public:
-  // Without a writer, trees are refused.
+  // Without a writer for trees, they are not supported.
   explicit Exporter(const Graph& graph, TreeWriter trees = nullptr)
       : graph_(graph), tree_writer_(trees), uses_(use_counts(graph)) {
     if (graph.inputs().size() != 1 || graph.outputs.size() != 1 || graph[graph.outputs[0]].shape.size() != 1 ||
@@ -343,10 +343,10 @@ class Exporter {
   TreeWriter tree_writer_;
   std::vector<int> uses_;
   bool has_trees_ = false;
-  int extra_ = 0;                   ///< numbers the names of what is no value of the graph
+  int extra_ = 0;                   ///< numbers the names that are not values of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written
-  std::string graph_bytes_;         ///< of the GraphProto, as written so far
+  std::string graph_bytes_;         ///< of the GraphProto written so far
 };
 
 }  // namespace

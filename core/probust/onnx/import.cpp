@@ -44,7 +44,7 @@ struct FixedBatch {
   enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
 };
 
-// The wanted names and every name they are computed from.
+// The requested names and every name they are computed from.
 std::set<std::string> names_behind(const GraphProto& graph, std::vector<std::string> wanted) {
   std::map<std::string, const NodeProto*> makers;
   for (const NodeProto& node : graph.nodes) {
@@ -70,7 +70,7 @@ std::vector<std::string> wanted_outputs(const ModelProto& proto, const ImportOpt
   return names;
 }
 
-// The one input that is not a weight; if there are several, the one that the wanted outputs depend on.
+// The one input that is not a weight; if there are several, the one that the requested outputs depend on.
 const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& options) {
   std::vector<const ValueInfo*> inputs;
   for (const ValueInfo& input : proto.graph.inputs) {
@@ -87,7 +87,7 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
               "fix one of the inputs at export, or name an output that depends on only one with " + option("output_name")};
 }
 
-// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, pass.
+// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, are not caught.
 template <class Way>
 Result<std::invoke_result_t<Way>> attempt(const Way& way) {
   try {
@@ -97,7 +97,7 @@ Result<std::invoke_result_t<Way>> attempt(const Way& way) {
   }
 }
 
-// The model's one input if it leaves more open than the batch; empty if it does not, or if import fails for another reason.
+// The model's one input if it has dynamic extents besides the batch; empty if it does not, or if import fails for another reason.
 std::string open_input(const ModelProto& proto) {
   const Result<std::string> name = attempt([&] {
     require_opset(proto);
@@ -156,7 +156,7 @@ class Importer {
     return std::move(model_);
   }
 
-  /// Of the outputs computed so far, even if the import failed; after success, the last is that of what decides.
+  /// The outputs computed so far, even if the import failed; after success, the last is the deciding one.
   const std::vector<Shape>& output_shapes() const { return output_shapes_; }
 
  private:
@@ -189,7 +189,8 @@ class Importer {
     return value;
   }
 
-  // Whether the only output comes straight from a layer: then a browser need not download what chooses and follows back.
+  // Whether the only output is the direct output of a layer: then a browser need not download the code that chooses outputs and
+  // removes operators.
   bool gives_plain_scores() const {
     if (!options_.output_name.empty() || options_.threshold || proto_.graph.outputs.size() != 1) return false;
     const auto is_softmax = [](const NodeProto& node) { return node.op_type == "Softmax"; };  // a layer may mix its classes
@@ -239,7 +240,7 @@ class Importer {
     graph = simplify(graph);
   }
 
-  // Not inlined, like the next ones: a browser downloads them only for models that do not give plain scores.
+  // Not inlined, like the next ones: a browser downloads them only for models without plain scores.
   [[gnu::noinline]] Deciding decide(const ChosenOutput& chosen) {
     Graph& graph = model_.graph;
     const std::int64_t values = element_count(graph[chosen.value].shape);
@@ -293,7 +294,7 @@ class Importer {
     return !seen.empty() && *std::max_element(seen.begin(), seen.end()) > *std::min_element(seen.begin(), seen.end());
   }
 
-  // Whether it is above 0 for some of them and below for others, as far as it can be tried.
+  // Whether trial inputs give numbers of both signs.
   [[gnu::noinline]] bool crosses_zero(const std::string& name) const {
     bool above = false, below = false;
     const auto same_sign = [&](float value) {
@@ -341,7 +342,7 @@ Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   return x;
 }
 
-// [n, 1] from [n, ...] is one number per row of the input, not n classes; [n] could be either and is taken as classes.
+// [n, 1] from [n, ...] is one number per row of the input, not n classes; [n] could be either and is read as classes.
 bool is_number_per_row(const Shape& input, const Shape& output) {
   return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
 }
@@ -355,7 +356,7 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   return model;
 }
 
-// Throws if the model does not have as many logits as the file declares per row of that output: the extent removed was then not
+// Throws if the model does not have as many logits as the file declares per row of that output: then the removed extent was not
 // the batch.
 void require_declared_row(const ModelProto& proto, const Model& model, std::int64_t rows) {
   const std::int64_t imported = element_count(model.graph[model.graph.outputs[0]].shape);
@@ -370,8 +371,8 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
   }
 }
 
-// Imports a model that was exported for a fixed number of examples for one example: with the batch removed from its shapes or,
-// if they then do not fit, unchanged, on copies of the example.
+// Imports a model that was exported for a fixed number of examples as a function of one example: with the batch removed from its
+// shapes or, if they then do not fit, unchanged, on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   Result<Model> batched = attempt([&] {
@@ -473,7 +474,7 @@ Model import_model(const ModelProto& proto, const ImportOptions& options, std::s
   if (batches.empty()) throw as_it_is.error();
   Result<Model> batched = attempt(
       [&] { return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches)); });
-  if (!batched) throw as_it_is.error();  // it is the more informative one
+  if (!batched) throw as_it_is.error();  // the more informative one
   return *std::move(batched);
 }
 

@@ -146,7 +146,7 @@ Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
     if (auto shape = settled(input, options.data_shape, options.layout)) return *std::move(shape);
   }
   if (open) refuse_open(input, options);
-  return one;  // preprocessing says that the data do not fit
+  return one;  // preprocessing reports that the data do not fit
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
                 "export the model with a floating-point input"};
   }
   Shape shape = chosen_shape(input, options);
-  element_count(shape);  // refuses what is too large
+  element_count(shape);  // rejects what is too large
   return shape;
 }
 

@@ -29,7 +29,7 @@ Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, i
 
 std::string with_count(const Shape& shape) { return to_string(shape) + " (" + std::to_string(element_count(shape)) + " values)"; }
 
-// What makes images of another size fit.
+// A hint for images of another size.
 std::string resizing(const Shape& point, const Shape& input) {
   if (point.size() != 3 || input.size() != 4 || point[0] != input[1] || point[0] > 4) return "";
   const std::int64_t shorter = std::min(input[2], input[3]);

@@ -23,7 +23,7 @@ using protozero::pbf_wire_type;
 }
 
 // A name, with everything escaped that would control a terminal: every name in a model is read here. Different names stay
-// different, unless one is made to look like the escapes of another.
+// different, unless one imitates the escapes of another.
 std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
 
 // Repeated numbers are packed in one field or stored one by one.

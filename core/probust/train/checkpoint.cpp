@@ -49,7 +49,7 @@ class StateWriter {
   }
 };
 
-// Every length is checked against what is left before memory is taken.
+// Every length is compared with the remaining bytes before memory is allocated.
 class StateReader {
  public:
   StateReader(std::string_view bytes, const std::string& where) : left_(bytes), where_(where) {}

@@ -10,7 +10,7 @@
 namespace probust {
 namespace {
 
-constexpr float kVarianceFloor = 1e-5F;  // added to variances, as is usual
+constexpr float kVarianceFloor = 1e-5F;  // the usual constant added to variances
 
 [[noreturn]] void refuse_shape(const std::string& layer, const Shape& in, const std::string& hint) {
   throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that cannot take points of shape " + to_string(in), hint};
@@ -87,7 +87,7 @@ class Residual final : public NetworkLayer {
   Layers branch_, shortcut_;
 };
 
-// The mean over all axes of a point but one.
+// The mean over all axes of a point except one.
 class Average final : public NetworkLayer {
  public:
   Average(std::size_t axes, std::size_t kept, std::string hint) : axes_(axes), kept_(kept), hint_(std::move(hint)) {}

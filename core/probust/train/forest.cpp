@@ -56,20 +56,20 @@ void check_options(const ForestOptions& options, std::int64_t points, std::int64
     refuse_forest("would be too large", "give fewer or shallower trees", ErrorCode::resources);
 }
 
-// The points of a node are divided into those with feature <= threshold and the others.
+// A threshold splits the points of a node into those with feature <= threshold and the others.
 struct Question {
-  std::int64_t feature = -1;  ///< -1: there is none
+  std::int64_t feature = -1;  ///< -1: no split
   float threshold = 0;
   double purity = -1;  ///< see purity_of
 };
 
-// For the two parts together: the sum of n (1 - Gini impurity), where 1 - impurity is the sum of (count / n)². The largest is the
-// best.
+// Quality of a split: the sum of n (1 - Gini impurity) over both parts, where 1 - impurity is the sum of (count / n)². The
+// largest is the best.
 double purity_of(std::int64_t squares_yes, std::int64_t yes, std::int64_t squares_no, std::int64_t no) {
   return static_cast<double>(squares_yes) / static_cast<double>(yes) + static_cast<double>(squares_no) / static_cast<double>(no);
 }
 
-// Midway between two neighbouring values, but below the larger one also after rounding.
+// Midway between two neighbouring values, but below the larger one even after rounding.
 float midway(float low, float high) {
   const auto middle = static_cast<float>(0.5 * (static_cast<double>(low) + static_cast<double>(high)));
   return middle >= low && middle < high ? middle : low;
@@ -90,7 +90,7 @@ class ForestBuilder {
     pending_.clear();
     trees.roots.push_back(add_node(points_of_tree(), 1, 0));
     for (std::size_t next = 0; next < pending_.size(); ++next) {
-      const Pending at = std::move(pending_[next]);  // growing it may move the others
+      const Pending at = std::move(pending_[next]);  // adding trees may reallocate the others
       grow(at);
     }
   }
@@ -98,7 +98,7 @@ class ForestBuilder {
   Trees trees;
 
  private:
-  // A node whose points are known, but not yet its question.
+  // A node with known points that is not split yet.
   struct Pending {
     std::int32_t node;
     Which points;
@@ -135,7 +135,7 @@ class ForestBuilder {
     trees.nodes[at.node] = node;
   }
 
-  // A weight for every class, so that a reader of the exported file cannot take one class's score for that of two.
+  // A weight for every class, so that readers of the exported file do not mistake one class's score for binary scores.
   void make_leaf(std::int32_t node, const Counts& counts, std::size_t points) {
     trees.nodes[node].first = static_cast<std::int32_t>(trees.weights.size());
     trees.nodes[node].count = static_cast<std::int32_t>(counts.size());

@@ -13,7 +13,7 @@ namespace probust {
 namespace {
 
 constexpr std::uint32_t kOrder = 0x5011;  ///< stream of the generator
-// How far running statistics move towards those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
+// How fast running statistics follow those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
 constexpr float kFollow = 0.1F;
 constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 
@@ -102,7 +102,7 @@ double cross_entropy(std::span<const float> logits, std::int64_t label) {
   return std::log(sum) - (logits[label] - largest);
 }
 
-// What scores points: a batch's memory, and where its points come from.
+// Computes scores: a batch's memory, and the source of its points.
 struct Scorer {
   BatchLogits& logits;
   const Network& network;
@@ -200,7 +200,7 @@ void Trainer::fill(const TrainingOptions& options) {
 }
 
 // Running statistics move towards those of the batch. At first, they are the mean over all batches: initial values would
-// otherwise weigh in for dozens of steps.
+// otherwise have weight for dozens of steps.
 void Trainer::follow_batch() {
   const float share = std::max(kFollow, 1 / static_cast<float>(steps_ + 1));
   for (std::size_t k = 0; k < observed_.size(); ++k) {

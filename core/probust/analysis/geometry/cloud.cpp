@@ -41,7 +41,7 @@ std::int64_t CloudMaker::next_count() const {
   return std::min(count_ - made(), std::max<std::int64_t>(1, kNumbers / points_.x.size() / batch) * batch);
 }
 
-// A repeated piece does not draw its copies again.
+// A repeated piece of work does not draw its samples again.
 bool CloudMaker::piece() {
   const std::int64_t elements = points_.x.size();
   const auto make_noisy = [&](const NoiseLanes& lanes, float* x) {

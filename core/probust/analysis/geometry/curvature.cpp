@@ -67,7 +67,7 @@ class Gradients {
   std::int64_t target_;
 };
 
-// Of normal variables with the correlations of u [d, m].
+// The correlations of normal variables with gradients u [d, m].
 double largest_density(const MatrixXd& u) {
   const MatrixXd units = u.colwise().normalized();
   const Cholesky gram(transposed_product(units, units));
