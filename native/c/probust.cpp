@@ -29,7 +29,7 @@ struct probust_data {
 struct probust_rows {
   std::vector<probust::Row> rows;
   std::vector<std::string> warnings;
-  std::vector<std::string> methods;  // a row's is made on request, but a C text must stay
+  std::vector<std::string> methods;  // created on request, but a C string must stay valid
 };
 
 namespace {
@@ -40,7 +40,7 @@ using probust::ErrorCode;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMillisecondsBetweenCalls = 50;
 
-// Error messages end up here. A fixed array, because memory may be what is missing.
+// Error messages are stored here. A fixed array, because memory may have run out.
 thread_local char last_error[2048] = "no call has failed";
 
 probust_status keep(const Error& error) {
@@ -73,7 +73,7 @@ void require(bool condition, const char* argument, const char* mistake, const ch
 
 void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
 
-// The caller's struct as this version knows it: members that the caller's version did not have are zero.
+// The caller's struct as this version knows it: members missing in the caller's version are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
@@ -83,7 +83,7 @@ Options options_of(const Options* given, const char* name) {
   return options;
 }
 
-// Writes as much of `value` as the caller's version of the struct has.
+// Writes the part of `value` that the caller's version of the struct has.
 template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
@@ -152,7 +152,7 @@ probust::ClassifierFunctions functions_of(const probust_functions& from) {
   return functions;
 }
 
-// x [count, ...] of a model.
+// Points x [count, ...] for a model.
 probust::Tensor points(const probust_model& model, const float* x, std::int64_t count) {
   require_argument(x, "x");
   require(count > 0, "count", "is not positive", "give at least one point");

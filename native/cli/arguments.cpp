@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// "a..b:n": n values from a to b, each the same multiple of the one before, with six digits so that people can read them.
+// "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
@@ -37,7 +37,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
-// Whether `folder` is one, and has the file in it.
+// Whether `folder` is a folder with the file in it.
 bool lies_in(const std::string& file, const std::string& folder) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
@@ -80,7 +80,7 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// "MODEL:SCALES@COLUMNS" with every scale; a text without a list of scales is one model. All scales share one shape.
+// "MODEL:SCALES@COLUMNS" for every scale; a text without a list of scales is one model. All scales share one shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
@@ -146,7 +146,7 @@ void refuse_overwriting(const Arguments& arguments) {
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
                                  arguments.train.test});
     for (const std::string& input : inputs) {
-      std::error_code unlike;  // set if one of them does not exist
+      std::error_code unlike;  // set if a file does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
         throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "name another file"};
     }

@@ -77,7 +77,7 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-// Lines as they are: footers have columns.
+// Lines printed unchanged: footers have columns.
 std::string roff_lines(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string man_page(const CLI::App& app) {

@@ -10,8 +10,8 @@ namespace probust::cli {
 /// Processor time of this process so far, over all threads.
 inline double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// An executor that measures the processor time of its calls: what an estimator spends on the network, in forwards, gradients or
-/// moments.
+/// An executor that measures the processor time of its calls: the time that an estimator spends on the network, in forwards,
+/// gradients or moments.
 class TimedExecutor final : public Executor {
  private:
   template <class Call>

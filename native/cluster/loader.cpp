@@ -16,7 +16,7 @@
 namespace probust::cluster {
 namespace {
 
-// What Open MPI, MPICH and Slurm's PMI set for the processes that they start.
+// Variables that Open MPI, MPICH and Slurm's PMI set for the processes that they start.
 bool started_by_mpirun() {
   const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   return std::any_of(std::begin(names), std::end(names), [](const char* name) { return std::getenv(name) != nullptr; });

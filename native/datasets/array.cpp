@@ -106,7 +106,7 @@ bool rows_are_separate(const Array& array) {
   return array.shape.size() == 1 || std::all_of(array.strides.begin() + 1, array.strides.end(), apart);
 }
 
-// Some rows of a column-major array: for each element of a row, the values of neighbouring rows lie next to each other.
+// Some rows of a column-major array: for each element of a row, the values of neighbouring rows are adjacent.
 LoadedRows gather_rows(const Array& array, std::int64_t begin, Shape shape) {
   Shape strides = byte_strides(shape, array.type.bytes, true);
   const std::int64_t bytes = array.type.bytes, piece = shape[0] * bytes;

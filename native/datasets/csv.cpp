@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars and
-// blanks separate, too.
+// Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars
+// and spaces are separators, too.
 //
-// A first row without numbers is a header. So is one whose cells are numbers if they count the columns, as names made by pandas
-// do, and the rows below differ in type: decimals below integers, or labels below the word that names their column.
+// A first row without numbers is a header. A first row of numbers is a header, too, if the numbers count the columns, as pandas
+// names them, and the rows below differ in type: decimals below integers, or labels below a word that names their column.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-// Whether a column's name says that it has labels. "y" does only in a file of labels: it may be a coordinate.
+// Whether a column's name is one for labels. "y" is one only in a file of labels: it may be a coordinate.
 bool is_label_name(const std::string& name) {
   constexpr std::string_view kNames[] = {"label", "labels", "class", "classes", "target", "species", "category"};
   return std::find(std::begin(kNames), std::end(kNames), lower_case(name)) != std::end(kNames);
@@ -30,13 +30,13 @@ bool has_decimal_comma(const std::string& cell) {
   return at != std::string::npos && csv_number(std::string(cell).replace(at, 1, "."));
 }
 
-// What pandas reads as a missing value, too. No class is called so without anybody's noticing.
+// Values that pandas also reads as missing. No class is likely to have such a name.
 bool is_missing(const std::string& cell) {
   constexpr std::string_view kMarks[] = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"};
   return std::find(std::begin(kMarks), std::end(kMarks), cell) != std::end(kMarks);
 }
 
-// A whole table: the numbers row by row, and the cells of the label column. A bad row takes its place among them, with zeros.
+// A whole table: the numbers row by row, and the cells of the label column. A bad row keeps its place, with zeros.
 class CsvTable {
  public:
   CsvTable(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header)
@@ -97,7 +97,7 @@ class CsvTable {
       refuse(path_, "has one column, which is read as the labels", "give " + option("label_column") + " none if it is a feature");
   }
 
-  // The last column, or the only one that a header calls like labels, if that is another.
+  // The last column, or the only one whose header is a name for labels, if that is another.
   std::size_t usual_label_column() {
     const auto usual = [](const std::string& cell) { return is_label_name(cell); };
     const auto named = std::find_if(first_.begin(), first_.end(), usual);
@@ -110,7 +110,7 @@ class CsvTable {
     return static_cast<std::size_t>(named - first_.begin());
   }
 
-  // A word above the table, which is not a row of it.
+  // A word above the table that is not a row.
   void refuse_title() {
     if (!rows_.next()) return;
     const std::vector<std::string>& cells = rows_.cells();
@@ -119,8 +119,8 @@ class CsvTable {
              "remove the first row, or give each column a name");
   }
 
-  // Row numbers, as pandas and R write them in a column without a name, are left out. With a name or without a header, they may
-  // be a feature.
+  // Row numbers, which pandas and R write in a column without a name, are left out. With a name or without a header, they may be
+  // a feature.
   void find_index_column(bool header) {
     if (columns_.size() < 2 || columns_[0] != 0 || count_ < 2) return;
     std::set<double> distinct;
@@ -152,7 +152,7 @@ class CsvTable {
     columns_.erase(columns_.begin());
   }
 
-  // Labels that are all the same, next to whole numbers in the first column that are not.
+  // Warns if all labels are the same and the first column has different whole numbers.
   void note_constant_labels() {
     if (label_column_ != "last" || label_ != width_ - 1 || count_ < 2 || columns_[0] != 0 || !labels_are_numbers(0)) return;
     if (std::set<std::string>(labels_.begin(), labels_.end()).size() > 1 || !first_column_may_be_labels()) return;
@@ -160,7 +160,7 @@ class CsvTable {
                      option("label_column") + " 0");
   }
 
-  // Whether the first column has a few different whole numbers from 0 on.
+  // Whether the first column has a few different whole numbers from 0.
   bool first_column_may_be_labels() const {
     std::set<double> distinct;
     for (std::size_t i = 0; i < values_.size(); i += features()) {
@@ -180,7 +180,7 @@ class CsvTable {
     return true;
   }
 
-  // Whether the first row, in which features are numbers, is a header all the same.
+  // Whether the first row, in which features are numbers, is still a header.
   bool header_of_numbers() {
     if (count_ < 2) return false;
     const bool number_label = label_ != kNone && csv_number(labels_[0]);
@@ -210,7 +210,7 @@ class CsvTable {
     return header;
   }
 
-  // Whether the label's cell in the first row is a word that no other row has, and the words of other rows repeat.
+  // Whether the label's cell in the first row is a word that no other row has, while the words of other rows repeat.
   bool names_the_labels() const {
     const auto others = labels_.begin() + 1;
     if (labels_[0].empty() || csv_feature(labels_[0])) return false;
@@ -222,7 +222,7 @@ class CsvTable {
     return std::none_of(labels_.begin() + 1, labels_.end(), [](const std::string& label) { return csv_number(label); });
   }
 
-  // How the whole numbers among the features of the first row go up. No numbers: not in equal steps.
+  // The step between the whole numbers among the features of the first row. Zero: not equal steps.
   struct Counting {
     std::size_t numbers = 0;
     bool from_start = false;   // 0, 1, 2, ... or 1, 2, 3, ...
@@ -242,7 +242,7 @@ class CsvTable {
         constexpr std::size_t kMany = 4;  // "1,2" may well be a point
         counting.from_start = number == 0 || (number == 1 && (label_ == 0 || width_ >= kMany));
       } else {
-        // The label's column within the features may count as one.
+        // The label's column within the features may be counted.
         const double columns = i - last_column == 2 && label_ == i - 1 && number - last != step ? 2 : 1;
         if (counting.numbers == 1) step = (number - last) / columns;
         if (step <= 0 || number - last != columns * step) return {};
@@ -256,14 +256,14 @@ class CsvTable {
     return counting;
   }
 
-  // Whether the label's cell in the first row goes on with the count: "0,1,2,3,4".
+  // Whether the label's cell in the first row continues the count: "0,1,2,3,4".
   bool label_counts() const {
     if (label_ == kNone) return true;
     const auto own = csv_integer(first_[label_]), other = csv_integer(first_[label_ == 0 ? 1 : 0]);
     return own && other && *own - *other == (label_ == 0 ? -1 : static_cast<std::int64_t>(label_));
   }
 
-  // Numbers with decimals are no labels; their column is the last one of a table without labels.
+  // Numbers with decimals are not labels: their column is the last one of a table without labels.
   void refuse_numbers_as_labels() {
     refuse_decimal_commas();
     if (label_ == kNone || !labels_are_numbers(0)) return;
@@ -279,7 +279,7 @@ class CsvTable {
     throw bad_.at(first);
   }
 
-  // Labels such as "1,5" are numbers, too.
+  // Labels such as "1,5" are numbers too.
   void refuse_decimal_commas() {
     const auto is_number = [](const std::string& cell) { return has_decimal_comma(cell) || csv_number(cell); };
     if (!std::all_of(labels_.begin(), labels_.end(), is_number)) return;
@@ -303,7 +303,7 @@ class CsvTable {
     --count_;
   }
 
-  // Whether all labels from a row on are numbers, and there are some. Bad rows and missing labels do not count.
+  // Whether all labels from a row on are numbers, and there are some. Bad rows and missing labels are ignored.
   bool labels_are_numbers(std::size_t from) const {
     bool any = false;
     for (std::size_t i = from; i < labels_.size(); ++i) {
@@ -408,7 +408,7 @@ class CsvTable {
   CsvRows rows_;
   std::size_t width_ = 0, label_ = kNone;
   bool label_is_named_ = false;
-  std::vector<std::string> first_, notes_;  // the cells of the first row; what to tell people
+  std::vector<std::string> first_, notes_;  // the cells of the first row; notes for the user
   std::vector<std::size_t> columns_;        // of the features
   std::vector<bool> decimals_;              // by feature: whether a row after the first has a decimal
   std::int64_t count_ = 0;
@@ -418,7 +418,7 @@ class CsvTable {
   std::map<std::int64_t, Error> bad_;  // by row
 };
 
-// Whether the first of some words is a column's name: one of the usual ones, which no row repeats.
+// Whether the first of some words is a column's name: a usual name that no row repeats.
 bool is_label_header(const std::vector<std::string>& words, std::size_t different) {
   if (words.size() < 2 || different == 1) return false;
   return (is_label_name(words[0]) || lower_case(words[0]) == "y") &&

@@ -45,7 +45,7 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
-// One label too many, and the first is a word that no other repeats: the name of the column.
+// One label too many, whose first is a word that no other repeats: the name of the column.
 void drop_header(Contents& contents, const std::string& source) {
   std::vector<std::string>& words = contents.labels.texts;
   const bool extra = std::ssize(words) > 2 && std::ssize(words) == contents.x.shape[0] + 1;

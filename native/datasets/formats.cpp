@@ -11,7 +11,7 @@ namespace probust {
 namespace datasets {
 namespace {
 
-// Files of other kinds that users pass by mistake.
+// Other kinds of files that users pass by mistake.
 struct Foreign {
   std::string_view magic, name;
 };
@@ -43,7 +43,7 @@ Array with_channel(Array x, const std::string& path) {
   return reshaped(std::move(x), shape);
 }
 
-// What a reader of labels says of files that hold points.
+// The error of a reader of labels for files that hold points.
 [[noreturn]] StoredLabels no_labels(const Stored&, const std::string& path) {
   refuse(path, "is not a file of labels", "give .npy, IDX or text with one label per line");
 }

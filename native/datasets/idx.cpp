@@ -41,7 +41,7 @@ IdxHeader read_header(Bytes bytes, const std::string& path) {
   return header;
 }
 
-// The unpacked file. The header is read first: it gives the size.
+// The unpacked file. The header is read first, because it gives the size.
 Stored unpacked(const Stored& file, const std::string& path) {
   if (!starts_with(file.from(0, 2).all().bytes, "\x1f\x8b")) return file;
   const Buffer packed = file.all();

@@ -28,7 +28,7 @@ std::string called(LabelKind kind, const std::string& text) {
   return std::string(kind == LabelKind::folders ? "folder " : "label ") + shown(printable(text));
 }
 
-// The names of all classes, and who gives them.
+// The names of all classes, and their source.
 struct NamedClasses {
   const std::vector<std::string>& names;
   bool given;  // by the caller, not by the model
@@ -62,7 +62,7 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
   return *std::min_element(names.begin(), names.end(), nearer);
 }
 
-// Class names, found by their exact text or else without regard to case. Names that are numbers are found by their value.
+// Class names, found by their exact text or else ignoring case. Numeric names are found by their value.
 class NameIndex {
  public:
   explicit NameIndex(const std::vector<std::string>& names) : numbers_(are_numbers(names)) {
@@ -107,7 +107,7 @@ std::string assignments(const std::map<std::string, std::int64_t>& of) {
   return join(parts) + (of.size() > kShown ? ", ..." : "");
 }
 
-// Tables may write one class in several ways ("1" and "1.0"), but two folders of one class are a mistake.
+// Tables may write one class in several ways ("1" and "1.0"), but two folders for one class are a mistake.
 void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::string& path) {
   if (kind != LabelKind::folders) return;
   std::map<std::int64_t, std::string> texts;
@@ -121,7 +121,7 @@ void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::str
   }
 }
 
-// What follows the prefix that all names share, as numbers: "c0", "c1", ..., "c9". Long numbers are identifiers, such as
+// The text after the common prefix of all names, as numbers: "c0", "c1", ..., "c9". Long numbers are identifiers, such as
 // WordNet's n01440764, and give no class.
 std::optional<std::map<std::string, std::int64_t>> numbers_after_prefix(const std::set<std::string>& texts) {
   if (texts.size() < 2) return std::nullopt;
@@ -149,14 +149,14 @@ std::vector<std::string> names_with_gaps(const std::map<std::string, std::int64_
   return names;
 }
 
-// Whether the numbers are -1 and 1, as support vector machines have them. They are no class numbers.
+// Whether the numbers are -1 and 1, as for support vector machines. They are not class numbers.
 bool are_signs(const std::set<std::string>& texts) {
   std::set<std::int64_t> numbers;
   for (const std::string& text : texts) numbers.insert(csv_integer(text).value_or(0));
   return numbers == std::set<std::int64_t>{-1, 1};
 }
 
-// All texts are whole numbers. Names that are numbers, too, are matched, and others only name the classes.
+// All texts are whole numbers. Numeric class names are matched with them; other names only name the classes.
 ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, const NamedClasses& classes,
                             const std::string& path) {
   ClassNumbers result;
@@ -197,7 +197,7 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
   return result;
 }
 
-// Given names of which each label is a beginning, as b and g are of bad and good.
+// Names of which each label is a prefix, such as b and g of bad and good.
 std::optional<ClassNumbers> number_by_beginning(const std::set<std::string>& texts, const NamedClasses& classes) {
   if (!classes.given || texts.size() < 2) return std::nullopt;
   ClassNumbers result;

@@ -126,7 +126,7 @@ ElementType number_type(const std::string& descr, const std::string& path) {
   return {kind->second, bytes, byte_order(descr[0])};
 }
 
-// Texts of a fixed number of characters: bytes, or UTF-32.
+// Texts with a fixed number of characters: bytes, or UTF-32.
 struct TextType {
   std::int64_t characters = 0, bytes = 1;  // bytes of one character
   std::endian order = std::endian::native;
@@ -155,7 +155,7 @@ void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   }
 }
 
-// One text, up to the zeros that fill it.
+// One text, up to its zero padding.
 std::string decode_text(Bytes stored, const TextType& type, const std::string& path) {
   std::string text;
   for (std::int64_t i = 0; i < type.characters; ++i) {
@@ -167,7 +167,7 @@ std::string decode_text(Bytes stored, const TextType& type, const std::string& p
   return text;
 }
 
-// A file whose header is read.
+// A file whose header has been read.
 struct NpyFile {
   NpyHeader header;
   Stored values;

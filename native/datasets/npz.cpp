@@ -107,7 +107,7 @@ std::uint32_t checksum_of(const Stored& stored) {
   return static_cast<std::uint32_t>(checksum);
 }
 
-// The bytes of a member: in the file if they are stored as they are, else unpacked into memory.
+// The bytes of a member: in the file if they are not packed, otherwise unpacked into memory.
 Stored extract(const Stored& file, const Member& member, const std::string& path) {
   const Buffer local = part(file, member.local_header, 30, path, "member " + member.name);
   if (!starts_with(local.bytes, kLocalMagic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");

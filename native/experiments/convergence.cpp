@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many samples Monte Carlo and MMSE need: their difference to answers from many more samples, drawn with another seed.
+// How many samples Monte Carlo and MMSE need: their difference from results with many more samples, drawn with another seed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// Converged: what a reader of the paper's figures cannot tell from the limit.
+// Converged: indistinguishable from the limit in the paper's figures.
 constexpr double kTolerance = 0.01;
 
 struct Curve {
   std::string name;
   std::vector<double> samples, absolute, relative;
 
-  // The smallest number of samples from which on the mean difference stays within `tolerance`; 0 if none is.
+  // The smallest number of samples from which the mean difference stays within `tolerance`; 0 if there is none.
   double converged(double tolerance) const {
     double least = 0;
     for (std::size_t k = samples.size(); k-- > 0 && absolute[k] <= tolerance;) least = samples[k];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Can a small network see whether an image is robust? It is trained to separate images with a large p from those with a small p,
-// and the same for the softmax probability.
+// Can a small network tell whether an image is robust? It is trained to separate images with a large p from those with a small
+// p; another does the same for the softmax probability.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr std::int64_t kFromEachEnd = 25;  // images of a class, as in the paper
+constexpr std::int64_t kFromEachEnd = 25;  // number of images of a class, as in the paper
 
 struct Labelled {
   std::vector<std::int64_t> points, labels;  // positions in the test data; 1: a large probability
@@ -56,7 +56,7 @@ Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const T
   return {rows(x, points), labels};
 }
 
-// Trains on all folds but one and counts right answers on that one, for each fold in turn.
+// Trains on all folds but one and counts correct predictions on that one, for each fold in turn.
 Proportion cross_validated(const Study& study, const Labelled& all, const Tensor& x, std::size_t folds, std::int64_t epochs) {
   std::vector<std::size_t> order(all.points.size());
   std::vector<std::pair<double, std::size_t>> keys;

@@ -116,7 +116,7 @@ Sheet sheet_of(const std::string& name, const std::string& caption, const std::v
 
 namespace {
 
-// The last of the tables is Ionosphere.
+// The last table is Ionosphere.
 Claim covariance_claim(const std::vector<const Compared*>& all, const std::vector<const Table*>& tables) {
   std::string found = "With random covariances, p changes on average by ";
   bool confirmed = true;

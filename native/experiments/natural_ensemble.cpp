@@ -34,7 +34,7 @@ report::Chart histogram_chart(const std::vector<double>& p, const std::vector<do
   return chart;
 }
 
-// The share of the members with which the answer stays the same.
+// The share of the members for which the prediction stays the same.
 std::vector<double> counted_members(Executor& executor, const Weather& weather) {
   const std::int64_t members = weather.deviations.shape[1], d = weather.table.width();
   const std::vector<std::int64_t> targets = predicted_classes(executor.logits(weather.table.x).value());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Section 6: a forest is constant on boxes, so p under independent Gaussian noise is a sum of products of normal probabilities,
-// and the nearest other answer is in the nearest box with one. The paper suggests this and leaves it open.
+// and the nearest point with another prediction is in the nearest box that has another class. The paper suggests this without
+// doing it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -59,7 +59,7 @@ double accuracy_of(Executor& executor, const Rows& data) {
   return static_cast<double>(right) / static_cast<double>(answers.size());
 }
 
-// A network for a table that is divided; both parts are written.
+// Trains a network on a table that is split; writes both parts.
 struct OfNetwork {
   Table table;
   TrainedModel trained;
@@ -156,8 +156,8 @@ namespace {
 
 constexpr std::int64_t kVariables = 10, kMembers = 10;
 
-// Variables have the variance 1 and depend on each other as those of one day do; the uncertainty of a point is a multiple, from
-// point to point different, of a common direction and of independent parts.
+// Variables have variance 1 and depend on each other like those of one day; the uncertainty of a point is a random multiple of a
+// common direction plus independent parts.
 struct Forecast {
   std::vector<float> best, deviations;  // [10]; [10 members, 10], with mean 0 over the members
   std::int64_t label = 0;

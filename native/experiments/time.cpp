@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long each estimator takes: one pass after the other on one point, as the paper's serial figures, and batched; and the
+// How long each estimator takes: one pass after the other on one point, as in the paper's serial figures, and batched; and the
 // memory of a whole process.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -74,8 +74,8 @@ class Clocked {
   Points points_;
 };
 
-// The largest resident memory of a process so far, in megabytes; 0 if the system does not say. wait4 would give that of its
-// parent if it was larger, because the child begins in the parent's memory.
+// The largest resident memory of a process so far, in megabytes; 0 if the system does not report it. wait4 would return that of
+// its parent if it was larger, because the child starts in the parent's memory.
 double resident_peak(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string word; status >> word;) {
@@ -112,7 +112,7 @@ double megabytes(const Study& study, const std::string& model, const std::string
 
 double samples_of(const std::string& estimator) { return parse_double(split(estimator, ':').back()).value_or(1); }
 
-// Serial passes of Monte Carlo are only timed up to this number of copies: the time is proportional.
+// Serial passes of Monte Carlo are only timed up to this number of samples: the time is proportional.
 std::vector<Times> measured(const Study& study, const std::string& model, const Tensor& x, const std::string& device,
                             const std::vector<std::string>& estimators) {
   const double most_serial = study.quick() ? 200 : 1000;

@@ -58,7 +58,7 @@ class PointsOf {
   std::int64_t size_;
 };
 
-// Numbers that belong to points: none, or one for each.
+// Numbers that belong to points: none, or one per point.
 class NumbersOf {
  public:
   NumbersOf(const char* name, const std::optional<Whole>& array, std::int64_t points) {

@@ -11,7 +11,7 @@
 namespace probust::report {
 namespace {
 
-// One model of the other run against one of this.
+// One model of the other run, compared with one of this run.
 struct ComparedModels {
   std::string baseline, run;  // their names
   std::vector<PairedComparison> groups;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What estimators say of each other, what is certified, and what was not answered.
+// The agreement of estimators, certified radii, and estimates that are missing.
 #include <fmt/format.h>
 
 #include <algorithm>

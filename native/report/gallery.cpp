@@ -12,7 +12,7 @@
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kSmallPicture = 64;  // pixels; smaller ones are enlarged
+constexpr std::int64_t kSmallPicture = 64;  // in pixels; smaller images are enlarged
 
 // "label 3 (Bag), predicted 5 (Shirt)".
 std::string answer_of(const Row& row, const std::vector<std::string>& class_names) {

@@ -124,7 +124,7 @@ Table table_of_skipped(const Material& material) {
   return table;
 }
 
-// Entries that say something.
+// The entries that are not empty.
 Table table_of_entries(const std::string& caption, const Entries& entries) {
   Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
   for (const auto& [name, value] : entries) {

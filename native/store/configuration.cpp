@@ -17,7 +17,7 @@
 namespace probust::store {
 namespace {
 
-// A checksum that grows with what it is given.
+// A checksum of successive parts.
 class Checksum {
  public:
   void add(std::string_view bytes) {

@@ -40,7 +40,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// SQLite follows links, too, before it names the files next to the database.
+// SQLite also follows links before it names the files next to the database.
 std::string resolved(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path file = std::filesystem::canonical(path, unknown);
@@ -58,7 +58,7 @@ bool has_content(const std::string& path) {
   return !missing && size > 0;
 }
 
-// Whether the file is in SQLite's write-ahead mode (section 1.3 of its file format), as earlier versions wrote runs.
+// Whether the file is in SQLite's write-ahead mode (section 1.3 of its file format), as runs of earlier versions are.
 bool has_write_ahead_mode(const std::string& path) {
   constexpr int kReadVersion = 19;
   std::ifstream file(path, std::ios::binary);
@@ -66,7 +66,7 @@ bool has_write_ahead_mode(const std::string& path) {
   return file.read(header, sizeof(header)) && header[kReadVersion] == 2;
 }
 
-// The file as one that nobody changes.
+// The file as an immutable one.
 std::string immutable_name(const std::string& path) {
   std::error_code unknown;
   std::string name = "file:";
@@ -90,7 +90,7 @@ Database::Database(std::string path, bool writable, bool locked) : path_(std::mo
 void Database::open_to_read(bool locked) {
   const std::string file = resolved(path_);
   const bool changing = has_content(file + "-wal") || has_content(file + "-journal");
-  // Opened as usual, a file of write-ahead mode would get others next to it.
+  // If it were opened normally, a file in write-ahead mode would get other files next to it.
   const bool at_rest = has_write_ahead_mode(file) && !changing && (locked || !exists(file + "-lock"));
   if (!at_rest) {
     connect(path_, SQLITE_OPEN_READONLY);
@@ -112,7 +112,7 @@ int Database::connect(const std::string& name, int flags) {
   return result;
 }
 
-// Whether the content can be read. If the last writer was killed, its changes may have to be completed or undone first, which
+// Whether the content can be read. If the last writer was killed, its changes may first have to be completed or undone, which
 // needs the right to write.
 bool Database::readable() {
   return sqlite3_exec(connection_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;

@@ -46,8 +46,8 @@ void Journal::open() {
   write(title_);
 }
 
-// Whether there is a journal whose output can be continued, which it reads. A last line without its end was cut when it was
-// written, and is removed, or the next line would continue it.
+// Whether there is a journal whose output can be continued; reads it. A last line without its end was cut when it was written,
+// and is removed, because the next line would continue it.
 bool Journal::goes_on(const std::string& path, const Configuration& configuration) {
   std::ifstream lines(path_, std::ios::binary);
   Configuration before;

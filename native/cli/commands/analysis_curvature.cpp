@@ -30,10 +30,10 @@ namespace probust::cli {
 namespace {
 
 struct CurvatureArguments : Arguments {
-  std::int64_t pairs = 100;  ///< antithetic pairs of noisy copies
+  std::int64_t pairs = 100;  ///< antithetic pairs of noisy samples
 };
 
-/// What is known of all points under one noise model. A part that cannot be computed is empty, and there is a reason.
+/// The results of all points under one noise model. A part that cannot be computed is empty, with a reason.
 struct NoiseCurvature {
   Noise noise;
   std::vector<Curvature> margins;
@@ -67,7 +67,7 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   return loaded;
 }
 
-// Why neither bounds nor eigenvalues are known; empty if they are.
+// Why bounds and eigenvalues are missing; empty if they are not.
 std::string without_gradients(Executor& executor, const Noise& noise) {
   if (!executor.differentiable() || executor.piecewise_constant()) return "the model has no gradients";
   if (noise.shape->name() != isotropic_gaussian()->name()) return "defined only for isotropic Gaussian noise";

@@ -18,7 +18,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// What --sigma, --noise and --estimator say of a run's rows.
+// How --sigma, --noise and --estimator select rows of a run.
 struct Selection {
   std::vector<double> sigmas;
   std::vector<std::string> noises, estimators;

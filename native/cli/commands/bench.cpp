@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust bench: the cost of a forward and of a full margin Jacobian, measured through the calls that `estimate` makes. A forward
-// is a noisy copy of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time per
-// kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
+// is a noisy sample of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time
+// per kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,8 +95,7 @@ struct Measurements {
   }
 };
 
-// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the size that an executor chooses
-// itself.
+// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the executor's own choice.
 Measurements measure(const std::function<LoadedModel(std::int64_t)>& make, std::initializer_list<std::int64_t> batches,
                      const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;

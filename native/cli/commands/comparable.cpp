@@ -18,7 +18,7 @@ const std::string* entry_of(const store::Configuration& configuration, const std
   return found == configuration.end() ? nullptr : &found->second;
 }
 
-// Entries without which p means something else; "target" shows in the rows.
+// Entries that change the meaning of p; "target" shows in the rows.
 constexpr const char* kMeaning[] = {"data", "labels", "scale", "groups", "top", "tolerance"};
 
 // Entries that belong to the model. With labels, accuracies and the first check show which of two is right.
@@ -29,7 +29,7 @@ struct Difference {
   const std::string *before, *now;
 };
 
-// The first entry with two values. Entries that one of the two configurations lacks are not compared.
+// The first entry whose values differ. Entries that one of the two configurations lacks are not compared.
 std::optional<Difference> first_difference(std::span<const char* const> names, const RunResults& baseline,
                                            const RunResults& run) {
   for (const char* name : names) {

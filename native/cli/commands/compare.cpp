@@ -20,10 +20,10 @@ namespace probust::cli {
 namespace {
 
 struct CompareArguments : Arguments {
-  std::string against;  ///< an estimator of the baseline; empty: each with itself
+  std::string against;  ///< an estimator of the baseline; empty: each is compared with itself
 };
 
-// One model of a run against one of the baseline.
+// One model of a run, compared with one of the baseline.
 struct ComparedRun {
   std::string baseline_path, path;
   std::string baseline_model, model;
@@ -43,7 +43,7 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
               "repeat the baseline's command with the other model, or name one of its estimators with --against"};
 }
 
-// The models of one run: each against the first one.
+// The models of one run: each is compared with the first one.
 std::vector<ComparedRun> compare_models(const CompareArguments& arguments) {
   const std::string& path = arguments.runs[0];
   const Results results = read_results(path).results;
@@ -72,7 +72,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
     const std::vector<std::string> models = models_of(run.results);
     for (const std::string& model : models) {
       const auto partner = baseline_model(known, model);
-      // One model against one of several with other names: which one is meant cannot be known.
+      // One model against several with other names: the intended one is unknown.
       if (!partner)
         throw Error{ErrorCode::unreadable, run_text(path, model), "is not among the models of " + first,
                     "compare it with a run of one model"};
@@ -83,7 +83,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
   return compared;
 }
 
-// The comparison in one sentence; after its noise, if there are several to choose from.
+// The comparison in one sentence, after its noise if there are several.
 std::string sentence_of(const ComparedRun& compared) {
   const PairedComparison* lead = leading(compared.groups);
   if (lead == nullptr) return "";
@@ -152,7 +152,7 @@ std::string sign_test_text(double p) { return p < 1e-3 ? fmt::format("{:.0e}", p
 
 std::string signed_text(double value) { return (value > 0 ? "+" : "") + four_decimals(value); }
 
-// What the table leaves out: points of one run alone, and points without p.
+// What the table omits: points of only one run, and points without p.
 std::string notes_on(const PairedComparison& group) {
   const GroupKey& key = group.run.noise.empty() ? group.baseline : group.run;
   std::string notes;
@@ -174,7 +174,7 @@ std::string points_interval_text(const MeanInterval& difference) {
   return fmt::format("{:.1f}..{:.1f}", 100 * difference.low, 100 * difference.high);
 }
 
-// How often each is right, if there are labels.
+// Accuracies, if there are labels.
 void print_accuracies(const ComparedRun& compared) {
   TextTable table(
       {"<noise", "<estimator", "labelled", "clean A", "clean B", "under noise A", "under noise B", "B - A", "95% interval"});

@@ -21,7 +21,7 @@
 namespace probust::cli {
 namespace {
 
-// What is asked, besides what all commands have.
+// The options of this command, besides the common ones.
 struct PointArguments : Arguments {
   std::string what;  ///< a kind of generated data, or "fetch"
   std::string name;  ///< of a published data set
@@ -56,7 +56,7 @@ struct GivenOption {
   bool given;
 };
 
-// Options that say nothing about what is asked for.
+// Options that do not apply to the data set.
 void refuse_given(std::initializer_list<GivenOption> options, const std::string& what) {
   for (const auto& [flag, given] : options) {
     if (given) throw Error{ErrorCode::usage, flag, "does not apply to " + what, "leave it out"};
@@ -65,7 +65,7 @@ void refuse_given(std::initializer_list<GivenOption> options, const std::string&
 
 // ---- writing points
 
-// x [N, d] and labels as text; the label is the last column, which is where `--label-column last` looks.
+// Points [N, d] and labels as text; the label is the last column, as `--label-column last` expects.
 void write_csv(const std::string& path, const Dataset& data) {
   std::string text;
   for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
@@ -77,7 +77,7 @@ void write_csv(const std::string& path, const Dataset& data) {
   write_whole(path, text);
 }
 
-// Before anything is computed.
+// Checked before anything is computed.
 void check_output(const std::string& path, bool table) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);

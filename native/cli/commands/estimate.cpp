@@ -32,7 +32,7 @@ namespace probust::cli {
 namespace {
 
 struct EstimateArguments : Arguments {
-  bool plan = false;  ///< say what the command would cost, without doing it
+  bool plan = false;  ///< only print the cost
 };
 
 // Estimates blocks until there are no more. `after` is called after each, with its number of points.
@@ -47,7 +47,7 @@ void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, 
 // The estimates of one model.
 class ModelRun {
  public:
-  // The model's number is counted from 0. `ranks`: of which this is rank 0; or null.
+  // The model's number counts from 0. `ranks`: the ranks of which this is rank 0; or null.
   ModelRun(const Plan& plan, Problem& problem, const std::string& model, int number, Destination& destination, Ranks* ranks)
       : plan_(plan),
         problem_(problem),
@@ -79,7 +79,8 @@ class ModelRun {
     }
     summarize();
     const Ledger::Counts counts = ledger_.counts();
-    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last: of an empty shard
+    const bool done =
+        counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last status: that of an empty shard
     if (!done && estimator_.refusal() != nullptr) throw Error(*estimator_.refusal());
     return done ? 0 : static_cast<int>(ErrorCode::numerical);
   }
@@ -107,17 +108,17 @@ class ModelRun {
     work(estimator_, ledger_, stop, after);
     if (!server) return;
     server->finish();
-    work(estimator_, ledger_, stop, after);  // what other ranks gave back
+    work(estimator_, ledger_, stop, after);  // what other ranks returned
   }
 
-  // Once, with the first answers: a run that cannot begin says its error alone.
+  // Once, with the first results: a run that cannot start prints only its error.
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
     say("{}decision rule: {}\n", of_, problem_.model.imported().decision);
   }
 
-  // Of points without labels, which are not checked before.
+  // For points without labels, which the check does not run.
   void warn_if_one_class() {
     if (warned_ || !problem_.labels.empty()) return;
     const Ledger::Counts counts = ledger_.counts();
@@ -128,8 +129,8 @@ class ModelRun {
     ledger_.set_hint(warn_of(finding, model_, destination_).hint);
   }
 
-  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but which one is
-  // used should not depend on the machine.
+  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but the choice of
+  // device should not depend on the machine.
   void suggest_gpu() {
     constexpr double kLong = 30;  // seconds
     if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
@@ -190,7 +191,7 @@ Arguments with_model(Arguments arguments, const std::string& model) {
   return arguments;
 }
 
-// What the ranks other than 0 do: estimate blocks and send the results to rank 0.
+// The work of the ranks other than 0: estimate blocks and send the results to rank 0.
 int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Cluster& cluster) {
   const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
   for (std::size_t m = 0; m < models.size(); ++m) {

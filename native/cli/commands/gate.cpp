@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust gate: thresholds for a run, as a build server checks them. A threshold that could not be measured is not met, and
-// neither is one of a run that lacks points.
+// probust gate: thresholds for a run, as a build server checks them. A threshold fails if it cannot be measured or if the run
+// lacks points.
 #include "probust/analysis/gate.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@
 namespace probust::cli {
 namespace {
 
-// As given on the command line; empty: not given.
+// The options as given; empty: not given.
 struct GateArguments : Arguments {
   std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
   std::vector<std::string> min_quantile;  ///< "0.05=0.8"
@@ -85,7 +85,7 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
 
 void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
-    std::error_code unlike;  // set if one of them does not exist
+    std::error_code unlike;  // set if a file does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
       throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input, "name another file"};
   }
@@ -131,7 +131,7 @@ const char* option_of(Threshold::Kind kind) {
                                                    : "--max-noisy-drop";
 }
 
-// Refuses thresholds of accuracy for runs without labels, `path` being one that has to have them.
+// Rejects thresholds of accuracy for runs without labels, naming `path`, which needs them.
 void require_labels(const std::string& path, const std::vector<RowGroup>& groups, const std::vector<Threshold>& thresholds) {
   const auto any = [&](std::vector<double> (RowGroup::*values)() const) {
     return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) {
@@ -151,7 +151,7 @@ void require_labels(const std::string& path, const std::vector<RowGroup>& groups
   }
 }
 
-// The groups of a baseline, if there is one.
+// The groups of a baseline, if given.
 class Baseline {
  public:
   Baseline(const GateArguments& arguments, const RunResults& run) {
@@ -165,7 +165,7 @@ class Baseline {
   Baseline(const Baseline&) = delete;
   Baseline& operator=(const Baseline&) = delete;
 
-  // The rows of the same noise and estimator, of the only model or of the one of the same name. Without rows if there are none.
+  // The rows of the same noise and estimator, for the only model or the one of the same name. An empty group if there are none.
   RowGroup partner(const GroupKey& key) const {
     for (const RowGroup& group : groups_) {
       if (is_partner(group.key, key)) return group;
@@ -173,7 +173,7 @@ class Baseline {
     return {};
   }
 
-  // The groups that none of `groups` has as its partner.
+  // The groups that have no partner in `groups`.
   std::vector<RowGroup> without_partner(const std::vector<RowGroup>& groups) const {
     std::vector<RowGroup> lost = groups_;
     std::erase_if(lost, [&](const RowGroup& own) {
@@ -192,12 +192,12 @@ class Baseline {
   std::vector<RowGroup> groups_;  // of rows in baseline_
 };
 
-// A check in words.
+// A check as text.
 struct NamedCheck {
   std::string name;                 // "mean p >= 0.9", the same for every run
   std::string quantity, condition;  // "worst class's mean p (Bag)", ">= 0.9"
   std::string measured, interval;
-  std::string details;  // if it is not met; empty: made of the above
+  std::string details;  // message if it is not met; empty: composed from the above
   Check values;
   double seconds = 0;
 };
@@ -221,8 +221,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// How many points should have p: as many as were planned, without those that could not be read, or else as have rows; and those
-// of the baseline.
+// The expected number of points with p: as many as were planned, except unreadable ones, or else as have rows; and those of the
+// baseline.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
   const std::vector<SkippedPoint>& skipped = run.results.skipped;
   const auto unread =
@@ -231,7 +231,7 @@ std::int64_t expected_points(const RunResults& run, const RowGroup& group, const
   return std::max({std::ssize(group.rows), std::ssize(baseline.rows), planned - unread});
 }
 
-// If points have no p: says so, and returns the check that is not met.
+// If points lack p: reports it, and returns the failed check.
 std::optional<NamedCheck> missing_points(const GateArguments& arguments, const GroupKey& key, const std::vector<double>& p,
                                          std::int64_t expected) {
   const auto answered = std::count_if(p.begin(), p.end(), [](double value) { return std::isfinite(value); });
@@ -266,7 +266,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A run whose check warned does not answer the question that was asked.
+// A run with warnings may measure something else than intended.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";

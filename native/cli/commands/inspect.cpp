@@ -42,7 +42,7 @@ Document ports_json(const std::vector<Port>& ports) {
   return list;
 }
 
-// Open extents that the data settle: not an error of the model, but without data it cannot be imported.
+// Dynamic extents that the data determine: the model is valid, but cannot be imported without data.
 std::string open_note(const ModelSummary& summary) {
   return "input '" + summary.open_input +
          "' has dynamic dimensions besides the batch, which the data determine; give --input-shape to see FLOPs and logits";

@@ -27,7 +27,7 @@ store::Configuration without_shard(store::Configuration configuration) {
   return configuration;
 }
 
-// The shards, of as many parts as there are runs, each once.
+// The shards, as many as there are runs, each once.
 void check_shards(const std::vector<std::string>& runs, const std::vector<store::Configuration>& configurations) {
   std::set<std::int64_t> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -48,7 +48,7 @@ void check_shards(const std::vector<std::string>& runs, const std::vector<store:
   }
 }
 
-// A run that is read, and its entries.
+// A run to read, and its entries.
 struct Part {
   store::RunFile run;
   store::Configuration information;
@@ -78,7 +78,7 @@ void refuse_overwritten_parts(const Arguments& arguments) {
   }
 }
 
-// What is said of the whole: entries of the first part, with all commands, points and seconds.
+// The entries of the whole run: those of the first part, with all commands, points and seconds.
 store::Configuration information_of(const std::vector<Part>& parts, const std::string& command) {
   std::string commands;
   std::int64_t points = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust mvn: multivariate normal probabilities; one JSON line out for each JSON line in, in order.
+// probust mvn: multivariate normal probabilities; writes one JSON line for each JSON line it reads, in the same order.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 int run_mvn(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
-  const std::size_t block = threads > 1 ? 256 : 1;  // lines answered together; a single thread answers each at once
+  const std::size_t block = threads > 1 ? 256 : 1;  // number of lines solved together; a single thread prints each at once
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
   std::int64_t answered = 0, asked = 0;

@@ -98,7 +98,7 @@ Eigen::MatrixXd read_matrix(const Document& document, const std::string& name) {
   return matrix;
 }
 
-// A key that is misspelt or means something elsewhere must not be ignored.
+// A misspelt key, or one with another meaning, must not be ignored.
 void refuse_unknown_keys(const Document& document) {
   for (const auto& [key, value] : document.as<Document::Object>()) {
     if (key != "id" && key != "z" && key != "R" && key != "U")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust train: a network from labelled points. The state is saved after every epoch, so that the same command goes on.
+// probust train: a network from labelled points. The state is saved after every epoch, so that the same command resumes an
+// interrupted training.
 #include "cli/commands/train.h"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ constexpr std::int64_t kMostScored = 10000;  // training points, for the accurac
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The library's names of options that are spelled otherwise here.
+// The library's names of options that have other names here.
 [[noreturn]] void rethrow_spelled(const Error& error) {
   constexpr std::pair<const char*, const char*> kFlags[] = {{"rate", "--rate"},
                                                             {"sigma", "--augment-sigma"},
@@ -77,7 +78,7 @@ LabelledPoints labelled(const DataArguments& data, const std::vector<std::string
   return {std::move(read.x), std::move(read.labels), std::move(read.class_names)};
 }
 
-// What must be the same for a training to go on.
+// The options that must not change when a training is resumed.
 Document identity(const Arguments& arguments, const Trainer& trainer) {
   const TrainArguments& train = arguments.train;
   return Document::Object{{"model", train.model},
@@ -134,7 +135,7 @@ class Training {
     return status == kInterrupted ? std::nullopt : std::optional(result_);
   }
 
-  // What is known about the trained network, for its file and for --json.
+  // Information about the trained network, for its file and for --json.
   const Document& record() const { return record_; }
 
  private:
@@ -150,7 +151,7 @@ class Training {
                   "give points of the training data's shape " + to_string({shape.begin() + 1, shape.end()})};
   }
 
-  // From a checkpoint of the same training, if there is one.
+  // Resumes from a checkpoint of the same training, if there is one.
   void go_on() {
     if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
     Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
@@ -232,7 +233,7 @@ class Training {
     last_line_ = Clock::now();
   }
 
-  // By the speed of this process's steps so far.
+  // The remaining time, by the speed of this process's steps so far.
   std::string left() const {
     return duration_text(seconds_since(start_) / static_cast<double>(done_) * static_cast<double>(steps_ - done_));
   }

@@ -9,10 +9,10 @@
 namespace probust::cli {
 namespace {
 
-// The data as the run read them, from the first point to the last.
+// Reads the run's data as the run did, from the first point to the last.
 std::unique_ptr<PointSource> open_as_before(const std::string& path, const store::Configuration& information) {
   DataArguments data = parse_data_options(path, store::value_of(information, "data_options"));
-  data.labels.clear();  // rows have them
+  data.labels.clear();  // if rows have them
   data.offset = 0;
   data.limit = -1;
   return open_dataset(path, dataset_options(data)).value();

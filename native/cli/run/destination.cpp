@@ -36,12 +36,12 @@ void add(Results& to, const Results& more) {
 
 std::vector<bool> all_or_none(const Plan& plan, bool all) { return std::vector<bool>(plan.questions().size(), all); }
 
-// A file that is there stays as it is until the first block.
+// An existing file is not changed before the first block.
 class Text : public Destination {
  public:
-  // `keep`: how much of a file that is there stays; then rows follow without a header.
+  // `keep`: the bytes of an existing file to keep; then rows follow without a header.
   Text(std::string path, TextForm form, std::int64_t keep) : path_(std::move(path)), form_(std::move(form)), keep_(keep) {
-    (void)make_row_writer(form_, stdout, true);  // refuses unknown forms
+    (void)make_row_writer(form_, stdout, true);  // rejects unknown forms
   }
   ~Text() override {
     if (file_ != nullptr && file_ != stdout) std::fclose(file_);
@@ -115,8 +115,8 @@ class ResumableText final : public LockedJournal, public Text {
   }
 };
 
-// Blocks are appended at most once a second, because each time takes the disk some milliseconds, and a fast model answers a block
-// in less. The file stays as it is until the first block.
+// Blocks are appended at most once a second, because each write takes the disk some milliseconds, and a fast model takes less for
+// a block. The file is not changed before the first block.
 class Stored final : public Destination {
  public:
   explicit Stored(store::RunFile run)
@@ -153,7 +153,7 @@ class Stored final : public Destination {
   }
   store::Configuration information() const override {
     store::Configuration all = run_.information();
-    for (const auto& entry : information_) {  // what waits for the first block comes after what the file has, and counts
+    for (const auto& entry : information_) {  // the pending part comes after the file's content, and counts
       std::erase_if(all, [&](const auto& old) { return old.first == entry.first; });
       all.push_back(entry);
     }
@@ -166,7 +166,7 @@ class Stored final : public Destination {
   }
 
  private:
-  // What waits, and information that it is the first to change.
+  // The pending blocks, and the information that is written with the first of them.
   void append() {
     if (!begun_ && waiting_.rows.empty() && waiting_.points.empty() && waiting_.skipped.empty()) return;
     store::Configuration entries;
@@ -181,7 +181,7 @@ class Stored final : public Destination {
   }
 
   store::RunFile run_;
-  double seconds_before_;  // that earlier attempts took
+  double seconds_before_;  // seconds of earlier attempts
   Results waiting_;
   store::Configuration information_;
   bool begun_ = false;

@@ -29,7 +29,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Points whose estimates depend on all others cannot be added or divided.
+// Estimates that depend on all points do not allow adding or splitting points.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.question.total_budget.has_value()},
                                                    {"--calibrate", arguments.question.calibrate}};
@@ -40,7 +40,7 @@ void check_parts(const Arguments& arguments) {
   if (arguments.question.smooth && arguments.extend) refuse("--smooth", "needs all noise scales at once", "leave out --extend");
 }
 
-// Refuses options that conflict with others or need others.
+// Rejects options that conflict with others or need others.
 void check_options(const Arguments& arguments, const Plan& plan) {
   require_combinable({plan.total, arguments.question.smooth, arguments.question.calibrate}, plan.estimators);
   check_parts(arguments);
@@ -163,7 +163,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
 
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
   store::Configuration configuration = undivided_configuration(arguments, plan);
-  // Estimators that are added to a shard must not change which points it has.
+  // Estimators added to a shard must not change which points it has.
   if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
   return configuration;
 }

@@ -163,7 +163,7 @@ void RankServer::take(cluster::Message message) {
     } else {
       ranks_.early.push_back(std::move(message));
     }
-  } catch (...) {  // writing failed; the other ranks are told when they ask
+  } catch (...) {  // writing failed; the other ranks learn of it with their next request
     failure_ = std::current_exception();
     ledger_.close();
     stop_ = true;

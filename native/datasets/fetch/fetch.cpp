@@ -57,7 +57,7 @@ class CacheFolder {
   int folder_ = -1;
 };
 
-// Writes what it is given, and computes its checksum.
+// Writes bytes, and computes their checksum.
 class CheckedFile {
  public:
   explicit CheckedFile(const std::string& path) : file_(path) {}
@@ -69,7 +69,7 @@ class CheckedFile {
   }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// What is wrong with it, unless it is as published. To be called once.
+  /// The difference from the published file, empty if there is none. Call it once.
   std::string difference(const PublishedFile& published) {
     const std::string digits = sum_.digits();
     if (bytes_ != published.bytes)
@@ -108,7 +108,7 @@ class Fetch {
   }
 
  private:
-  // The files that are not there as published. The others are done.
+  // The files that are missing or not as published. The others are done.
   std::vector<CachedFile> missing() {
     std::vector<CachedFile> wanted;
     for (const CachedFile& file : dataset_.files) {
@@ -153,7 +153,7 @@ class Fetch {
     }
   }
 
-  // Files that are as published fit each other; others are opened as they will be read.
+  // Verified files belong together; others are opened as they will be read.
   void check_counts(const datasets::LocalSupply& supply) const {
     const auto path_of = [&](const std::string& name) {
       const auto found = supply.files.find(name);
@@ -184,7 +184,7 @@ class Fetch {
   void download(const std::vector<CachedFile>& wanted) {
     std::string url;
     if (dataset_.archive) {
-      // It never gets its name: its parts stay.
+      // It is never renamed: its parts are.
       const auto archive = downloaded(folder_ / dataset_.archive->name, *dataset_.archive, url);
       archive->file().flush();
       return unpack(archive->file().written(), url, Origin::downloaded, wanted);
@@ -195,7 +195,7 @@ class Fetch {
     }
   }
 
-  // The file as published, from the first URL that has it, which is stored in `url`. A connection that breaks is tried again.
+  // The file as published, from the first URL that has it, which is stored in `url`. A broken connection is tried again.
   std::unique_ptr<CheckedFile> downloaded(const std::string& path, const PublishedFile& published, std::string& url) {
     constexpr int kAttempts = 3;
     std::vector<std::string> candidates;

@@ -52,8 +52,8 @@ void PartialFile::flush() {
 }
 
 void PartialFile::commit() {
-  // On the disk before it has its name: otherwise a crash of the machine could leave the name with an empty file. What cannot be
-  // synchronized, such as a pipe, says so, and needs no more.
+  // Synchronised before it gets its name: otherwise a crash of the machine could leave the name with an empty file. Files that
+  // cannot be synchronised, such as pipes, report an error and need no more.
   const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
     throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
