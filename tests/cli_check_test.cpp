@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust check, the check that precedes estimates, and what becomes of its warnings.
+// probust check, the check that precedes estimates, and what happens to its warnings.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ TEST(CliCheck, PrintsTheNotesOfTheData) {
   EXPECT_TRUE(mentions(test::probust(command + " --json").out, "numbers the rows"));
 }
 
-TEST(CliCheck, SaysWhyNoPointCanBeRead) {
+TEST(CliCheck, ReportsWhyNoPointCanBeRead) {
   const Files files;
   const std::string data = files.folder.write("i.csv", "a;b;c;kind\n1,5;2,5;3;0\n2,5;3,5;1;1\n");
   const Finished done = test::probust("check " + files.model + " " + data);
@@ -125,7 +125,7 @@ TEST(CliCheck, SaysWhyNoPointCanBeRead) {
   EXPECT_TRUE(mentions(done.err, "write decimals with a point")) << done.err;
 }
 
-// Words for some of the classes are right only by luck, whatever the accuracy.
+// Words for only some of the classes are right by luck, whatever the accuracy.
 TEST(CliCheck, AsksForTheNamesOfAllClasses) {
   const Files files;
   const auto word = [](std::int64_t of_class) { return std::string(of_class == 0 ? "ant" : "bee"); };
@@ -172,7 +172,7 @@ TEST(CliCheck, NamesTheFileOfAnArrayOnce) {
   EXPECT_TRUE(done.err.starts_with("probust: label 0 of array y of " + path + " is not a whole number; ")) << done.err;
 }
 
-TEST(CliFirstCheck, WarnsBeforeAnyRowAlsoIfQuiet) {
+TEST(CliFirstCheck, WarnsBeforeTheFirstRowEvenIfQuiet) {
   const Files files;
   for (const char* command : {"estimate", "summary", "bias", "rank", "curve", "agree", "distance"}) {
     const std::string rest = " " + files.model + " " + files.bad + " --sigma 0.1,0.2 --estimator mc:100,taylor --quiet";
@@ -200,7 +200,7 @@ TEST(CliFirstCheck, RowsCarryAHint) {
 }
 
 // The labels decide, wherever they come from and whatever has to survive.
-TEST(CliFirstCheck, KnowsLabelsOfAnotherFileAndOtherTargets) {
+TEST(CliFirstCheck, CoversLabelsOfAnotherFileAndOtherTargets) {
   const Files files;
   std::string labels;
   for (int i = 0; i < 90; ++i) labels += std::to_string((i + 1) % 3) + "\n";
@@ -256,7 +256,7 @@ TEST(CliWarnings, FailAGateUnlessTheyAreAccepted) {
   EXPECT_EQ(test::probust("gate " + fine + " --min-mean 0.1").status, 0);
 }
 
-TEST(CliWarnings, StayIfARunIsResumed) {
+TEST(CliWarnings, SurviveAResume) {
   const Files files;
   const std::string run = files.run_of(files.bad, "bad.sqlite");
   const Finished again = test::probust(files.estimate(files.bad) + "--quiet -o " + run);

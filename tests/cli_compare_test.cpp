@@ -71,7 +71,7 @@ TEST(CliCompare, TheMoreRobustModelHasAPositiveDifference) {
   EXPECT_TRUE(mentions(table.out, "  +0.")) << table.out;
 }
 
-TEST(CliCompare, PointsOfOneRunAloneAreNamed) {
+TEST(CliCompare, PointsOfOnlyOneRunAreListed) {
   const Folder folder;
   std::vector<Row> rows = rows_of_p({0.5, 0.6, 0.7});
   const std::string a = run_file_of(folder / "a.sqlite", rows);
@@ -115,7 +115,7 @@ TEST(CliCompare, ModelsOfOneRunAndEstimatorsAreCompared) {
   EXPECT_NEAR(groups[1]["difference"].get<double>(), 0.2, 1e-12);
 }
 
-TEST(CliCompare, WhatCannotBeComparedIsRefused) {
+TEST(CliCompare, RejectsRunsThatCannotBeCompared) {
   const Folder folder;
   const std::string a = run_file_of(folder / "a.sqlite", {row_of_p(0, 0.5, 3)});
   const auto refused = [&](const std::string& with, int status, const std::string& part) {
@@ -133,7 +133,7 @@ TEST(CliCompare, WhatCannotBeComparedIsRefused) {
   refused(folder / "none.sqlite", 3, "cannot be opened");
 }
 
-TEST(CliCompare, TheFirstLineSaysWhichModelKeepsTheRightAnswer) {
+TEST(CliCompare, TheFirstLineNamesTheMoreRobustModel) {
   const Folder folder;
   std::vector<Row> right, wrong;
   for (int i = 0; i < 20; ++i) {

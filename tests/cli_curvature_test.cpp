@@ -14,7 +14,7 @@ using test::mentions;
 
 Finished curvature(const std::string& arguments) { return test::probust("curvature " + arguments); }
 
-TEST(CliCurvature, ARectifierNetworkHasSmoothedValuesAlone) {
+TEST(CliCurvature, AReluNetworkHasOnlySmoothedValues) {
   const std::string how = test::kDigits + " --limit 3 --pairs 20 --sigma 0.1,0.3 --quiet";
   const Finished table = curvature(how);
   ASSERT_EQ(table.status, 0) << table.err;
@@ -60,7 +60,7 @@ TEST(CliCurvature, ASmoothNetworkHasBoundsToo) {
   EXPECT_TRUE(mentions(test::read_whole(plot), "largest scatter"));
 }
 
-TEST(CliCurvature, SaysWhatIsWrongOnOneLine) {
+TEST(CliCurvature, ErrorsAreOnOneLine) {
   for (const auto& [arguments, problem] : std::vector<std::pair<std::string, std::string>>{
            {"", "--sigma is missing"},
            {"--sigma 0", "--sigma is '0', which has a value that is not a positive number"},

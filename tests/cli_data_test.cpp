@@ -79,7 +79,7 @@ TEST(CliData, WritesIris) {
   EXPECT_EQ(read_dataset(folder / "iris.csv").value().class_names, iris().class_names);
 }
 
-TEST(CliData, SaysWhatIsWrongOnOneLine) {
+TEST(CliData, ErrorsAreOnOneLine) {
   const Folder folder;
   const std::string out = " -o " + (folder / "x.npz");
   folder.write("file", "");
@@ -119,7 +119,7 @@ TEST(CliData, SaysWhatIsWrongOnOneLine) {
   }
 }
 
-TEST(CliData, WithoutCurlItSaysWhatToInstall) {
+TEST(CliData, WithoutCurlTheErrorNamesIt) {
   const Folder folder;
   const std::string before = std::getenv("PATH");
   setenv("PATH", (folder / "none").c_str(), 1);

@@ -64,7 +64,7 @@ TEST(CliGate, ADropIsMeasuredAgainstTheBaseline) {
   EXPECT_EQ(status_of_gate(run_file_of(folder / "labels.sqlite", labels) + flags + "0.5"), 3);
 }
 
-TEST(CliGate, OtherInputsThanTheBaselinesAreNamedWithoutLabels) {
+TEST(CliGate, WarnsOfOtherPreprocessingThanTheBaselines) {
   const Folder folder;
   std::vector<Row> unlabelled = two_noises();
   for (Row& row : unlabelled) row.label.reset();
@@ -79,7 +79,7 @@ TEST(CliGate, OtherInputsThanTheBaselinesAreNamedWithoutLabels) {
 }
 
 // 30 points of which each excludes p_fail > 0.036 do not show that nothing ever fails.
-TEST(CliGate, AMeanOfBoundsReachesDownToWhatTheyExclude) {
+TEST(CliGate, TheIntervalOfAMeanOfBoundsExtendsToTheirLimit) {
   const Folder folder;
   std::vector<Row> rows = rows_of_p(std::vector<double>(30, 1.0));
   for (Row& row : rows) {
@@ -132,10 +132,10 @@ TEST(CliGate, WrongOptionsAreUsageErrors) {
   EXPECT_EQ(status_of_gate(folder / "none.sqlite" + " --min-mean 0.5"), 3);
   EXPECT_TRUE(mentions(test::probust("gate " + run + " --min-mean 0.5 --noise gaussian:9").err, "gaussian:0.1, gaussian:0.2"));
   EXPECT_EQ(status_of_gate(run + " --min-mean 0.5 --junit " + folder / "." + "/run.sqlite"), 2);
-  EXPECT_EQ(status_of_gate(run + " --min-mean 0.5"), 0);  // the run is as it was
+  EXPECT_EQ(status_of_gate(run + " --min-mean 0.5"), 0);  // the run is unchanged
 }
 
-TEST(CliGate, ChecksArePrintedThoughTheirFileCannotBeWritten) {
+TEST(CliGate, ChecksArePrintedEvenIfTheirFileCannotBeWritten) {
   const Folder folder;
   const std::string run = run_file_of(folder / "run.sqlite", two_noises());
   for (const std::string& file : {std::string("/none/report.xml"), folder / "."}) {

@@ -35,7 +35,7 @@ std::string pictures(const Folder& folder, int count) {
 
 Finished train(const std::string& arguments) { return test::probust("train " + arguments); }
 
-TEST(CliTrain, WritesAModelThatKnowsHowItWasMade) {
+TEST(CliTrain, WritesAModelWithItsTrainingRecord) {
   const Folder folder;
   const std::string data = moons(folder), model = folder / "moons.onnx";
   const Finished done =
@@ -94,7 +94,7 @@ TEST(CliTrain, ADivergingRunKeepsTheLastGoodState) {
   EXPECT_EQ(resumed.status, 0) << resumed.err;
 }
 
-TEST(CliTrain, AnInterruptedTrainingGoesOnToTheSameModel) {
+TEST(CliTrain, AnInterruptedTrainingResumesToTheSameModel) {
   const Folder folder;
   const std::string data = moons(folder, 3000), whole = folder / "whole.onnx", model = folder / "model.onnx",
                     how = "train --data " + data + " --model mlp:64,64 --epochs 12 --batch 8 -o ";
@@ -107,7 +107,7 @@ TEST(CliTrain, AnInterruptedTrainingGoesOnToTheSameModel) {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
-    // Until there is a state to go on from, and then for different times.
+    // Until there is a state to resume from, and then for different times.
     for (int k = 0; k < 3000 && !std::filesystem::exists(model + ".checkpoint"); ++k)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::this_thread::sleep_for(std::chrono::milliseconds(30 * ++kills));
@@ -142,7 +142,7 @@ TEST(CliTrain, ACheckpointOfAnotherTrainingIsRefused) {
   EXPECT_TRUE(mentions(other.err, "belongs to another training")) << other.err;
 }
 
-TEST(CliTrain, SaysWhatIsWrongOnOneLine) {
+TEST(CliTrain, ErrorsAreOnOneLine) {
   const Folder folder;
   const std::string data = "--data " + moons(folder) + " -o " + (folder / "x.onnx") + " ";
   for (const auto& [arguments, problem] : std::vector<std::pair<std::string, std::string>>{

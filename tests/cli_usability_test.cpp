@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a user sees who makes a mistake: hints, suggestions, and output that cannot be written.
+// What users see after a mistake: hints, suggestions, and output that cannot be written.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -68,7 +68,7 @@ TEST(CliOutput, AnInputIsNotOverwritten) {
 }
 
 // A folder that does not exist, a file where a folder should be, and a folder where a file should be.
-TEST(CliOutput, WhatCannotBeWrittenEndsWithItsOwnStatus) {
+TEST(CliOutput, UnwritableOutputHasItsOwnStatus) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", points = folder.write("x.csv", "1,2,0\n2,1,1\n");
   const std::string estimate = "estimate " + kDigits + " --limit 3 --sigma 0.1 --estimator taylor --quiet";
@@ -145,7 +145,7 @@ TEST(CliHelp, MistypedWordsGetSuggestions) {
   EXPECT_TRUE(mentions(message(""), "use inspect"));
 }
 
-TEST(CliHelp, UnknownWordsAreErrorsThoughHelpIsAskedFor) {
+TEST(CliHelp, UnknownWordsAreErrorsEvenWithHelp) {
   const auto refused = [](const std::string& arguments, const std::string& hint) {
     const Finished finished = test::probust(arguments);
     EXPECT_EQ(finished.status, 2) << arguments;
@@ -185,7 +185,7 @@ TEST(CliHints, AccuracyCloseToChanceAndWrongLabels) {
   const std::string model = folder.write("m.onnx", linear_model(""));
   std::string wrong, beyond;
   for (int i = 0; i < 30; ++i) {
-    wrong += "1,2,0\n";  // the answer is 1
+    wrong += "1,2,0\n";  // p is 1
     beyond += "1,2,7\n";
   }
   const std::string options = " --sigma 0.1 --estimator taylor";
@@ -247,7 +247,7 @@ TEST(CliRows, EveryFormatHasTheClasses) {
   EXPECT_TRUE(mentions(test::probust(run + "table").out, "classes: "));
 }
 
-// Two copies cannot show a failure of 1e-20, whatever a model of them says.
+// Two samples cannot show a failure of 1e-20, whatever a model of them claims.
 TEST(CliRows, ATableShowsNoMoreThanTheIntervalAllows) {
   const std::string run = "estimate " + kDigits + " --limit 40 --sigma 0.01 --quiet --estimator ";
   const std::string coarse = test::probust(run + "probit:10 --format table").out;

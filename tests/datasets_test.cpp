@@ -250,7 +250,7 @@ TEST_F(Datasets, NpyOfOtherThingsIsRefused) {
   expect_refused(write("x.npy", std::string("\x93NUMPY\x01\0", 8) + little(keyless.size(), 2) + keyless + "abcd"), "three keys");
 }
 
-TEST_F(Datasets, NpyMustHoldExactlyWhatItsShapePromises) {
+TEST_F(Datasets, NpySizeMustMatchItsShape) {
   const std::string header = npy("'<f4'", "(3, 2)", "");
   const std::string sizes =
       "it has " + std::to_string(header.size() + 20) + " bytes, but its shape [3, 2] needs " + std::to_string(header.size() + 24);
@@ -258,7 +258,7 @@ TEST_F(Datasets, NpyMustHoldExactlyWhatItsShapePromises) {
   expect_refused(write("x.npy", header + std::string(28, 'a')), "too long");
 }
 
-TEST_F(Datasets, PromisesOfHugeArraysCostNoMemory) {
+TEST_F(Datasets, HugeDeclaredArraysTakeNoMemory) {
   expect_refused(write("x.npy", npy("'<f4'", "(25000000000, 1)", "abcd")), "truncated");
   expect_refused(write("x.npy", npy("'<f8'", "(4611686018427387904, 4611686018427387904)", "abcd")), "impossible shape");
   expect_refused(write("x.npy", npy("'<f8'", "(0, 4611686018427387904, 9)", "")), "impossible shape");
@@ -271,7 +271,7 @@ TEST_F(Datasets, PromisesOfHugeArraysCostNoMemory) {
   expect_refused(write("x.npz", archive), "cannot hold");
 }
 
-TEST_F(Datasets, NpyWithoutRowsOrAxesIsNoData) {
+TEST_F(Datasets, NpyWithoutRowsOrAxesIsRejected) {
   expect_refused(write("x.npy", npy("'<f4'", "(0, 3)", "")), "no rows");
   expect_refused(write("x.npy", npy("'<f4'", "(3, 0)", "")), "points without values");
   expect_refused(write("x.npy", npy("'<f4'", "()", raw<float>({1}))), "single number");
@@ -344,7 +344,7 @@ TEST_F(Datasets, NpyWriterTakesRowsPieceByPiece) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no partial file stays";
 }
 
-TEST_F(Datasets, NpyWriterGivenUpLeavesTheOldFile) {
+TEST_F(Datasets, AbandonedNpyWriterKeepsTheOldFile) {
   write_npy(at("x.npy"), Tensor::scalar(1));
   {
     NpyWriter writer(at("x.npy"), {2});
@@ -354,7 +354,7 @@ TEST_F(Datasets, NpyWriterGivenUpLeavesTheOldFile) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
-TEST_F(Datasets, NpyWriterSaysWhyItCannotWrite) {
+TEST_F(Datasets, NpyWriterReportsWhyItCannotWrite) {
   const auto code_of = [](const std::string& path) {
     try {
       write_npy(path, Tensor({100000}));
@@ -390,7 +390,7 @@ TEST_F(Datasets, NpzGivesPointsAndLabels) {
   EXPECT_TRUE(read(write("d.npz", zip({{"x.npy", kPoints}, {"z.npy", kLabels}}))).labels.empty());
 }
 
-TEST_F(Datasets, NpzIsToldByContent) { EXPECT_EQ(read(write("d.dat", zip({{"x.npy", kPoints}}))).x.shape, (Shape{2, 2})); }
+TEST_F(Datasets, NpzIsRecognisedByContent) { EXPECT_EQ(read(write("d.dat", zip({{"x.npy", kPoints}}))).x.shape, (Shape{2, 2})); }
 
 TEST_F(Datasets, NpzLabelsMayBeWholeFloats) {
   const std::string y = npy("'<f8'", "(2, 1)", raw<double>({3, 0}));
@@ -422,7 +422,7 @@ TEST_F(Datasets, NpzThatIsDamagedIsRefused) {
 
 // ---- IDX ------------------------------------------------------------------------------------------------------------------
 
-TEST_F(Datasets, IdxImagesFindTheLabelsBesideThem) {
+TEST_F(Datasets, IdxImagesFindTheLabelsNextToThem) {
   const std::string images = idx(8, {2, 2, 3}, counting(12)), labels = idx(8, {2}, "\x05\x09");
   write("t-labels-idx1-ubyte", labels);
   for (const std::string& path : {write("t-images-idx3-ubyte", images), write("t-images-idx3-ubyte.gz", gzip(images))}) {
@@ -447,7 +447,7 @@ TEST_F(Datasets, IdxReadsOtherTypesAndRanks) {
   expect_refused(write("a-idx3-ubyte", idx(8, {0, 2, 2}, "")), "no rows");
 }
 
-TEST_F(Datasets, GzipIsUnpackedNoFurtherThanItsHeaderSays) {
+TEST_F(Datasets, GzipIsUnpackedNoFurtherThanItsHeaderDeclares) {
   const std::string bomb = gzip(idx(8, {2, 1, 1}, std::string(50 << 20, '\0')));
   ASSERT_LT(bomb.size(), 100000U);
   expect_refused(write("b-idx3-ubyte.gz", bomb), "unpacks to more than the 18 bytes");
@@ -487,7 +487,7 @@ TEST_F(Datasets, CifarLabelsAreChecked) {
   expect_refused(write("c.bin", cifar({3}) + "x"), "2 CIFAR rows of 3073 need 6146");
 }
 
-TEST_F(Datasets, CifarThatBeginsLikeIdxIsStillCifar) {
+TEST_F(Datasets, CifarThatStartsLikeIdxIsStillCifar) {
   std::string file = cifar({0});
   file.replace(1, 15, std::string("\0\x08\x03\0\0\1\0\0\0\1\0\0\0\1\0", 15));  // bytes, [256, 256, 256]
   EXPECT_EQ(read(write("c.bin", file)).x.shape, (Shape{1, 3, 32, 32}));
@@ -607,7 +607,7 @@ TEST_F(Datasets, CsvKeepsWholeNumberLabels) {
   expect_refused(write("i.csv", "1,2,3\n1,2,0.25\n"), "i.csv is not a whole-number label: '0.25'");
 }
 
-TEST_F(Datasets, CsvFindsTheColumnThatIsCalledLikeLabels) {
+TEST_F(Datasets, CsvFindsTheColumnNamedForLabels) {
   const std::string path = write("i.csv", "label,p0,p1\n7,0,1\n3,0,2\n");
   const Dataset data = read(path);
   EXPECT_EQ(data.labels, (Labels{7, 3}));
@@ -653,7 +653,7 @@ TEST_F(Datasets, CsvLeavesOutAnIndexWithoutAName) {
   EXPECT_NE(data.notes[0].find("if it is an index, remove it"), std::string::npos);
 }
 
-TEST_F(Datasets, CsvTakesNoClassForAMissingLabel) {
+TEST_F(Datasets, CsvDoesNotReadAMissingLabelAsAClass) {
   for (const std::string mark : {"NA", "N/A", "nan", "null"}) {
     const std::string line = " is a missing label: '" + mark + "'; remove the row, or rename the class";
     const std::string names = write("i.csv", "a,b,kind\n1,2,cat\n3,4," + mark + "\n5,6,ant\n");
@@ -666,7 +666,7 @@ TEST_F(Datasets, CsvTakesNoClassForAMissingLabel) {
   EXPECT_EQ(read(write("i.csv", "1,2,NAN\n3,4,Nantes\n")).labels, (Labels{0, 1})) << "other words are names";
 }
 
-TEST_F(Datasets, CsvTakesTheSeparatorThatExcelNames) {
+TEST_F(Datasets, CsvUsesTheSeparatorOfExcel) {
   const Dataset data = read(write("i.csv", "\xef\xbb\xbfsep=;\r\n1,5 m;b;kind\r\n1;2;7\r\n3;4;8\r\n"));
   EXPECT_EQ(data.x.data, (Values{1, 2, 3, 4}));
   EXPECT_EQ(data.labels, (Labels{7, 8}));
@@ -693,7 +693,7 @@ TEST_F(Datasets, AWordAboveLabelsIsAHeader) {
   expect_refused(points, "has 3 labels for 2 points", {.labels_path = write("l.txt", "ill\nill\nfine\n")});
 }
 
-TEST_F(Datasets, LabelsMayBeTheBeginningsOfGivenNames) {
+TEST_F(Datasets, LabelsMayBePrefixesOfGivenNames) {
   const std::string path = write("i.csv", "1,2,g\n3,4,b\n");
   const Dataset data = read(path, {.classes = {"good", "bad"}});
   EXPECT_EQ(data.labels, (Labels{0, 1}));
@@ -702,7 +702,7 @@ TEST_F(Datasets, LabelsMayBeTheBeginningsOfGivenNames) {
   expect_refused(path, "the label 'b', which is not a class name of classes", {.classes = {"g", "bad"}});
 }
 
-TEST_F(Datasets, CsvLabelColumnMayStandAnywhere) {
+TEST_F(Datasets, CsvLabelColumnMayBeAnywhere) {
   const std::string path = write("i.csv", "a,class,b\n1,x,2\n3,y,4\n");
   for (const std::string column : {"class", "1"}) {
     const Dataset data = read(path, {.label_column = column});
@@ -718,7 +718,7 @@ TEST_F(Datasets, CsvLabelColumnMayStandAnywhere) {
   expect_refused(write("k.csv", "1\n2\n"), "label_column none");
 }
 
-TEST_F(Datasets, CsvHeaderIsTold) {
+TEST_F(Datasets, CsvHeaderIsRecognised) {
   EXPECT_EQ(read(write("i.csv", "a,b,label\n1,2,0\n")).x.shape, (Shape{1, 2}));
   EXPECT_EQ(read(write("i.csv", "0,1,label\n5,6,0\n7,8,1\n")).x.data, (Values{5, 6, 7, 8})) << "names that look like numbers";
   EXPECT_EQ(read(write("i.csv", "a,b,2020\n1,2,0\n")).x.shape, (Shape{1, 2})) << "a label column whose name is a number";
@@ -726,7 +726,7 @@ TEST_F(Datasets, CsvHeaderIsTold) {
   expect_refused(write("i.csv", "1,b,2\n3,4,5\n"), "row 1, column 2 of i.csv is not a number: 'b'");
 }
 
-TEST_F(Datasets, CsvHeaderOfCountedColumnsIsTold) {
+TEST_F(Datasets, CsvHeaderOfCountedColumnsIsRecognised) {
   const auto points = [&](const std::string& text, const DatasetOptions& options = {}) {
     return read(write("i.csv", text), options).x.shape[0];
   };
@@ -750,7 +750,7 @@ TEST_F(Datasets, CsvHeaderOfCountedColumnsIsTold) {
   EXPECT_EQ(read(at("i.csv")).notes, Names{});
 }
 
-TEST_F(Datasets, CsvSaysHowItReadAFirstRowThatCounts) {
+TEST_F(Datasets, CsvReportsHowItReadACountingFirstRow) {
   EXPECT_EQ(read(write("i.csv", "0,1,2,3\n0.5,1,1,0\n"), {.label_column = "none"}).notes,
             (Names{"the first row is 0, 1, 2, ... and is read as a header"}));
   EXPECT_EQ(read(write("i.csv", "0,1,2\n3,4,5\n"), {.label_column = "none"}).notes,
@@ -783,7 +783,7 @@ TEST_F(Datasets, CsvCellsMayBeSeparatedByBlanksOrBars) {
   expect_refused(write("i.txt", "# one\n\n1 2 0\n3 x 1\n"), "row 4, column 2 of i.txt is not a number: 'x'");
 }
 
-TEST_F(Datasets, CsvDecimalsAreNoLabels) {
+TEST_F(Datasets, CsvDecimalsAreNotLabels) {
   expect_refused(write("i.csv", "1,2.5\n3,0.5\n4,1\n"),
                  "i.csv is not a whole-number label: '2.5'; give label_column none if there are no labels");
   EXPECT_FALSE(read_dataset(at("i.csv"), {.skip_bad = true})) << "it is the table that is wrong, not a row";
@@ -845,7 +845,7 @@ TEST_F(Datasets, LabelFilesOverride) {
   expect_refused(points, "not a file of labels", {.labels_path = points});
 }
 
-TEST_F(Datasets, ClassNamesStandOneALine) {
+TEST_F(Datasets, ClassNamesAreOnePerLine) {
   EXPECT_EQ(read_class_names(write("c.txt", "cat\r\n dog, small \n\nfox")).value(), (Names{"cat", "dog, small", "fox"}));
   EXPECT_FALSE(read_class_names(write("c.txt", "\n")));
   EXPECT_FALSE(read_class_names(at("missing.txt")));

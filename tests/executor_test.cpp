@@ -72,7 +72,7 @@ TEST(Executor, AveragesInStepsAreTheSameBits) {
     const auto executor = make_executor("cpu", test::small_cnn(), {threads, std::int64_t{1} << 30, 2}).value();
     const std::int64_t before = executor->progress.passes, passes = executor->classes() * points.size();
     EXPECT_FALSE(executor->averages(points, noise, 7).value()->step(0));
-    EXPECT_EQ(executor->progress.passes - before, 2 * passes);  // a batch of two copies
+    EXPECT_EQ(executor->progress.passes - before, 2 * passes);  // a batch of two noisy samples
     const std::vector<Linearization> expected = executor->linearize_averaged(points, noise, 7).value();
     for (const int steps : {4, 3, 1, 0}) {
       const auto averages = executor->averages(points, noise, 7).value();
@@ -308,7 +308,7 @@ TEST(Executor, TheLowestIndexWinsATie) {
   EXPECT_EQ(argmax(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN(), 3}), -1);
 }
 
-TEST(Parallel, EveryTaskRunsOnceAndFailuresArrive) {
+TEST(Parallel, EveryTaskRunsOnceAndErrorsPropagate) {
   std::vector<std::atomic<int>> runs(100);
   parallel_for(100, 2, [&](std::int64_t task, int) { ++runs[task]; });
   for (const auto& count : runs) EXPECT_EQ(count, 1);
@@ -335,7 +335,7 @@ TEST(Parallel, TasksRunAtTheSameTime) {
 #endif
 
 // A worker's index selects its memory: no two running tasks of a loop may have the same index.
-TEST(Parallel, LoopsWithinLoopsEndAndShareNoWorker) {
+TEST(Parallel, NestedLoopsEndAndShareNoWorker) {
   constexpr int kThreads = 4, kTasks = 20;
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::atomic<int> runs = 0, clashes = 0;
@@ -371,7 +371,7 @@ TEST(Executor, RectifiersKeepWhatIsNotANumber) {
   }
 }
 
-// Two devices that are the processor, and a third that is out of order.
+// Two devices that are the processor, and a third that does not work.
 class Pretended final : public DeviceKind {
  public:
   explicit Pretended(std::vector<int>& asked) : asked_(asked) {}
@@ -403,7 +403,7 @@ TEST(Devices, AreFoundByName) {
   EXPECT_FALSE(device_rates("cpu", Precision::float32));
 }
 
-TEST(Devices, AutoTakesTheProcessorIfADeviceFailsAndSaysSo) {
+TEST(Devices, AutoFallsBackToTheProcessorWithAWarning) {
   static std::vector<int> asked;
   if (device_kinds().empty()) add_device_kind(std::make_unique<Pretended>(asked));
   std::vector<std::string> told;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Folders of images as data: their classes, labels, order and sizes, and which images are bad.
+// Folders of images as data: their classes, labels, order and sizes, and which images are rejected.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ TEST_F(ImageFolders, SubfoldersAreClassesInAlphabeticalOrder) {
   EXPECT_EQ(read_dataset(pets(), {.scale = 1.0})->x.data[0], 10.0F);
 }
 
-TEST_F(ImageFolders, ColourThatBecomesGrayIsNoted) {
+TEST_F(ImageFolders, ConversionToGrayIsNoted) {
   write("c/a.png", test::png(1, 1, "\x0a\x14\x1e", {8, test::kPngColour}));
   const auto gray = open_dataset(at("c"), {.channels = 1}).value(), colour = open_dataset(at("c")).value();
   EXPECT_EQ(gray->point_shape(), (Shape{1, 1, 1}));
@@ -112,7 +112,7 @@ TEST_F(ImageFolders, NamesAreMatchedWithClasses) {
   EXPECT_FALSE(open_dataset(pets(), {.classes = {"cat", "dog"}}).value()->labels_guessed());
 }
 
-TEST_F(ImageFolders, FilesThatAreLeftOutAreNoted) {
+TEST_F(ImageFolders, SkippedFilesAreNoted) {
   pets();
   EXPECT_EQ(read_dataset(at("pets"))->notes.size(), 1U);
   for (const char* name : {"pets/cat/a.jfif", "pets/cat/b.txt", "pets/dog/c.ppm", "pets/zoo.csv"}) write(name, "x");
@@ -160,7 +160,7 @@ TEST_F(ImageFolders, OffsetAndLimitCountImages) {
   expect_folder_refused(pets(), "has 3 rows, but offset is 3", {.offset = 3});
 }
 
-TEST_F(ImageFolders, ChannelsAreThoseWantedOrThoseOfTheImages) {
+TEST_F(ImageFolders, ChannelsAreTheRequestedOrTheImages) {
   EXPECT_EQ(read_dataset(pets(), {.channels = 3})->x.shape, (Shape{3, 3, 2, 3}));
   write("pets/dog/b.png", test::png(2, 3, std::string(18, '\7'), {8, test::kPngColour}));
   EXPECT_EQ(read_dataset(pets())->x.shape, (Shape{4, 3, 2, 3})) << "one in colour makes all colour";
@@ -220,7 +220,7 @@ TEST_F(ImageFolders, ImagesAreResizedAndCropped) {
   expect_folder_refused(at("x.csv"), "crop applies only to folders of images", {.crop = 9}, ErrorCode::usage);
 }
 
-TEST_F(ImageFolders, ABadImageIsAnErrorOfItsOwn) {
+TEST_F(ImageFolders, ABadImageIsItsOwnError) {
   write("d/a.png", plain_png(2, 2, 1));
   write("d/b.png", "");
   write("d/c.gif", "GIF89a......");
@@ -244,7 +244,7 @@ TEST_F(ImageFolders, ABadImageIsAnErrorOfItsOwn) {
   }
 }
 
-TEST_F(ImageFolders, BadImagesAreLeftOutAndListed) {
+TEST_F(ImageFolders, BadImagesAreSkippedAndListed) {
   write("d/x/a.png", "broken");
   write("d/x/b.png", plain_png(2, 2, 2));
   write("d/y/c.png", plain_png(2, 2, 3).substr(0, 50));
@@ -269,7 +269,7 @@ TEST_F(ImageFolders, BadImagesAreLeftOutAndListed) {
   EXPECT_EQ(bad[2].index, 4);
 }
 
-TEST_F(ImageFolders, OneImageAtLeastMustBeReadable) {
+TEST_F(ImageFolders, AtLeastOneImageMustBeReadable) {
   write("d/a.png", "broken");
   write("d/b.png", plain_png(2, 2, 2).substr(0, 50));
   expect_folder_refused(at("d"), "a.png is not a PNG or JPEG image");
@@ -292,7 +292,7 @@ TEST_F(ImageFolders, OtherFoldersAreRefused) {
   expect_folder_refused(at("pets"), "loop/cat is a folder within the folder of a class");
 }
 
-TEST_F(ImageFolders, FilesThatMayNotBeReadAreBad) {
+TEST_F(ImageFolders, FilesWithoutReadPermissionAreBad) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
   write("d/a.png", plain_png(1, 1, 1));
   write("d/b.png", plain_png(1, 1, 2));

@@ -53,7 +53,7 @@ TEST(LoadedModel, KnowsTheProbabilitiesOfLabels) {
   EXPECT_FALSE(rows[1].estimate.p_label);
 }
 
-TEST(LoadedModel, GivesAutoIfNothingIsAsked) {
+TEST(LoadedModel, DefaultsToAuto) {
   const std::vector<Row> rows = loaded().estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].estimator, "auto:100");
@@ -120,7 +120,7 @@ TEST(LoadedModel, ClassifiersHaveNoTolerance) {
   EXPECT_THROW((void)load_model(std::as_bytes(std::span(bytes)), within), Error);
 }
 
-TEST(LoadedModel, StepsSayHowFarTheyAre) {
+TEST(LoadedModel, StepsReportProgress) {
   LoadedModel model = loaded();
   EstimateRun run = model.start_estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"}, {"mc:100000"});
   EXPECT_GE(run.planned(), 100000);

@@ -122,7 +122,7 @@ TEST(OnnxReject, NodesThatReadTheirOwnResults) {
   expect_mentions(error_of(own), "node 'n0' (Add, opset 17) reads 'y', which is computed from this node's own output");
 }
 
-TEST(OnnxReject, AGraphThatReadsWhatNothingMakes) {
+TEST(OnnxReject, AGraphThatReadsAnUndefinedValue) {
   OnnxBuilder undefined;
   undefined.input("x", {1, 2}).node("Relu", {"a"}, {"y"}).node("Add", {"x", "b"}, {"a"}).output("y");
   EXPECT_EQ(error_of(undefined).code, ErrorCode::unreadable);

@@ -79,7 +79,7 @@ TEST(PointSources, BlocksAreThePointsOfTheWhole) {
   }
 }
 
-TEST(PointSources, FilesAndTheRangeOfLabelsAreKnown) {
+TEST(PointSources, ReportsFilesAndTheRangeOfLabels) {
   const Folder folder;
   const std::string images = files_of_seven(folder)[3];
   const auto source = open_dataset(images, {.offset = 2, .limit = 3}).value();
@@ -110,7 +110,7 @@ TEST(PointSources, AFileThatChangesIsAnError) {
   }
 }
 
-TEST(PointSources, BadRowsOfATableAreLeftOut) {
+TEST(PointSources, BadRowsOfATableAreSkipped) {
   const Folder folder;
   const std::string file = folder.write("t.csv", "a,b,class\n1,2,0\n3,x,1\n5,6\n7,8,2\n9,10,1.5\n11,12,\n13,14,1\n");
   const auto strict = open_dataset(file).value();

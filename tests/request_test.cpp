@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What people ask, as texts: targets, groups, budgets, and what excludes what.
+// Requests as texts: targets, groups, budgets, and options that exclude each other.
 #include "probust/run/request.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string refusal(const Body& body) {
 
 TEST(Request, ClassesHaveNamesAndNumbers) {
   EXPECT_EQ(class_number("dog", kNames), 1);
-  EXPECT_EQ(class_number("2", kNames), 2);  // the name comes first
+  EXPECT_EQ(class_number("2", kNames), 2);  // names come first
   EXPECT_EQ(class_number("7", kNames), 7);
   EXPECT_EQ(class_number("bird", kNames), std::nullopt);
 }
@@ -58,7 +58,7 @@ TEST(Request, GroupsAreListsOfClasses) {
   EXPECT_NE(refusal([&] { event_of(split_groups("0,1"), false, 2, 4, {}); }).find("cannot be combined"), std::string::npos);
 }
 
-TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
+TEST(Request, BudgetsNeedAutoAndSharingNeedsModelsOfMargins) {
   const auto texts = [](std::vector<std::string> given, const AutoBudget& budget) {
     std::vector<std::string> all;
     for (const EstimatorSpec& estimator : parse_estimators(std::move(given), budget)) all.push_back(estimator.text());
@@ -90,7 +90,7 @@ TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
     EXPECT_NE(refusal([&] { texts({"auto"}, {wrong}); }).find("is not a number of at least 2"), std::string::npos);
 }
 
-TEST(Request, SomeThingsExcludeOthers) {
+TEST(Request, SomeOptionsExcludeEachOther) {
   const std::vector<EstimatorSpec> counts{parse_estimator("mc:10")}, models{parse_estimator("probit:10")};
   EXPECT_NE(refusal([&] { require_combinable({100, true, false}, counts); }).find("smooth"), std::string::npos);
   EXPECT_NE(refusal([&] { require_combinable({0, false, true}, counts); }).find("models noisy samples"), std::string::npos);
@@ -133,7 +133,7 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
             std::string::npos);
 }
 
-// One of several estimators that cannot answer says so in its rows, also if the others are asked elsewhere.
+// One of several unsupported estimators gives rows with the reason, also if the others are in other requests.
 TEST(Request, ARunThatIsPartOfOneKeepsRowsWithoutP) {
   std::mt19937 random(3);
   ExecutorOptions small;

@@ -195,7 +195,7 @@ TEST(RunFile, AnOpenTransactionOfAKilledProcessIsUndoneInACopy) {
   EXPECT_EQ(test::read_whole(left + "-journal"), journal);
 }
 
-// Who reads slowly holds up nobody: export to a pager, for example.
+// A slow reader does not block a writer: for example, export to a pager.
 TEST(RunFile, RowsAreAppendedWhileOthersAreUsed) {
   const Folder folder;
   RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, Mode::resume);
@@ -214,7 +214,7 @@ TEST(RunFile, RowsAreAppendedWhileOthersAreUsed) {
   EXPECT_EQ(rows[10000].index, 9001);
 }
 
-TEST(RunFile, ALockedFileNamesWhoHoldsIt) {
+TEST(RunFile, ALockedFileIsReported) {
   const Folder folder;
   const std::string path = folder / "r.sqlite";
   RunFile::open(path, {{"seed", "0"}}, Mode::resume);
@@ -298,7 +298,7 @@ TEST(Checksum, OfAFolderFollowsItsFiles) {
   EXPECT_NE(store::checksum(folder / "."), before);
 }
 
-// The tables as they were before rows had p_label.
+// The tables before rows had p_label.
 void make_old_run(const std::string& path) {
   store::Database database(path, true);
   database.execute(R"(
