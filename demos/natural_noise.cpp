@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Does the distance to the nearest counterfactual tell how likely an answer survives noise? The question of Scher and Trügler,
-// "Testing robustness of predictions of trained classifiers against naturally occurring perturbations" (2023), asked of Iris and
-// random forests that are grown on the spot. `probust reproduce natural` repeats their other experiments.
+// Does the distance to the nearest counterfactual tell how likely a prediction is to survive noise? The question of Scher and
+// Trügler, "Testing robustness of predictions of trained classifiers against naturally occurring perturbations" (2023), asked
+// of Iris and random forests that are grown on the spot. `probust reproduce natural` repeats their other experiments.
 //
 // Usage: natural_noise [--check FILE]. Prints a table as Markdown; with --check, says whether the file has this table.
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Analysis of estimates: statistics, curves, boundaries, curvature, slices; and classifiers with known answers.
+// Analysis of estimates: statistics, curves, boundaries, curvature, slices; and classifiers with known results.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,7 +70,7 @@ TEST(Statistics, CorrelationsOfKnownColumns) {
   EXPECT_THROW(pearson(a, std::vector<double>{1}), Error);
 }
 
-TEST(Statistics, AgreementLeavesOutWhatIsNoNumber) {
+TEST(Statistics, AgreementIgnoresNaN) {
   const Agreement both = agreement(std::vector<double>{0.5, 0.7, kNan, 0.9}, std::vector<double>{0.4, 0.9, 0.1, 0.9});
   EXPECT_EQ(both.count, 3);
   EXPECT_NEAR(both.mae, 0.1, 1e-12);
@@ -78,7 +78,7 @@ TEST(Statistics, AgreementLeavesOutWhatIsNoNumber) {
   EXPECT_NEAR(both.largest, 0.2, 1e-12);
 }
 
-// Of 40 points, four in five have p = 1. `common` is the variance of an error of all of them.
+// Of 40 points, four in five have p = 1. `common` is the variance of an error that all of them share.
 std::vector<double> skewed_probabilities(std::mt19937& random, double common) {
   std::uniform_real_distribution<double> uniform;
   const double error = common > 0 ? std::normal_distribution<double>(0, std::sqrt(common))(random) : 0;
@@ -87,7 +87,7 @@ std::vector<double> skewed_probabilities(std::mt19937& random, double common) {
   return p;
 }
 
-// Student's interval would be above the mean in 7.7% of cases; with a skewness that forgets the common error, in 0.03%.
+// Student's interval would be above the mean in 7.7% of cases; with a skewness that ignores the common error, in 0.03%.
 TEST(Statistics, IntervalsOfSkewedMeansCover) {
   constexpr int kSamples = 4000;
   std::mt19937 random(5);
@@ -214,7 +214,7 @@ TEST(Curve, SmoothingReproducesAQuadratic) {
   }
 }
 
-TEST(Curve, SmoothingLeavesShortOrBrokenCurvesAlone) {
+TEST(Curve, ShortOrBrokenCurvesAreNotSmoothed) {
   const auto two = smooth_curve(std::vector<CurvePoint>{{0.1, 0.9, 0.1, 50}, {0.2, 0.7, 0.3, 50}});
   EXPECT_EQ(two[0].p, 0.9);
   const auto broken = smooth_curve(std::vector<CurvePoint>{{0.1, 0.9, 0.1, 50}, {0.2, kNan, kNan, 50}, {0.3, 0.6, 0.4, 50}});
@@ -274,7 +274,7 @@ TEST(Curve, SharesAreNotSmoothed) {
   ;
 }
 
-// Means are exact and the covariance is shared by all scales: the error is about that of eight times as many copies.
+// Means are exact and the covariance is shared by all scales: the error is about that of eight times as many samples.
 TEST(Curve, LinearMarginsHaveOneCovarianceAtEveryScale) {
   const std::vector<double> sigmas = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
   double smooth = 0, single = 0;
@@ -301,7 +301,7 @@ TEST(Curve, LinearMarginsHaveOneCovarianceAtEveryScale) {
       }
     }
   }
-  EXPECT_LT(smooth / single, 0.55) << smooth / single;  // 0.35 if only the number of copies mattered
+  EXPECT_LT(smooth / single, 0.55) << smooth / single;  // 0.35 if only the number of samples mattered
   EXPECT_GT(static_cast<double>(covered) / count, 0.97) << covered << " of " << count;
 }
 
@@ -321,7 +321,7 @@ TEST(Curve, ManyClassesAreSmoothedToo) {
 }
 
 // A scale at which numbers overflow does not affect the others, nor does a broken point affect its neighbours.
-TEST(Curve, BrokenScalesAndPointsStayAlone) {
+TEST(Curve, BrokenScalesAndPointsAreNotSmoothed) {
   Setting s = setting(test::ball(3, 1), {{0.5F, 0, 0}, {kNanFloat, 0, 0}});
   s.points.target = {0, 0};
   const std::vector<double> sigmas = {0.1, 0.2, 1e30};
@@ -392,7 +392,7 @@ TEST(Curve, ExactEstimatesStayExact) {
     EXPECT_NEAR(curve[k][0].p, estimates(s, sigmas[k], "taylor")[0].p, 2e-3) << sigmas[k];
 }
 
-TEST(ScaleProcess, FollowsWhatIsCertainAndSmoothsWhatIsNot) {
+TEST(ScaleProcess, FollowsCertainValuesAndSmoothsUncertainOnes) {
   const std::vector<double> sigmas = {0.1, 0.2, 0.4, 0.8, 1.6};
   const ScaleProcess process(sigmas);
   Eigen::MatrixXd values(5, 2);
@@ -455,7 +455,7 @@ TEST(Boundary, IsNearestOnACurvedBoundary) {
 }
 
 // In the plane: to the left the boundary is near, but the margin is flat; the gradient leads to the right.
-TEST(Boundary, LooksInAllDirectionsOfThePlane) {
+TEST(Boundary, SearchesAllDirectionsOfThePlane) {
   Graph g;
   const ValueId x = append_input(g, {2}, Extent::example, "x");
   const ValueId right =
@@ -478,7 +478,7 @@ TEST(Boundary, BlackBoxFindsTheRightAngle) {
   }
 }
 
-TEST(Boundary, NothingWithinReachAndNan) {
+TEST(Boundary, ReportsNoBoundaryWithinReachAndNan) {
   Setting s = setting(test::ball(2, 100), {{0, 0}});
   EXPECT_TRUE(std::isinf(nearest_boundary_black_box(*s.executor, s.points).value()[0].distance));
   Setting nan = setting(test::ball(2, 1), {{std::numeric_limits<float>::quiet_NaN(), 0}});
@@ -522,7 +522,7 @@ TEST(CurvatureTest, QuadraticBoundsWhereTheyAreDefined) {
 
 // ---- slices
 
-TEST(CloudTest, HoldsTheCopiesThatAreCounted) {
+TEST(CloudTest, HasTheSamplesThatAreCounted) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const Points points{test::random_tensor({1, 1, 8, 8}, random), {7}, {2}, 5};
@@ -540,7 +540,7 @@ TEST(CloudTest, HoldsTheCopiesThatAreCounted) {
   }
 }
 
-TEST(CloudTest, RefusesNoCopiesAndTooMany) {
+TEST(CloudTest, RejectsZeroAndTooManySamples) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const Points one{Tensor({1, 1, 8, 8}), {0}, {0}, 0}, two{Tensor({2, 1, 8, 8}), {0, 1}, {0, 0}, 0};
   const Noise noise = parse_noise("gaussian:0.1");

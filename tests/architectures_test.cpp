@@ -110,7 +110,7 @@ TEST_P(Architectures, AgreeWithTheDefinitionsForAnyBatchAndThreads) {
       }
       EXPECT_EQ(own_logits.data, logits.data);
       EXPECT_EQ(own_jacobian, jacobian);
-      if (batch == 1 && (threads == 2 || kSanitized)) continue;  // copies one by one are slow
+      if (batch == 1 && (threads == 2 || kSanitized)) continue;  // runs of single points are slow
       const std::vector<Estimate> own = estimates(*executor, x);
       if (rows.empty()) rows = own;
       for (std::size_t i = 0; i < rows.size(); ++i) {

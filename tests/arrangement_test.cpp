@@ -27,7 +27,7 @@ Error refusal_of(const Shape& point, const Shape& input, Layout layout = Layout:
   return {ErrorCode::internal, "", "was not refused", ""};
 }
 
-TEST(Arrangement, ImagesAreTransposedIfTheExtentsSettleIt) {
+TEST(Arrangement, ImagesAreTransposedIfTheExtentsDetermineTheOrder) {
   EXPECT_EQ(order_of({32, 32, 3}, {1, 3, 32, 32}), (Order{2, 0, 1}));
   EXPECT_EQ(order_of({48, 64, 3}, {1, 3, 48, 64}), (Order{2, 0, 1}));
   EXPECT_EQ(order_of({28, 30, 4}, {1, 4, 28, 30}), (Order{2, 0, 1}));
@@ -43,7 +43,7 @@ TEST(Arrangement, SeriesAndVolumesAreTransposedToo) {
   EXPECT_EQ(order_of({6, 100}, {1, 6, 100}), Order{});
   EXPECT_EQ(order_of({100, 6}, {1, 6, 1, 100}), (Order{1, 0}));
   EXPECT_EQ(order_of({8, 9, 10, 2}, {1, 2, 8, 9, 10}), (Order{3, 0, 1, 2}));
-  EXPECT_EQ(order_of({6, 6}, {1, 6, 6}), Order{});  // as stored, because nothing says otherwise
+  EXPECT_EQ(order_of({6, 6}, {1, 6, 6}), Order{});  // as stored, because nothing determines the order
 }
 
 TEST(Arrangement, SwappedExtentsAreRefused) {
@@ -71,10 +71,10 @@ TEST(Arrangement, FlatPointsAndInputsAndMergedAxesAreRead) {
   EXPECT_EQ(order_of({5}, {1, 1, 1, 5}), Order{});
   const Arrangement flat = arrangement_of({32, 32, 3}, {1, 3072}, Layout::automatic);
   EXPECT_FALSE(flat.permutes());
-  EXPECT_NE(flat.note.find("in the order in which they are stored"), std::string::npos);
+  EXPECT_NE(flat.note.find("in stored order"), std::string::npos);
 }
 
-// --layout is the order that the input wants, whichever order the data have.
+// --layout is the axis order of the input, whatever the order of the data.
 TEST(Arrangement, ALayoutMeansTheSameForBothOrdersOfTheData) {
   for (const Shape& input : {Shape{1, 32, 32, 3}, Shape{1, 3072}}) {
     EXPECT_EQ(order_of({3, 32, 32}, input, Layout::nhwc), (Order{1, 2, 0})) << to_string(input);

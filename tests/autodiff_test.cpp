@@ -96,7 +96,7 @@ TEST(Autodiff, GradientsWithRespectToWeights) {
 }
 
 // A Hessian-vector product is a vjp of a vjp.
-TEST(Autodiff, AGradientsGradient) {
+TEST(Autodiff, GradientOfAGradient) {
   const Graph graph = test::small_smooth_network();
   const Vjp first = vjp(graph, graph.outputs, graph.inputs());
   const std::vector<ValueId> x_only = {graph.inputs()[0]};
@@ -124,7 +124,7 @@ TEST(Autodiff, AGradientsGradient) {
   EXPECT_GT(size, 0.1) << "the test network must have curvature";
 }
 
-TEST(Autodiff, AnInputThatDoesNotMatterHasAZeroGradient) {
+TEST(Autodiff, AnUnusedInputHasAZeroGradient) {
   Graph g;
   const ValueId x = append_input(g, {2}, Extent::example, "x"), unused = append_input(g, {3}, Extent::example, "unused");
   g.outputs = {append(g, Op::sign, {x})};

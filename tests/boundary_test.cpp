@@ -68,7 +68,7 @@ Points points_at(Executor& executor, const Tensor& x) {
   return points_of(x, predicted_classes(executor.logits(x).value()), 3, 7);
 }
 
-// The plain algorithm, which bisects every direction that changes the answer to the end.
+// The plain algorithm, which bisects every direction that changes the prediction to the end.
 class PlainSearch {
  public:
   PlainSearch(Executor& executor, const Points& point)
@@ -154,7 +154,7 @@ class PlainSearch {
   std::int64_t forwards_ = 0;
 };
 
-TEST(BoundarySearchTest, WhatCannotWinIsDroppedAndTheWinnerIsTheSame) {
+TEST(BoundarySearchTest, DroppingHopelessCandidatesKeepsTheResult) {
   std::int64_t dropped = 0;
   for (const Problem& problem : problems()) {
     const auto executor = make_executor("cpu", problem.graph, {}).value();
@@ -177,7 +177,7 @@ TEST(BoundarySearchTest, WhatCannotWinIsDroppedAndTheWinnerIsTheSame) {
   EXPECT_GT(dropped, 100000);
 }
 
-// Whether what depends on time is so at least once in a few attempts: other programs may hold one up.
+// Whether a time-dependent condition holds at least once in a few attempts: other programs may slow this one down.
 bool tends_to(const std::function<bool()>& holds) {
   for (int attempt = 0; attempt < 5; ++attempt) {
     if (holds()) return true;
@@ -192,7 +192,7 @@ int steps_of(Job& job) {
   return steps;
 }
 
-TEST(BoundarySearchTest, SaysTheSameWhereverStepsEnd) {
+TEST(BoundarySearchTest, ResultDoesNotDependOnWhereStepsEnd) {
   for (const Problem& problem : problems()) {
     SCOPED_TRACE(problem.name);
     const auto executor = make_executor("cpu", problem.graph, {1, std::int64_t{1} << 30, 16}).value();
@@ -212,7 +212,7 @@ TEST(BoundarySearchTest, SaysTheSameWhereverStepsEnd) {
   }
 }
 
-TEST(BoundarySearchTest, WhatIsPlannedIsLittleMoreThanWhatIsDone) {
+TEST(BoundarySearchTest, PlansLittleMoreThanItDoes) {
   for (const Problem& problem : problems()) {
     if (problem.name == "one element") continue;  // all directions have equal length, so none can be dropped
     SCOPED_TRACE(problem.name);
@@ -235,8 +235,8 @@ TEST(BoundarySearchTest, WhatIsPlannedIsLittleMoreThanWhatIsDone) {
   }
 }
 
-// Passes made outside: one step per request, and requests only for new inputs.
-TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
+// Passes done outside: one step per request, and requests only for new inputs.
+TEST(BoundarySearchTest, AsksAnExternalEngineForNoPassTwice) {
   std::mt19937 random(5);
   const auto network = make_executor("cpu", test::small_cnn(), {}).value();
   const Points points = points_at(*network, test::random_tensor({1, 1, 8, 8}, random));
@@ -261,7 +261,7 @@ TEST(BoundarySearchTest, NoPassIsAskedForTwiceOutside) {
   EXPECT_LT(requests, expected.forwards / 8);
 }
 
-TEST(BoundarySearchTest, WithoutATargetItIsTheAnswerAtThePoint) {
+TEST(BoundarySearchTest, TargetDefaultsToThePrediction) {
   std::mt19937 random(5);
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   Points points = points_at(*executor, test::random_tensor({1, 1, 8, 8}, random));
@@ -282,7 +282,7 @@ TEST(BoundarySearchTest, RefusesSeveralPointsAndNoDirections) {
   EXPECT_FALSE(nearest_boundary_black_box(*executor, points, {.directions = 0}));
 }
 
-TEST(CloudMakerTest, PartsAreTheCloudWhereverStepsEnd) {
+TEST(CloudMakerTest, ResultDoesNotDependOnWhereStepsEnd) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 8}).value();
   const Points points = points_at(*executor, test::random_tensor({1, 1, 8, 8}, random));
@@ -310,8 +310,8 @@ TEST(CloudMakerTest, PartsAreTheCloudWhereverStepsEnd) {
   }
 }
 
-// The copies equal those of a single draw of all copies.
-TEST(CloudMakerTest, PartsGoOnWhereTheLastEnded) {
+// The samples equal those of a single draw of all samples.
+TEST(CloudMakerTest, PartsContinueAfterTheLast) {
   std::mt19937 random(6);
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const Points points = points_at(*executor, test::random_tensor({1, 1, 8, 8}, random));

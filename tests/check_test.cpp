@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The check of data, preprocessing, layout and labels: on classifiers of which the right way is known.
+// The check of data, preprocessing, layout and labels: on classifiers whose right preprocessing is known.
 #include "probust/check/check.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ struct World {
     }
   }
 
-  // The classifier of model inputs [n, ...input_shape]. What is far from every template gets class 0.
+  // The classifier of model inputs [n, ...input_shape]. Inputs far from every template get class 0.
   std::function<Tensor(const Tensor&)> classifier(const Transform& wanted, const Shape& input_shape) {
     const Tensor prepared = transformed(as_points(templates), wanted, input_shape);
     constexpr double kFar = 6;  // bytes; the noise has 3.7
@@ -80,7 +80,7 @@ Transform transform_of(double scale, std::vector<double> mean, std::vector<doubl
 
 constexpr double kByte = 1.0 / 255;
 
-// The input of a check of bytes that the command line would read, for a model that wants another preprocessing.
+// The input of a check of bytes as the command line would read it, for a model with other preprocessing.
 CheckInput check_of(World& world, const Transform& wanted, const Shape& input_shape) {
   CheckInput input;
   input.x = world.x;
@@ -157,7 +157,7 @@ TEST(Check, NamesTheMeanAndStdOfEachPublishedDataSet) {
   }
 }
 
-TEST(Check, NamesTheLayoutOfTurnedImages) {
+TEST(Check, NamesTheLayoutOfTransposedImages) {
   World world(1);
   const Shape flat{1, kSide * kSide};
   for (const Shape& input_shape : {Shape{1, 1, kSide, kSide}, flat}) {
@@ -196,7 +196,7 @@ TEST(Check, NamesColoursInReverseOrder) {
         input.preprocessing.std = given ? wanted.std : std::vector<double>{};
         const CheckReport report = check(input);
         ASSERT_TRUE(report.suspicious()) << all_text(report);
-        EXPECT_NE(report.warnings()[0].find("channels in reverse order"), std::string::npos) << all_text(report);
+        EXPECT_NE(report.warnings()[0].find("channels reversed"), std::string::npos) << all_text(report);
         EXPECT_NE(all_text(report).find("what to do: reverse the channels of the data"), std::string::npos);
         EXPECT_NE(report.hint().find("reverse the channels of the data"), std::string::npos);
         EXPECT_EQ(report.options.empty(), given || mean.empty()) << all_text(report);
@@ -205,7 +205,7 @@ TEST(Check, NamesColoursInReverseOrder) {
   }
 }
 
-// Of a model that takes blue first.
+// For a model that takes blue first.
 CheckInput check_of_reversed_colours(World& world) {
   const Shape input_shape{1, 3, kSide, kSide};
   Transform wanted = transform_of(kByte, {}, {}, world.shape, input_shape);
@@ -219,7 +219,7 @@ TEST(Check, NamesColoursInReverseOrderOfFlatPoints) {
   input.x.shape = {240, 3 * kSide * kSide};
   const CheckReport report = check(input);
   ASSERT_TRUE(report.suspicious()) << all_text(report);
-  EXPECT_NE(report.warnings()[0].find("channels in reverse order"), std::string::npos) << all_text(report);
+  EXPECT_NE(report.warnings()[0].find("channels reversed"), std::string::npos) << all_text(report);
 }
 
 TEST(Check, NamesColoursInReverseOrderAsAFirstStep) {
@@ -229,11 +229,11 @@ TEST(Check, NamesColoursInReverseOrderAsAFirstStep) {
   input.most_passes = first_check_passes(100, 0);
   const CheckReport report = check(input);
   ASSERT_TRUE(report.suspicious()) << all_text(report);
-  EXPECT_NE(report.warnings()[0].find("channels in reverse order"), std::string::npos) << all_text(report);
+  EXPECT_NE(report.warnings()[0].find("channels reversed"), std::string::npos) << all_text(report);
   EXPECT_LE(report.passes, input.most_passes);
 }
 
-// Flat points have no layout for this: they are to be given as images.
+// Flat points have no layout for this: the remedy is to give them as images.
 TEST(Check, NamesTheOtherOrderOfFlatImages) {
   World world(3, 240, 0);
   const Shape input_shape{1, 3, kSide, kSide};
@@ -254,7 +254,7 @@ TEST(Check, FewPointsAreEnoughIfTheDifferenceIsLarge) {
     World world(1, points + 1, 0);
     const Shape input_shape{1, 1, kSide, kSide};
     CheckInput input = check_of(world, transform_of(kByte, {}, {}, world.shape, input_shape, Layout::whcn), input_shape);
-    input.x = rows(world.x, 1, points);  // without class 0, which turned images get
+    input.x = rows(world.x, 1, points);  // without class 0, which transposed images get
     input.labels.erase(input.labels.begin());
     const CheckReport report = check(input);
     ASSERT_TRUE(report.suspicious()) << all_text(report);
@@ -265,7 +265,7 @@ TEST(Check, FewPointsAreEnoughIfTheDifferenceIsLarge) {
 }
 
 // In units of 0..1 the scale stays, and std brings the input to 0..255.
-TEST(Check, KeepsTheUnitsOfSmallNoiseIfTheModelWantsBytes) {
+TEST(Check, KeepsTheUnitsOfSmallNoiseForAModelOfBytes) {
   World world(1);
   const Shape input_shape{1, 1, kSide, kSide};
   CheckInput input = check_of(world, transform_of(1, {}, {}, world.shape, input_shape), input_shape);
@@ -274,7 +274,7 @@ TEST(Check, KeepsTheUnitsOfSmallNoiseIfTheModelWantsBytes) {
   EXPECT_EQ(report.options.text(), "std 0.00392156862745098") << all_text(report);
 }
 
-TEST(Check, KnowsFloatingPointPixelsForAModelOfBytes) {
+TEST(Check, RecognisesFloatingPointPixelsForAModelOfBytes) {
   World world(1);
   const Shape input_shape{1, 1, kSide, kSide};
   CheckInput input = check_of(world, transform_of(1, {}, {}, world.shape, input_shape), input_shape);
@@ -343,8 +343,8 @@ TEST(Check, FindsLabelsInAnotherOrder) {
   EXPECT_FALSE(check(with_labels(world, [](std::int64_t l) { return l; })).suspicious());
 }
 
-// Of three classes, two that move up and one that moves down are no shift.
-TEST(Check, DoesNotCallATurnAShift) {
+// Two of three classes that move up and one that moves down are not a shift.
+TEST(Check, DoesNotReportAPermutationAsAShift) {
   World world(1);
   const CheckReport report = check(with_labels(world, [](std::int64_t l) { return (l + 1) % kClasses; }));
   ASSERT_TRUE(report.suspicious());
@@ -365,13 +365,13 @@ TEST(Check, UsesTheNamesOfLabels) {
   EXPECT_NE(report.warnings()[0].find("classes"), std::string::npos);
 }
 
-TEST(Check, DoesNotTakeChanceForAnOrder) {
+TEST(Check, DoesNotReportAnOrderThatIsRightByChance) {
   World world(1);
   std::mt19937 random(5);
   const CheckReport report =
       check(with_labels(world, [&](std::int64_t) { return static_cast<std::int64_t>(random() % kClasses); }));
   EXPECT_EQ(kinds(report, Severity::warning), std::vector<std::string>{"accuracy"}) << all_text(report);
-  // Few points of each label fit some order well, if they are also what it is judged by.
+  // Few points per label fit some order well if they also test it.
   World few(1, 60);
   const CheckReport of_few =
       check(with_labels(few, [&](std::int64_t) { return static_cast<std::int64_t>(random() % kClasses); }));
@@ -395,7 +395,7 @@ TEST(Check, PrefersOneChangeToTwo) {
   EXPECT_NE(report.warnings().at(0).find("with labels - 1 ("), std::string::npos) << all_text(report);
 }
 
-TEST(Check, SaysThatLabelsAreOutsideOfTheClasses) {
+TEST(Check, ReportsLabelsOutsideTheClasses) {
   World world(1);
   for (const std::int64_t beyond : {std::int64_t{99}, std::int64_t{-1}, kClasses}) {
     CheckInput input = with_labels(world, [&](std::int64_t l) { return l == 3 ? beyond : l; });
@@ -439,7 +439,7 @@ TEST(Check, BestAssignmentHasTheLargestSum) {
 
 // ---- accuracy
 
-// A classifier whose logits are the label that is hidden in the point, or another one.
+// A classifier whose logits are the label hidden in the point, or another one.
 CheckInput with_accuracy(std::int64_t classes, std::int64_t points, double accuracy, const std::vector<double>& shares = {}) {
   std::mt19937 random(11);
   CheckInput input;
@@ -453,7 +453,7 @@ CheckInput with_accuracy(std::int64_t classes, std::int64_t points, double accur
     input.x.row(i)[0] = static_cast<float>(predicted);
     input.x.row(i)[1] = static_cast<float>(i);
   }
-  input.preprocessing.mean = {0, 0};  // as given; no alternative says what is hidden
+  input.preprocessing.mean = {0, 0};  // as given; no alternative finds the hidden label
   input.input_shape = {1, 2};
   input.classes = classes;
   input.logits = [=](const Tensor& z) {
@@ -479,7 +479,7 @@ TEST(Check, LowAccuracyIsAWarningAndHardProblemsAreNot) {
   EXPECT_TRUE(warns(with_accuracy(10, 12, 0)));
   EXPECT_FALSE(warns(with_accuracy(2, 4, 0.25)));
   EXPECT_FALSE(warns(with_accuracy(1000, 300, 0.3)));
-  EXPECT_FALSE(warns(with_accuracy(10, 12, 0.25)));  // too few to say
+  EXPECT_FALSE(warns(with_accuracy(10, 12, 0.25)));  // too few to tell
   EXPECT_FALSE(warns(with_accuracy(2, 400, 0.93, {0.9})));
 }
 
@@ -506,8 +506,8 @@ TEST(Check, OneClassByAThresholdNamesTheOptionsOfRegression) {
   EXPECT_NE(spelled(of_number, as_field).find("give threshold or tolerance"), std::string::npos) << of_number;
 }
 
-// The reverse of columns that lack standardisation: no option gives the values back.
-TEST(Check, SaysThatColumnsAreStandardisedAlready) {
+// The reverse of missing standardisation: no option restores the values.
+TEST(Check, ReportsColumnsThatAreAlreadyStandardised) {
   std::mt19937 random(2);
   CheckInput input = with_accuracy(3, 90, 0.3);
   std::normal_distribution<float> normal;
@@ -519,9 +519,9 @@ TEST(Check, SaysThatColumnsAreStandardisedAlready) {
     return logits;
   };
   const CheckReport report = check(input);
-  EXPECT_NE(all_text(report).find("what to do: give the columns as they were measured"), std::string::npos) << all_text(report);
+  EXPECT_NE(all_text(report).find("give the columns as measured"), std::string::npos) << all_text(report);
   for (float& value : input.x.data) value = 10 + 3 * value;
-  EXPECT_EQ(all_text(check(input)).find("as they were measured"), std::string::npos);
+  EXPECT_EQ(all_text(check(input)).find("as measured"), std::string::npos);
 }
 
 // ---- ranges
@@ -542,7 +542,7 @@ TEST(Check, PixelsUpTo255AndSmallNoiseAreAWarning) {
   for (const Shape& shape : {Shape{5, 1, 8, 8}, Shape{5, 3, 8, 8}, Shape{5, 8, 8, 3}, Shape{5, 64}}) {
     const CheckReport report = check(of_values(shape, pixel, {0.3}));
     ASSERT_EQ(kinds(report, Severity::warning), std::vector<std::string>{"range"}) << to_string(shape) << all_text(report);
-    EXPECT_NE(report.warnings()[0].find("pixels run from 0 to 255 and sigma is 0.3"), std::string::npos);
+    EXPECT_NE(report.warnings()[0].find("pixels range from 0 to 255, and sigma is 0.3"), std::string::npos);
     EXPECT_EQ(report.options.text(), "scale 0.00392156862745098");
     EXPECT_FALSE(check(of_values(shape, pixel, {30})).suspicious());
     EXPECT_FALSE(check(of_values(shape, pixel, {})).suspicious());
@@ -551,8 +551,7 @@ TEST(Check, PixelsUpTo255AndSmallNoiseAreAWarning) {
   }
 }
 
-// A model that wants 0..255 in units of 0..1.
-// Flat images, in the units in which people store them.
+// A model that takes 0..255 in units of 0..1. Flat images, in the units in which people store them.
 TEST(Check, FlatPixelsOfEveryUnitAreRecognised) {
   std::mt19937 random(5);
   struct Stored {
@@ -588,7 +587,7 @@ TEST(Check, FlatPixelsOfEveryUnitAreRecognised) {
   EXPECT_TRUE(kinds(check(table), Severity::warning).empty());
 }
 
-// Masks and drawings, stored as bytes for a model that takes them as they are.
+// Masks and drawings, stored as bytes for a model that takes them unchanged.
 TEST(Check, BytesOfZeroAndOneNeedNoScale) {
   World world(1);
   for (Tensor* values : {&world.x, &world.templates}) {
@@ -601,7 +600,7 @@ TEST(Check, BytesOfZeroAndOneNeedNoScale) {
   EXPECT_EQ(report.options.text(), "scale 1") << all_text(report);
 }
 
-TEST(Check, TheScaleOfPixelsIsUndoneForAModelThatWantsThem) {
+TEST(Check, UndoesTheScaleForAModelOfUnscaledPixels) {
   World world(1);
   const Shape input_shape{1, 1, kSide, kSide};
   CheckInput input = check_of(world, transform_of(1, {}, {}, world.shape, input_shape), input_shape);
@@ -644,7 +643,7 @@ TEST(Check, NotesDuplicatesConstantsAndColumns) {
 
 // ---- cost and interruption
 
-TEST(Check, KeepsToItsPasses) {
+TEST(Check, UsesNoMorePassesThanAllowed) {
   World world(3);
   const Shape input_shape{1, 3, kSide, kSide};
   CheckInput input = check_of(world, transform_of(1, {}, {}, world.shape, input_shape), input_shape);
@@ -667,7 +666,7 @@ TEST(Check, RunsNoAlternativeThatCannotBeBetter) {
   EXPECT_EQ(check(input).passes, 100);
 }
 
-TEST(Check, AnInterruptionKeepsWhatIsKnown) {
+TEST(Check, AnInterruptedCheckReportsWhatItFound) {
   World world(1);
   const Shape input_shape{1, 1, kSide, kSide};
   CheckInput input = check_of(world, transform_of(1, {}, {}, world.shape, input_shape), input_shape);
@@ -696,8 +695,8 @@ TEST(Check, WritesJson) {
     EXPECT_NE(json.find(part), std::string::npos) << part << json;
 }
 
-// Data whose classes alternate: equal distances would show some of them only.
-TEST(Check, SpreadPositionsMeetEveryClass) {
+// Data with alternating classes: equidistant points would show only some of them.
+TEST(Check, SpreadPositionsCoverEveryClass) {
   for (const std::int64_t classes : {2, 3, 5, 10}) {
     for (const std::int64_t count : {200, 600, 1000, 5000}) {
       std::vector<std::int64_t> seen(classes, 0);

@@ -19,7 +19,7 @@ using test::kDigits;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// A run of the digits at three scales with two estimators, made once.
+// A run of the digits at three scales with two estimators, created once.
 class CliAnalysis : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -107,7 +107,7 @@ TEST_F(CliAnalysis, RankShowsTheEnds) {
   EXPECT_LE(group["least"][0]["p"], group["least"][1]["p"]);
   EXPECT_GE(group["most"][0]["p"], group["most"][1]["p"]);
   EXPECT_EQ(object("rank '" + run() + "'")["groups"][0]["most"].size(), 10U);
-  // Sixty copies that agree allow 1 - 0.025^(1/60) failures.
+  // Sixty samples that agree are compatible with 1 - 0.025^(1/60) failures.
   EXPECT_TRUE(has(test::probust("rank '" + run() + "' --sigma 0.1 --estimator mc:60").out, "<0.06  0.9404..1.0000"));
 }
 
@@ -163,7 +163,7 @@ TEST_F(CliAnalysis, DistanceOfARunIsCertified) {
     EXPECT_EQ(group["no_certificates"].is_null(), counted);
     for (const json& point : group["points"]) {
       EXPECT_EQ(point["certified_radius"].is_null(), !counted);
-      // Sixty copies that agree certify sigma Phi^-1(0.001^(1/60)) = 1.233208 sigma.
+      // Sixty samples that agree certify sigma Phi^-1(0.001^(1/60)) = 1.233208 sigma.
       if (!counted || point["p"] != 1) continue;
       EXPECT_NEAR(point["certified_radius"], 1.233208 * group["sigma"].get<double>(), 1e-6);
     }
@@ -181,7 +181,7 @@ TEST_F(CliAnalysis, DistanceOfAModelIsThatOfItsBoundary) {
   }
 }
 
-TEST_F(CliAnalysis, AModelAndDataGiveWhatTheirRunGives) {
+TEST_F(CliAnalysis, AModelAndDataGiveTheResultsOfTheirRun) {
   for (const std::string command : {"summary", "bias", "rank", "curve", "agree"}) {
     json of_run = object(command + " '" + run() + "'"),
          direct = object(command + " " + kDigits + " --sigma 0.1,0.2,0.4 --estimator taylor,mc:60 --quiet");
@@ -208,13 +208,13 @@ TEST_F(CliAnalysis, MistakesAreNamed) {
   const std::string given = "'" + run() + "'";
   const std::pair<std::string, std::string> mistakes[] = {
       {"curve " + given + " --sigma 0.1", "single noise scale"},
-      {"curve " + given + " --threshold 1", "--threshold: is not between 0 and 1"},
-      {"distance " + given + " --confidence 1", "--confidence: is not between"},
+      {"curve " + given + " --threshold 1", "--threshold is not between 0 and 1"},
+      {"distance " + given + " --confidence 1", "--confidence is not between"},
       {"summary " + given + " --estimator adf",
-       "it has the noise gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
+       "choose among the noise gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
       {"rank " + given + " --count 0", "--count"},
-      {"summary " + given + " --mean 0.5", "--mean: says how to estimate"},
-      {"agree " + given + " --quiet --per-class --threads 1", "--threads: says how to estimate"},
+      {"summary " + given + " --mean 0.5", "--mean applies only when estimating"},
+      {"agree " + given + " --quiet --per-class --threads 1", "--threads applies only when estimating"},
       {"bias " + given + " --plot a.png", "does not end in .svg"},
   };
   for (const auto& [arguments, expected] : mistakes) {
@@ -250,7 +250,7 @@ TEST_F(CliAnalysis, APlotDoesNotOverwriteARun) {
 }
 
 // Points without labels, of one class, one of them not finite.
-TEST_F(CliAnalysis, WhatIsMissingIsADash) {
+TEST_F(CliAnalysis, MissingValuesAreDashes) {
   const std::string lonely = *folder / "lonely.sqlite", data = folder->write("points.csv", "0.1,0.2\n0.3,nan\n");
   const Finished model =
       test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:10 --limit 1 --quiet -o '" + lonely + "'");

@@ -71,7 +71,7 @@ TEST(CliCompare, TheMoreRobustModelHasAPositiveDifference) {
   EXPECT_TRUE(mentions(table.out, "  +0.")) << table.out;
 }
 
-TEST(CliCompare, PointsOfOneRunAloneAreNamed) {
+TEST(CliCompare, PointsOfOnlyOneRunAreListed) {
   const Folder folder;
   std::vector<Row> rows = rows_of_p({0.5, 0.6, 0.7});
   const std::string a = run_file_of(folder / "a.sqlite", rows);
@@ -115,7 +115,7 @@ TEST(CliCompare, ModelsOfOneRunAndEstimatorsAreCompared) {
   EXPECT_NEAR(groups[1]["difference"].get<double>(), 0.2, 1e-12);
 }
 
-TEST(CliCompare, WhatCannotBeComparedIsRefused) {
+TEST(CliCompare, RejectsRunsThatCannotBeCompared) {
   const Folder folder;
   const std::string a = run_file_of(folder / "a.sqlite", {row_of_p(0, 0.5, 3)});
   const auto refused = [&](const std::string& with, int status, const std::string& part) {
@@ -124,17 +124,16 @@ TEST(CliCompare, WhatCannotBeComparedIsRefused) {
     EXPECT_TRUE(mentions(finished.err, part)) << finished.err;
   };
   refused(run_file_of(folder / "labels.sqlite", {row_of_p(0, 0.5, 4)}), 3,
-          "labels.sqlite: is about other data: point 0 has label 4");
-  refused(run_file_of(folder / "data.sqlite", {row_of_p(0, 0.5, 3)}, {{"data", "two"}}), 3,
-          "data is 'two', and 'one' in the baseline");
+          "labels.sqlite has different data: point 0 has label 4");
+  refused(run_file_of(folder / "data.sqlite", {row_of_p(0, 0.5, 3)}, {{"data", "two"}}), 3, "data is 'two' here and 'one' there");
   Row other = row_of_p(0, 0.5);
   other.noise = "gaussian:0.5";
-  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "has no point, noise and estimator in common");
+  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "shares no point, noise and estimator");
   refused("", 2, "cannot be compared with itself");
   refused(folder / "none.sqlite", 3, "cannot be opened");
 }
 
-TEST(CliCompare, TheFirstLineSaysWhichModelKeepsTheRightAnswer) {
+TEST(CliCompare, TheFirstLineNamesTheMoreRobustModel) {
   const Folder folder;
   std::vector<Row> right, wrong;
   for (int i = 0; i < 20; ++i) {
@@ -143,7 +142,8 @@ TEST(CliCompare, TheFirstLineSaysWhichModelKeepsTheRightAnswer) {
   }
   const std::string runs = run_file_of(folder / "a.sqlite", right) + " " + run_file_of(folder / "b.sqlite", wrong);
   const std::string out = test::probust("compare " + runs).out;
-  EXPECT_EQ(out.rfind("B keeps the right answer under noise less often than A: 1% against 80%, difference -79 points", 0), 0U)
+  EXPECT_EQ(out.rfind("B keeps the correct prediction under noise less often than A: 1% against 80%, difference -79 points", 0),
+            0U)
       << out;
   EXPECT_TRUE(mentions(out, "100.0%     0.0%")) << out;
   const auto first = json_of(runs)["comparisons"][0];

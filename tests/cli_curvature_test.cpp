@@ -14,7 +14,7 @@ using test::mentions;
 
 Finished curvature(const std::string& arguments) { return test::probust("curvature " + arguments); }
 
-TEST(CliCurvature, ARectifierNetworkHasSmoothedValuesAlone) {
+TEST(CliCurvature, AReluNetworkHasOnlySmoothedValues) {
   const std::string how = test::kDigits + " --limit 3 --pairs 20 --sigma 0.1,0.3 --quiet";
   const Finished table = curvature(how);
   ASSERT_EQ(table.status, 0) << table.err;
@@ -54,19 +54,19 @@ TEST(CliCurvature, ASmoothNetworkHasBoundsToo) {
   }
   // Other noise has no proposition, and no smoothed Hessian here.
   const auto& uniform = printed["groups"][1];
-  EXPECT_EQ(uniform["no_bounds"], "for isotropic Gaussian noise alone");
+  EXPECT_EQ(uniform["no_bounds"], "defined only for isotropic Gaussian noise");
   EXPECT_TRUE(uniform["points"][0]["bounds"].is_null());
   EXPECT_GT(uniform["points"][0]["scatter"], 0);
   EXPECT_TRUE(mentions(test::read_whole(plot), "largest scatter"));
 }
 
-TEST(CliCurvature, SaysWhatIsWrongOnOneLine) {
-  for (const auto& [arguments, problem] :
-       std::vector<std::pair<std::string, std::string>>{{"", "--sigma: is missing"},
-                                                        {"--sigma 0", "--sigma: '0' holds a value that is not a positive number"},
-                                                        {"--sigma 0.1 --pairs 1", "--pairs"},
-                                                        {"--sigma 0.1 --plot x.png", "--plot: 'x.png' does not end in .svg"},
-                                                        {"--sigma 0.1 --target 10", "--target: class 10 does not exist"}}) {
+TEST(CliCurvature, ErrorsAreOnOneLine) {
+  for (const auto& [arguments, problem] : std::vector<std::pair<std::string, std::string>>{
+           {"", "--sigma is missing"},
+           {"--sigma 0", "--sigma is '0', which has a value that is not a positive number"},
+           {"--sigma 0.1 --pairs 1", "--pairs"},
+           {"--sigma 0.1 --plot x.png", "--plot is 'x.png', which does not end in .svg"},
+           {"--sigma 0.1 --target 10", "--target names class 10, which does not exist"}}) {
     const Finished wrong = curvature(test::kDigits + " --limit 2 --quiet " + arguments);
     EXPECT_EQ(wrong.status, 2) << arguments;
     EXPECT_TRUE(mentions(wrong.err, problem)) << wrong.err;

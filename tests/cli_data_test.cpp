@@ -79,35 +79,36 @@ TEST(CliData, WritesIris) {
   EXPECT_EQ(read_dataset(folder / "iris.csv").value().class_names, iris().class_names);
 }
 
-TEST(CliData, SaysWhatIsWrongOnOneLine) {
+TEST(CliData, ErrorsAreOnOneLine) {
   const Folder folder;
   const std::string out = " -o " + (folder / "x.npz");
   folder.write("file", "");
   for (const auto& [arguments, status, problem] : std::vector<std::tuple<std::string, int, std::string>>{
-           {"digit" + out, 2, "data: 'digit' is not known; give moons, blobs"},
-           {"digits", 2, "--output: is missing"},
-           {"digits -o " + (folder / "x.csv"), 2, "--output: "},
+           {"digit" + out, 2, "data cannot write 'digit'; use moons, blobs"},
+           {"digits", 2, "--output is missing"},
+           {"digits -o " + (folder / "x.csv"), 2, "x.csv', which does not end in .npz"},
            {"moons -o " + (folder / "x.txt"), 2, "does not end in .npz or .csv"},
-           {"moons --side 9" + out, 2, "moons: are not images"},
-           {"moons --classes 3" + out, 2, "moons: 3 classes; it has 2"},
-           {"digits --side 7" + out, 2, "digits: a side of 7 pixels"},
-           {"moons --noise -1" + out, 2, "moons: noise of -1"},
+           {"moons --side 9" + out, 2, "moons are not images"},
+           {"moons --classes 3" + out, 2, "moons cannot have 3 classes; give 2"},
+           {"digits --side 7" + out, 2, "digits cannot have a side of 7 pixels"},
+           {"moons --noise -1" + out, 2, "moons cannot have noise of -1"},
            {"moons -o " + (folder / "none/x.npz"), 5, "cannot be written"},
-           {"moons --from x" + out, 2, "--from: is not for generated data"},
-           {"moons mnist" + out, 2, "NAME: is not for generated data"},
-           {"iris --count 3" + out, 2, "--count: is not for iris"},
+           {"moons --from x" + out, 2, "--from does not apply to generated data"},
+           {"moons mnist" + out, 2, "NAME does not apply to generated data"},
+           {"iris --count 3" + out, 2, "--count does not apply to iris"},
            {"iris -o " + (folder / "x.txt"), 2, "does not end in .npz or .csv"},
-           {"fetch", 2, "data fetch: does not say what; give mnist"},
-           {"fetch mnst", 2, "data: no published data set is called 'mnst'; give mnist, fashion-mnist"},
-           {"fetch mnist --count 3", 2, "--count: is not for fetch"},
-           {"fetch mnist" + out, 2, "--output: is not for fetch, which has --cache FOLDER"},
+           {"fetch", 2, "data fetch needs the name of a data set; use mnist"},
+           {"fetch mnst", 2, "'mnst' is not a published data set; use mnist, fashion-mnist"},
+           {"fetch mnist --count 3", 2, "--count does not apply to fetch"},
+           {"fetch mnist" + out, 2, "--output does not apply to fetch, which has --cache FOLDER"},
            {"fetch mnist --unverified --cache " + (folder / "c"), 2,
-            "--unverified: is for files of a folder; give --from FOLDER"},
+            "--unverified applies only to files of a folder; give --from FOLDER"},
            {"fetch mnist --cache " + (folder / "file/c"), 5,
             "cannot be created: Not a directory; name another folder with --cache"},
-           {"fetch mnist --from " + (folder / "none") + " --cache " + (folder / "c"), 3, "none: cannot be searched"},
+           {"fetch mnist --from " + (folder / "none") + " --cache " + (folder / "c"), 3, "none cannot be searched"},
            {"fetch mnist --from " + (folder / "") + " --cache " + (folder / "c"), 3,
-            "has no file for train-images-idx3-ubyte.gz of mnist; its name has to end in images-idx3-ubyte.gz, with 'train' "
+            "has no file for train-images-idx3-ubyte.gz of mnist; give a file whose name ends in images-idx3-ubyte.gz, with "
+            "'train' "
             "before"},
            {"fetch mnist --from file://" + (folder / "none") + " --cache " + (folder / "c"), 3,
             "cannot be downloaded: curl: "}}) {
@@ -118,7 +119,7 @@ TEST(CliData, SaysWhatIsWrongOnOneLine) {
   }
 }
 
-TEST(CliData, WithoutCurlItSaysWhatToInstall) {
+TEST(CliData, WithoutCurlTheErrorNamesIt) {
   const Folder folder;
   const std::string before = std::getenv("PATH");
   setenv("PATH", (folder / "none").c_str(), 1);
@@ -135,12 +136,11 @@ TEST(CliData, AWrongChecksumLeavesNothing) {
   folder.write("ionosphere.data", std::string(76467, 'x'));
   const Finished wrong = data("fetch ionosphere --quiet --from file://" + (folder / "") + " --cache " + (folder / "c"));
   EXPECT_EQ(wrong.status, 3);
-  EXPECT_TRUE(mentions(wrong.err, "gave a file whose MD5 sum is")) << wrong.err;
+  EXPECT_TRUE(mentions(wrong.err, "returned a file whose MD5 sum is")) << wrong.err;
   EXPECT_TRUE(fs::is_empty(folder / "c/ionosphere"));
   const Finished other = data("fetch ionosphere --quiet --from " + (folder / "") + " --cache " + (folder / "c"));
   EXPECT_EQ(other.status, 3);
-  EXPECT_TRUE(
-      mentions(other.err, "is not the published ionosphere.data of ionosphere: its checksum is another; give --unverified"))
+  EXPECT_TRUE(mentions(other.err, "is not the published ionosphere.data of ionosphere: its checksum differs; give --unverified"))
       << other.err;
 }
 
@@ -187,7 +187,7 @@ TEST(CliData, AnInterruptedDownloadLeavesNoFile) {
     EXPECT_FALSE(fs::exists(cache + "/mnist/train-images-idx3-ubyte.gz"));
     EXPECT_EQ(fs::exists(partial), signal == SIGKILL);
     if (signal != SIGKILL) {
-      EXPECT_TRUE(mentions(test::read_whole(folder / "err"), "interrupted; files that are complete stay"));
+      EXPECT_TRUE(mentions(test::read_whole(folder / "err"), "interrupted; complete files are kept"));
     }
   }
 }
@@ -251,7 +251,7 @@ TEST_F(CliLabels, ClassesGiveTheOrder) {
   const Finished estimated = estimate(classes + " -o " + (folder_ / "r.sqlite"));
   ASSERT_EQ(estimated.status, 0) << estimated.err;
   EXPECT_TRUE(mentions(estimated.err, "probust: labels are matched with the class names of --classes\n")) << estimated.err;
-  EXPECT_TRUE(mentions(estimated.err, "probust: the data have 3 classes, and the model has 4\n")) << estimated.err;
+  EXPECT_TRUE(mentions(estimated.err, "probust: the data have 3 classes, but the model has 4\n")) << estimated.err;
   EXPECT_TRUE(mentions(estimated.err, "clean accuracy 100.00% (6 of 6)")) << estimated.err;
   const store::RunFile run = store::RunFile::read(folder_ / "r.sqlite");
   EXPECT_EQ(store::value_of(run.information(), "labels"), "labels are matched with the class names of --classes");
@@ -265,7 +265,7 @@ TEST_F(CliLabels, AnUnknownNameIsAnError) {
   const Finished estimated = estimate(" --classes " + (folder_ / "names.txt"));
   EXPECT_EQ(estimated.status, 3);
   EXPECT_EQ(estimated.err,
-            "probust: " + test_ + ": has the label 'fig', which is not a class name of --classes; the nearest is 'figs'\n");
+            "probust: " + test_ + " has the label 'fig', which is not a class name of --classes; the nearest name is 'figs'\n");
 }
 
 TEST_F(CliLabels, QuietHidesNotes) {
@@ -282,7 +282,7 @@ TEST(CliData, AGitLfsPointerIsNamedAsOne) {
   const Folder folder;
   const std::string text = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
   const std::string model = folder.write("m.onnx", text), points = folder.write("x.npz", text);
-  const std::string words = ": is a Git LFS pointer, not the file itself; run git lfs pull\n";
+  const std::string words = " is a Git LFS pointer, not the file itself; run git lfs pull\n";
   for (const std::string& command :
        {"estimate " + model + " '" + test::digits("points.npz") + "' --sigma 0.1", "inspect " + model}) {
     const Finished finished = test::probust(command);

@@ -60,7 +60,7 @@ void expect_valid(const json& value, const json& schema, const std::string& wher
   }
 }
 
-TEST(CliExport, RowsAreAsTheSchemaSays) {
+TEST(CliExport, RowsFollowTheSchema) {
   const json schema = rows_schema();
   const Folder folder;
   const std::string run = folder / "r.sqlite",

@@ -58,17 +58,17 @@ TEST(CliGate, ADropIsMeasuredAgainstTheBaseline) {
   const Finished other =
       test::probust("gate " + run_file_of(folder / "other.sqlite", two_noises(), {{"data", "two"}}) + flags + "0.5");
   EXPECT_EQ(other.status, 3) << other.out;
-  EXPECT_TRUE(mentions(other.err, "other.sqlite: is not comparable")) << other.err;
+  EXPECT_TRUE(mentions(other.err, "other.sqlite is not comparable")) << other.err;
   std::vector<Row> labels = two_noises();
   for (Row& row : labels) row.label = 9;
   EXPECT_EQ(status_of_gate(run_file_of(folder / "labels.sqlite", labels) + flags + "0.5"), 3);
 }
 
-TEST(CliGate, OtherInputsThanTheBaselinesAreNamedWithoutLabels) {
+TEST(CliGate, WarnsOfOtherPreprocessingThanTheBaselines) {
   const Folder folder;
   std::vector<Row> unlabelled = two_noises();
   for (Row& row : unlabelled) row.label.reset();
-  const std::string flags = " --max-drop 0 --baseline ", warning = "warning: mean is '0.5', and '' in the baseline";
+  const std::string flags = " --max-drop 0 --baseline ", warning = "warning: mean is '0.5', but '' in the baseline";
   for (const bool labels : {false, true}) {
     const std::vector<Row> rows = labels ? two_noises() : unlabelled;
     const std::string baseline = run_file_of(folder / "base.sqlite", rows, {{"mean", ""}});
@@ -79,7 +79,7 @@ TEST(CliGate, OtherInputsThanTheBaselinesAreNamedWithoutLabels) {
 }
 
 // 30 points of which each excludes p_fail > 0.036 do not show that nothing ever fails.
-TEST(CliGate, AMeanOfBoundsReachesDownToWhatTheyExclude) {
+TEST(CliGate, TheIntervalOfAMeanOfBoundsExtendsToTheirLimit) {
   const Folder folder;
   std::vector<Row> rows = rows_of_p(std::vector<double>(30, 1.0));
   for (Row& row : rows) {
@@ -130,13 +130,12 @@ TEST(CliGate, WrongOptionsAreUsageErrors) {
     EXPECT_EQ(test::lines_of(finished.err).size(), 1U) << finished.err;
   }
   EXPECT_EQ(status_of_gate(folder / "none.sqlite" + " --min-mean 0.5"), 3);
-  EXPECT_TRUE(
-      mentions(test::probust("gate " + run + " --min-mean 0.5 --noise gaussian:9").err, "it has gaussian:0.1, gaussian:0.2"));
+  EXPECT_TRUE(mentions(test::probust("gate " + run + " --min-mean 0.5 --noise gaussian:9").err, "gaussian:0.1, gaussian:0.2"));
   EXPECT_EQ(status_of_gate(run + " --min-mean 0.5 --junit " + folder / "." + "/run.sqlite"), 2);
-  EXPECT_EQ(status_of_gate(run + " --min-mean 0.5"), 0);  // the run is as it was
+  EXPECT_EQ(status_of_gate(run + " --min-mean 0.5"), 0);  // the run is unchanged
 }
 
-TEST(CliGate, ChecksArePrintedThoughTheirFileCannotBeWritten) {
+TEST(CliGate, ChecksArePrintedEvenIfTheirFileCannotBeWritten) {
   const Folder folder;
   const std::string run = run_file_of(folder / "run.sqlite", two_noises());
   for (const std::string& file : {std::string("/none/report.xml"), folder / "."}) {
@@ -144,7 +143,7 @@ TEST(CliGate, ChecksArePrintedThoughTheirFileCannotBeWritten) {
     EXPECT_EQ(finished.status, 5) << file;
     EXPECT_TRUE(mentions(finished.out, "mean p") && mentions(finished.out, "1 not met")) << finished.out;
     EXPECT_EQ(test::lines_of(finished.err).size(), 1U) << finished.err;
-    EXPECT_TRUE(mentions(finished.err, file + ": cannot be written: ")) << finished.err;
+    EXPECT_TRUE(mentions(finished.err, file + " cannot be written: ")) << finished.err;
   }
 }
 
@@ -180,11 +179,11 @@ TEST(CliGate, AccuraciesNeedLabels) {
   EXPECT_EQ(status_of_gate(old + " --min-accuracy 0.6"), 0);
   const Finished unknown = test::probust("gate " + old + " --min-noisy-accuracy 0.5");
   EXPECT_EQ(unknown.status, 2);
-  EXPECT_TRUE(mentions(unknown.err, "--min-noisy-accuracy: needs the probabilities of labels")) << unknown.err;
+  EXPECT_TRUE(mentions(unknown.err, "--min-noisy-accuracy needs the probabilities of labels")) << unknown.err;
   for (Row& row : rows) row.label.reset();
   const Finished none = test::probust("gate " + run_file_of(folder / "none.sqlite", rows) + " --min-accuracy 0.5");
   EXPECT_EQ(none.status, 2);
-  EXPECT_TRUE(mentions(none.err, "--min-accuracy: needs labels")) << none.err;
+  EXPECT_TRUE(mentions(none.err, "--min-accuracy needs labels")) << none.err;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line at its limits: an estimator that cannot answer for a model, memory, time.
+// The command line at its limits: an estimator that does not suit a model, memory, time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,11 +56,11 @@ class NoMoments : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(NoMoments, AnEstimatorThatCannotAnswerHasRowsThatSaySo) {
+TEST_F(NoMoments, AnUnsupportedEstimatorHasRowsWithTheReason) {
   const Finished both = estimate("mc:8,adf,taylor"), counted = estimate("mc:8"), linear = estimate("taylor");
   EXPECT_EQ(both.status, 0);
-  EXPECT_EQ(lines_of(both.err).size(), 2U) << both.err;  // and what decides
-  EXPECT_NE(both.err.find("adf: operator power"), std::string::npos) << both.err;
+  EXPECT_EQ(lines_of(both.err).size(), 2U) << both.err;  // and the decision rule
+  EXPECT_NE(both.err.find("adf cannot be used: operator power"), std::string::npos) << both.err;
   EXPECT_EQ(estimate("mc:8,adf,taylor", "--quiet").err, "");
   const std::vector<json> all = rows(both.out), mc = rows(counted.out), taylor = rows(linear.out);
   ASSERT_EQ(all.size(), 30U);
@@ -114,7 +114,7 @@ std::int64_t peak_of(const std::string& arguments, const std::string& out) {
   return std::stoll(line.substr(line.find_first_of("0123456789"))) << 10;
 }
 
-TEST(CliLimits, ANetworkOfRealSizeStaysWithinTheMemoryThatItWasGiven) {
+TEST(CliLimits, ANetworkOfRealSizeStaysWithinItsMemory) {
   const Folder folder;
   folder.write("m.onnx", test::make_onnx(test::architecture("resnet18")));
   write_npy(folder / "x.npy", random_points({6, 3, 32, 32}));
@@ -139,7 +139,7 @@ TEST(CliLimits, ANetworkOfRealSizeStaysWithinTheMemoryThatItWasGiven) {
 // ---- time
 
 // 1200 rivals at about the same distance: the normal probability of one point takes seconds, that of 40 points minutes.
-TEST(CliLimits, AlgebraStopsWhenAsked) {
+TEST(CliLimits, AlgebraCanBeInterrupted) {
   const Folder folder;
   std::mt19937 random(4);
   test::OnnxBuilder builder;

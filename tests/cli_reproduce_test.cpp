@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust reproduce: experiments on a small table, what they write, going on, and errors.
+// probust reproduce: experiments on a small table, what they write, resuming, and errors.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(CliReproduce, AnExperimentWritesRowsTableChartWordsAndReport) {
   EXPECT_FALSE(mentions(page, "<script"));
 }
 
-TEST_F(CliReproduce, ModelsAndRunsAreMadeOnce) {
+TEST_F(CliReproduce, ModelsAndRunsAreCreatedOnce) {
   ASSERT_EQ(reproduce("distribution").status, 0);
   const std::string model = written("models/mlp:64,64.onnx"), table = written("distribution/distribution.csv");
   ASSERT_FALSE(model.empty());
@@ -62,39 +62,39 @@ TEST_F(CliReproduce, ModelsAndRunsAreMadeOnce) {
   EXPECT_EQ(written("distribution/distribution.csv"), table);
 }
 
-TEST_F(CliReproduce, AModelThatWasTrainedOtherwiseIsNotUsed) {
+TEST_F(CliReproduce, AModelTrainedWithOtherOptionsIsNotUsed) {
   ASSERT_EQ(reproduce("distribution").status, 0);
   const Finished other = reproduce("distribution", "--seed 1");
   EXPECT_EQ(other.status, static_cast<int>(ErrorCode::conflict));
-  EXPECT_TRUE(mentions(other.err, "was trained otherwise")) << other.err;
+  EXPECT_TRUE(mentions(other.err, "was trained with other options")) << other.err;
 }
 
-TEST_F(CliReproduce, PointsThatAreNoImagesHaveNoGallery) {
+TEST_F(CliReproduce, PointsThatAreNotImagesHaveNoGallery) {
   ASSERT_EQ(reproduce("gallery").status, 0);
-  EXPECT_TRUE(mentions(written("gallery/findings.txt"), "These points are no images."));
+  EXPECT_TRUE(mentions(written("gallery/findings.txt"), "These points are not images."));
 }
 
-TEST_F(CliReproduce, WhatIsWrongIsNamed) {
+TEST_F(CliReproduce, ErrorsNameTheirCause) {
   const Finished experiment = reproduce("frobnicate");
   EXPECT_EQ(experiment.status, 2);
-  EXPECT_TRUE(mentions(experiment.err, "'frobnicate' is unknown; give one of: all, noise, ")) << experiment.err;
+  EXPECT_TRUE(mentions(experiment.err, "cannot be 'frobnicate'; use one of all, noise, ")) << experiment.err;
   const Finished data = test::probust("reproduce error --data nothing -o '" + output_ + "'");
   EXPECT_EQ(data.status, 2);
-  EXPECT_TRUE(mentions(data.err, "--data: 'nothing' is unknown; give moons, ")) << data.err;
+  EXPECT_TRUE(mentions(data.err, "--data cannot be 'nothing'; use moons, ")) << data.err;
   const Finished alone = test::probust("reproduce error --data '" + train_ + "' -o '" + output_ + "'");
   EXPECT_EQ(alone.status, 2);
-  EXPECT_TRUE(mentions(alone.err, "--test: is missing")) << alone.err;
+  EXPECT_TRUE(mentions(alone.err, "--test is missing")) << alone.err;
   const std::string file = folder_.write("file", "");
   EXPECT_EQ(test::probust("reproduce error --data digits -o '" + file + "'").status, 5);
   const std::string wide = folder_.write("wide.csv", "1,2,3,0\n1,2,3,1\n");
   const Finished shape = test::probust("reproduce error --data '" + train_ + "' --test '" + wide + "' -o '" + output_ + "'");
   EXPECT_EQ(shape.status, 2);
-  EXPECT_TRUE(mentions(shape.err, "--test: has points of shape")) << shape.err;
+  EXPECT_TRUE(mentions(shape.err, "--test has points of shape")) << shape.err;
 }
 
 // ---- what experiments compute from rows
 
-TEST(Reproduce, ErrorsLeaveOutWhatIsUnknown) {
+TEST(Reproduce, ErrorsIgnoreUnknownValues) {
   const double nan = std::nan("");
   const std::vector<double> a = {0.5, 0.9, nan, 0.25}, reference = {0.25, 0.9, 0.5, 0};
   const cli::reproduce::ErrorOf error = cli::reproduce::error_of(a, reference);
@@ -102,7 +102,7 @@ TEST(Reproduce, ErrorsLeaveOutWhatIsUnknown) {
   EXPECT_NEAR(error.relative, 0.5, 1e-12);  // 1 and 0; the reference 0 has no relative error
 }
 
-TEST(Reproduce, TheErrorOfCopiesIsThatOfABinomialShare) {
+TEST(Reproduce, TheErrorOfSamplesIsThatOfABinomialShare) {
   // E|N(0, s²)| = s sqrt(2 / pi) with s² = 0.25 / 100.
   EXPECT_NEAR(cli::reproduce::sampling_error(std::vector<double>{0.5}, 100), 0.05 * 0.7978845608, 1e-9);
   EXPECT_EQ(cli::reproduce::sampling_error(std::vector<double>{0, 1}, 100), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Long runs: what is cut goes on, and parts give the rows of the whole.
+// Long runs: interrupted runs resume, and shards give the rows of the whole run.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ using test::Folder;
 using test::kDigits;
 using test::lines_of;
 
-// A sanitized program takes longer to start, and for each copy.
+// A sanitized program takes longer to start, once per process.
 #ifdef PROBUST_SANITIZED
 constexpr useconds_t kLongestLife = 500'000;
 const std::string kCopies = "mc:600";
@@ -33,7 +33,7 @@ constexpr useconds_t kLongestLife = 100'000;
 const std::string kCopies = "mc:4000";
 #endif
 
-// Starts `probust ARGUMENTS` and ends it at a random moment, again and again, until it is done. Returns how often it was killed.
+// Starts `probust ARGUMENTS` and kills it at a random moment, repeatedly, until it finishes. Returns how often it was killed.
 int killed_again_and_again(const std::string& arguments, int most) {
   std::mt19937 random(1);
   for (int kills = 0;; ++kills) {
@@ -53,7 +53,7 @@ int killed_again_and_again(const std::string& arguments, int most) {
   }
 }
 
-// Starts `probust ARGUMENTS`, which writes the text `file`, and ends it when some of its points are done.
+// Starts `probust ARGUMENTS`, which writes the text `file`, and kills it when some of its points are done.
 void kill_at_its_first_points(const std::string& arguments, const std::string& file) {
   const pid_t child = fork();
   if (child == 0) {
@@ -67,7 +67,7 @@ void kill_at_its_first_points(const std::string& arguments, const std::string& f
 
 const std::string kLong = kDigits + " --sigma 0.2,0.4 --estimator " + kCopies + ",taylor --threads 1 --quiet";
 
-TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
+TEST(CliRuns, AKilledRunResumesToTheSameRows) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", command = "estimate " + kLong + " -o " + run;
   const Finished whole = test::probust("estimate " + kLong + " --format csv");
@@ -78,7 +78,7 @@ TEST(CliRuns, AKilledRunGoesOnToTheSameRows) {
   EXPECT_FALSE(std::filesystem::exists(run + "-wal"));
 }
 
-TEST(CliRuns, AKilledTextOutputGoesOnToTheSameRows) {
+TEST(CliRuns, AKilledTextOutputResumesToTheSameRows) {
   const Folder folder;
   for (const std::string ending : {"csv", "jsonl"}) {
     const std::string file = folder / "rows." + ending;
@@ -104,7 +104,7 @@ TEST(CliRuns, AnUnfinishedTextOutputIsOnlyContinuedByItsCommand) {
 }
 
 // A journal whose last line was cut as it was written, and one whose output is gone.
-TEST(CliRuns, ADamagedTextOutputIsContinuedOnlyWhereItIsWhole) {
+TEST(CliRuns, ADamagedTextOutputResumesAfterItsLastIntactPart) {
   const Folder folder;
   const std::string file = folder / "rows.csv", journal = file + "-unfinished", command = "estimate " + kLong + " -o " + file;
   const std::string whole = test::probust("estimate " + kLong + " --format csv").out;
@@ -135,14 +135,14 @@ TEST(CliRuns, OneProcessWritesAnOutput) {
   }
 }
 
-TEST(CliRuns, OutputsLieOutsideOfAFolderOfData) {
+TEST(CliRuns, OutputsMustBeOutsideTheDataFolder) {
   const Folder folder;
   std::filesystem::create_directory(folder / "images");
   for (const std::string name : {"images/r.sqlite", "images/sub/../r.csv"}) {
     const Finished refused =
         test::probust("estimate '" + test::digits("digits.onnx") + "' " + folder / "images" + " --sigma 0.1 -o " + folder / name);
     EXPECT_EQ(refused.status, 2);
-    EXPECT_NE(refused.err.find("whose files are the data"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("which is in the data folder"), std::string::npos) << refused.err;
   }
 }
 
@@ -161,7 +161,7 @@ TEST(CliRuns, AnotherConfigurationIsRefused) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", command = "estimate " + kDigits + " --limit 20 --estimator taylor -o " + run;
   EXPECT_EQ(test::probust(command + " --sigma 0.1").status, 0);
-  EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were done before"), std::string::npos);
+  EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were already done"), std::string::npos);
   const Finished refused = test::probust(command + " --sigma 0.2");
   EXPECT_EQ(refused.status, 7);
   EXPECT_NE(refused.err.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << refused.err;
@@ -171,8 +171,8 @@ TEST(CliRuns, AnotherConfigurationIsRefused) {
   EXPECT_EQ(test::probust("export " + run + " -o " + run).status, 2);
 }
 
-// Estimates that borrow from other points are the same wherever a run begins, at multiples of the block.
-TEST(CliRuns, BlocksStandAtFixedPositions) {
+// Pooled estimates are the same wherever a run starts, at multiples of the block.
+TEST(CliRuns, BlocksHaveFixedPositions) {
   const Folder folder;
   std::mt19937 random(1);
   write_npy(folder / "x.npy", test::random_tensor({512, 1, 16, 16}, random, 0, 1));
@@ -185,7 +185,7 @@ TEST(CliRuns, BlocksStandAtFixedPositions) {
   EXPECT_TRUE(std::equal(later.begin() + 156, later.end(), whole.begin() + 256));
 }
 
-// All rows of a run, in an order that does not depend on how it came about.
+// All rows of a run, in an order that does not depend on its history.
 std::vector<std::string> sorted_rows(const std::string& run) {
   std::vector<std::string> rows = lines_of(test::probust("export " + run).out);
   std::sort(rows.begin(), rows.end());
@@ -220,7 +220,7 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   const std::string merged = folder / "merged.sqlite";
   ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
   EXPECT_EQ(test::probust("export " + merged).out, test::probust(command).out);
-  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("1200 points were done"),
+  EXPECT_NE(test::probust(command.substr(0, command.size() - 8) + " -o " + merged).err.find("1200 points were already done"),
             std::string::npos);
   const std::string first = folder / "s1.sqlite", out = " -o " + folder / "m.sqlite";
   EXPECT_EQ(test::probust("merge " + first + " " + first + out).status, 2);
@@ -231,7 +231,7 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
       .set_information({{"finished", ""}});
   const Finished cut = test::probust("merge" + shards + out);
   EXPECT_EQ(cut.status, 2);
-  EXPECT_NE(cut.err.find("is not finished: it has 256 of 256 points"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("is incomplete: it has 256 of 256 points"), std::string::npos) << cut.err;
   EXPECT_EQ(test::probust("merge" + shards + " --force-new -o " + merged).status, 2);
   EXPECT_EQ(lines_of(test::probust("export " + merged).out).size(), 1200U) << "a merge that fails leaves what was there";
   ASSERT_EQ(test::probust(command + " --shard 1/4 -o " + first).status, 0);
@@ -246,7 +246,7 @@ TEST(CliRuns, MergedShardsAreTheWholeRun) {
   EXPECT_EQ(grown.err.find("--extend"), std::string::npos) << grown.err;
 }
 
-// The numbers of points of shards 1 to `parts`, and what is said about them; their runs are s1.sqlite and so on.
+// The numbers of points of shards 1 to `parts`, and the messages about them; their runs are s1.sqlite and so on.
 std::vector<std::size_t> points_of_shards(const Folder& folder, const std::string& command, int parts, std::string& said) {
   std::vector<std::size_t> points;
   for (int i = 1; i <= parts; ++i) {
@@ -259,7 +259,7 @@ std::vector<std::size_t> points_of_shards(const Folder& folder, const std::strin
   return points;
 }
 
-TEST(CliRuns, ShardsAreEquallyLongIfNoEstimatorBorrows) {
+TEST(CliRuns, ShardsAreEquallyLongIfNoEstimatorPoolsPoints) {
   const Folder folder;
   const std::string command = "estimate " + kDigits + " --sigma 0.2 --limit 38 --offset 1 --estimator mc:20,taylor";
   std::string said;
@@ -270,7 +270,7 @@ TEST(CliRuns, ShardsAreEquallyLongIfNoEstimatorBorrows) {
   const std::string merged = folder / "merged.sqlite";
   ASSERT_EQ(test::probust("merge" + shards + " -o " + merged).status, 0);
   EXPECT_EQ(test::probust("export " + merged).out, test::probust(command + " --quiet").out);
-  EXPECT_TRUE(test::mentions(test::probust(command + " -o " + merged).err, "38 points were done before"));
+  EXPECT_TRUE(test::mentions(test::probust(command + " -o " + merged).err, "38 points were already done"));
 }
 
 TEST(CliRuns, ShardsWithoutABlockAreReported) {
@@ -281,11 +281,12 @@ TEST(CliRuns, ShardsWithoutABlockAreReported) {
   EXPECT_TRUE(test::mentions(said, "whole blocks of 256 points") && test::mentions(said, "shards 1, 2 of 3 are empty")) << said;
   EXPECT_TRUE(test::mentions(test::probust(command + " --plan --shard 1/3").err, "shards 1, 2 of 3 are empty"));
   EXPECT_FALSE(test::mentions(test::probust(command + " --quiet --shard 1/3").err, "empty"));
-  EXPECT_TRUE(test::mentions(test::probust("summary " + folder / "s1.sqlite").err, "give what merge makes of all shards"));
+  EXPECT_TRUE(
+      test::mentions(test::probust("summary " + folder / "s1.sqlite").err, "give the run that merge writes from all shards"));
 }
 
 // Otherwise the shards of a run would overlap, or leave out points.
-TEST(CliRuns, AnEstimatorThatMovesTheEndsOfShardsCannotBeAdded) {
+TEST(CliRuns, AnEstimatorThatChangesTheShardsCannotBeAdded) {
   const Folder folder;
   const std::string run = folder / "s.sqlite", command = "estimate " + kDigits + " --sigma 0.2 --shard 1/2 -o " + run;
   ASSERT_EQ(test::probust(command + " --estimator mc:20").status, 0);
@@ -295,7 +296,7 @@ TEST(CliRuns, AnEstimatorThatMovesTheEndsOfShardsCannotBeAdded) {
   EXPECT_TRUE(test::mentions(refused.err, "shard_unit was 'points', now 'blocks'")) << refused.err;
 }
 
-// ---- what is refused, and what others left
+// ---- rejected options, and remains of other processes
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
@@ -304,7 +305,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-TEST(CliRuns, ARefusedCommandLeavesTheRunAsItIs) {
+TEST(CliRuns, AFailedCommandDoesNotChangeTheRun) {
   const Folder folder;
   const std::string run = folder / "r.sqlite",
                     command = "estimate " + kDigits + " --limit 5 --sigma 0.2 --estimator taylor --quiet -o " + run;
@@ -358,7 +359,7 @@ TEST(CliRuns, ACopyOfARunThatWasKilledHasItsRows) {
   EXPECT_EQ(test::probust("summary " + copy).status, 0);
 }
 
-// As another user, if this is run as root, whom nothing stops.
+// As another user, if this is run as root, who may do everything.
 Finished as_stranger(const std::string& arguments) {
   const Folder folder;
   std::filesystem::permissions(folder / ".", std::filesystem::perms::all);

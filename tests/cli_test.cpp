@@ -24,7 +24,7 @@ using test::kDigits;
 using test::lines_of;
 using test::rows;
 
-// A refusal: the documented status, nothing on stdout, one line of the documented form on stderr.
+// An error: the documented status, nothing on stdout, one line of the documented form on stderr.
 void expect_refusal(const Finished& finished, int status, const std::string& mentions = {}) {
   EXPECT_EQ(finished.status, status) << finished.err;
   EXPECT_EQ(finished.out, "");
@@ -41,7 +41,7 @@ std::string model_with_external_weight(const std::string& location, const std::s
   return builder.bytes();
 }
 
-TEST(Cli, WeightsMayStandInAnotherFile) {
+TEST(Cli, WeightsMayBeInAnotherFile) {
   const Folder folder;
   const float weights[] = {0, 0, 1, 2, 3, 4};
   folder.write("w.data", std::string(reinterpret_cast<const char*>(weights), sizeof weights));
@@ -55,12 +55,12 @@ TEST(Cli, WeightsMayStandInAnotherFile) {
   EXPECT_EQ(read_npy(folder / "y.npy")->data, (std::vector<float>{31, 42}));
   expect_refusal(logits("w.data", "20"), 3, "end of 'w.data'");
   expect_refusal(logits("missing.data", "16"), 3, "missing.data");
-  expect_refusal(logits("../w.data", "16"), 3, "outside its folder");
+  expect_refusal(logits("../w.data", "16"), 3, "outside the model's folder");
   expect_refusal(logits("w.data", "-1"), 3, "length");
 }
 
 // keras2onnx may write nodes before those whose outputs they read.
-TEST(Cli, NodesMayStandInAnyOrder) {
+TEST(Cli, NodesMayBeInAnyOrder) {
   const Folder folder;
   const std::string sorted = test::read_whole(digits("digits.onnx")), reversed = test::with_reversed_nodes(sorted);
   ASSERT_EQ(reversed.size(), sorted.size());
@@ -121,7 +121,7 @@ TEST(Cli, InspectShowsOpenExtents) {
   const Finished text = test::probust("inspect " + model), json_text = test::probust("inspect --json " + model);
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_NE(text.out.find("x float32 [?, 2, ?, ?]"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("the data settle its shape"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("which the data determine"), std::string::npos) << text.out;
   EXPECT_EQ(json_text.status, 0) << json_text.err;
   const json info = json::parse(json_text.out);
   EXPECT_TRUE(info["runs"].is_null());
@@ -146,7 +146,7 @@ TEST(Cli, OpenExtentsAreGivenByInputShape) {
   EXPECT_EQ(read_npy(folder / "y.npy")->data, (std::vector<float>{0, 2, 3}));
 }
 
-TEST(Cli, OptionsMayStandBeforeTheModel) {
+TEST(Cli, OptionsMayComeBeforeTheModel) {
   const Finished finished =
       test::probust("estimate --limit 1 --quiet --std 1 --sigma 0.1 --estimator mc:10,softmax --mean 0.5 " + kDigits);
   ASSERT_EQ(finished.status, 0) << finished.err;
@@ -186,9 +186,9 @@ TEST(Cli, EstimateGivesARowPerPointNoiseAndEstimator) {
   EXPECT_EQ(all[17]["index"], 4);
 }
 
-TEST(Cli, WhatDecidesIsPrintedFirstThenTheCleanAccuracy) {
+TEST(Cli, TheDecisionRuleIsPrintedFirstThenTheCleanAccuracy) {
   const Finished finished = test::probust("estimate " + kDigits + " --sigma 0.1 --estimator softmax");
-  EXPECT_EQ(finished.err.rfind("what decides: the largest of 10 values of 'logits'\nclean accuracy ", 0), 0U) << finished.err;
+  EXPECT_EQ(finished.err.rfind("decision rule: the largest of 10 values of 'logits'\nclean accuracy ", 0), 0U) << finished.err;
 }
 
 TEST(Cli, RowsAreTheSameForAnyThreadsAndMemory) {
@@ -203,7 +203,7 @@ TEST(Cli, RowsAreTheSameForAnyThreadsAndMemory) {
   EXPECT_NE(test::probust(base + "--seed 6").out, expected.out);
 }
 
-TEST(Cli, PointsKeepTheirNoiseWhereverARunStarts) {
+TEST(Cli, PointsKeepTheirNoiseWithAnOffset) {
   const std::string base = "estimate " + kDigits + " --sigma 0.4 --estimator mc:100 --quiet ";
   const auto all = rows(test::probust(base).out), some = rows(test::probust(base + "--offset 7 --limit 2").out);
   ASSERT_EQ(some.size(), 2U);
@@ -237,7 +237,7 @@ TEST(Cli, RangesAreSpacedInTheirLogarithms) {
 }
 
 // A linear classifier, two points with two features, and files that describe noise.
-TEST(Cli, SweepsAreSmoothedWhereAsked) {
+TEST(Cli, SmoothOptionSmoothsSweeps) {
   const std::string sweep = "estimate " + kDigits + " --limit 3 --sigma 0.1..0.4:5 --estimator probit:24,taylor --quiet";
   const auto plain = rows(test::probust(sweep).out), smooth = rows(test::probust(sweep + " --smooth").out);
   ASSERT_EQ(plain.size(), 30U);
@@ -285,7 +285,7 @@ TEST(Cli, NoiseModelsComeFromTextsAndFiles) {
   EXPECT_EQ(r[0]["noise"], "uniform:0.5|clip:0,1|levels:256");
   EXPECT_EQ(r[0]["sigma"], 0.5);
   EXPECT_EQ(r[0]["status"], "approximate");
-  EXPECT_EQ(r[0]["note"].get<std::string>().rfind("uniform noise taken as Gaussian", 0), 0U) << r[0]["note"];
+  EXPECT_EQ(r[0]["note"].get<std::string>().rfind("uniform noise approximated as Gaussian", 0), 0U) << r[0]["note"];
 }
 
 TEST(Cli, BadNoiseIsRefusedInOneLine) {
@@ -297,7 +297,7 @@ TEST(Cli, BadNoiseIsRefusedInOneLine) {
   expect_refusal(test::probust(base + "--noise gaussian:cov=" + small + ".absent"), 3, "absent");
   expect_refusal(test::probust(base + "--noise categorical:" + small), 3, "categorical features");
   expect_refusal(test::probust(base + "--noise gaussian:0.1@100000"), 2, "does not exist");
-  expect_refusal(test::probust(base + "--noise gaussian:0.1@0+uniform:0.1,0.2@1"), 2, "one part");
+  expect_refusal(test::probust(base + "--noise gaussian:0.1@0+uniform:0.1,0.2@1"), 2, "one of its parts");
   expect_refusal(test::probust(base + "--sigma 0.1 --clip 1,0"), 2, "--clip");
   expect_refusal(test::probust(base + "--sigma 0.1 --levels 1"), 2, "--levels");
 }
@@ -309,7 +309,7 @@ TEST(Cli, TargetsOtherThanThePrediction) {
   expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.1 --estimator mc:50 --target 99"), 2, "99");
 }
 
-TEST(Cli, APlaceAmongTheLargestLogitsIsEnoughWhereAsked) {
+TEST(Cli, TopOptionCountsTheLargestLogits) {
   const std::string base = "estimate " + kDigits + " --limit 6 --sigma 0.6 --quiet --estimator ";
   const auto first = rows(test::probust(base + "mc:300").out), third = rows(test::probust(base + "mc:300,auto:300 --top 3").out);
   ASSERT_EQ(third.size(), 12U);
@@ -321,7 +321,7 @@ TEST(Cli, APlaceAmongTheLargestLogitsIsEnoughWhereAsked) {
   }
   EXPECT_GT(gained, 0);
   expect_refusal(test::probust(base + "taylor --top 3"), 2, "mc:N");
-  expect_refusal(test::probust(base + "mc:10 --top 0"), 2, "'0' is not a whole number of at least 1");
+  expect_refusal(test::probust(base + "mc:10 --top 0"), 2, "--top is '0', which is not a whole number of at least 1");
   for (const char* wrong : {"--top 0", "--top 11", "--top x", "--top 2 --groups 0,1"})
     expect_refusal(test::probust(base + "mc:10 " + wrong), 2, "--top");
 }
@@ -352,8 +352,8 @@ TEST(Cli, RegressionModelsHaveATolerance) {
     expect_refusal(test::probust(one + wrong), 2, "--tolerance");
 }
 
-// All points are decided together, whatever the batch.
-TEST(Cli, ATotalBudgetIsSharedAndSaysWhatEachGot) {
+// All points are estimated together, whatever the batch.
+TEST(Cli, ATotalBudgetIsSharedAndReported) {
   const std::string base = "estimate " + kDigits + " --sigma 0.3,0.6 --estimator auto,mc:10 --quiet --total-budget ";
   const Finished expected = test::probust(base + "2000 --threads 1");
   ASSERT_EQ(expected.status, 0) << expected.err;
@@ -377,7 +377,7 @@ TEST(Cli, ATotalBudgetIsSharedAndSaysWhatEachGot) {
   expect_refusal(test::probust("estimate " + kDigits + " --sigma 0.3 --estimator mc:10 --total-budget 2000"), 2, "auto");
 }
 
-TEST(Cli, ARunIsCalibratedAndSaysSo) {
+TEST(Cli, CalibrationIsReported) {
   const std::string base = "estimate " + kDigits + " --sigma 0.6,0.7 --estimator ";
   const Finished plain = test::probust(base + "probit:54,taylor"),
                  finished = test::probust(base + "probit:54,taylor --calibrate");
@@ -407,7 +407,7 @@ TEST(Cli, LogitsAndJacobiansAgreeWithEachOther) {
   EXPECT_EQ(read_npy(folder / "j.npy")->shape, (Shape{2, 10, 256}));
 }
 
-TEST(Cli, InspectSpeaksOfTheModel) {
+TEST(Cli, InspectDescribesTheModel) {
   const Finished finished = test::probust("inspect '" + digits("digits.onnx") + "' --json");
   ASSERT_EQ(finished.status, 0) << finished.err;
   const json info = json::parse(finished.out);
@@ -458,7 +458,7 @@ TEST(Cli, NamesInAModelDoNotWriteToTheTerminal) {
     EXPECT_EQ(test::probust("inspect --output-name '" + name + "' " + good).status, 0);
 }
 
-TEST(Cli, AnUnsupportedOperatorIsStatus4AndInspectSaysWhich) {
+TEST(Cli, AnUnsupportedOperatorIsStatus4AndInspectNamesIt) {
   test::OnnxBuilder builder;
   builder.input("x", {1, 2}).node("Relu", {"x"}, {"r"}).node("Frobnicate", {"r"}, {"y"}).output("y");
   const Folder folder;
@@ -471,7 +471,7 @@ TEST(Cli, AnUnsupportedOperatorIsStatus4AndInspectSaysWhich) {
   EXPECT_FALSE(info["operators"][1]["runs"]);
 }
 
-TEST(Cli, VersionNamesWhatItWasBuiltWith) {
+TEST(Cli, VersionReportsTheBuild) {
   const json version = json::parse(test::probust("version --json").out);
   EXPECT_TRUE(version.contains("cuda"));
   EXPECT_TRUE(version["devices"].is_array());
@@ -614,7 +614,7 @@ TEST(Cli, EveryTruncationOfAModelIsRefusedInOneLine) {
   }
 }
 
-TEST(Cli, ANanRowIsNonfiniteAndTheRunGoesOn) {
+TEST(Cli, ANanRowIsNonfiniteAndTheRunContinues) {
   const Folder folder;
   Tensor x({3, 1, 16, 16});
   x.row(1)[5] = std::numeric_limits<float>::quiet_NaN();

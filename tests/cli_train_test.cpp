@@ -35,7 +35,7 @@ std::string pictures(const Folder& folder, int count) {
 
 Finished train(const std::string& arguments) { return test::probust("train " + arguments); }
 
-TEST(CliTrain, WritesAModelThatKnowsHowItWasMade) {
+TEST(CliTrain, WritesAModelWithItsTrainingRecord) {
   const Folder folder;
   const std::string data = moons(folder), model = folder / "moons.onnx";
   const Finished done =
@@ -82,19 +82,19 @@ TEST(CliTrain, ADivergingRunKeepsTheLastGoodState) {
   const std::string good = test::read_whole(model);
   Finished diverged = test::probust(begin + " --rate 1e30");
   EXPECT_EQ(diverged.status, 6) << diverged.err;
-  EXPECT_TRUE(mentions(diverged.err, "train: the loss is no longer finite in epoch 0.")) << diverged.err;
+  EXPECT_TRUE(mentions(diverged.err, "training has a loss that is no longer finite in epoch 0.")) << diverged.err;
   EXPECT_EQ(test::read_whole(model), good);
   EXPECT_FALSE(std::filesystem::exists(checkpoint));
   // At this rate, some epochs pass before the loss is infinite.
   diverged = test::probust(begin + " --epochs 1000 --batch 400 --decay 0 --momentum 0 --rate 1e7");
   EXPECT_EQ(diverged.status, 6) << diverged.err;
-  EXPECT_TRUE(mentions(diverged.err, ".checkpoint keeps the last good state")) << diverged.err;
+  EXPECT_TRUE(mentions(diverged.err, "resume from the last good state in ")) << diverged.err;
   EXPECT_EQ(test::read_whole(model), good);
   const Finished resumed = test::probust(begin + " --epochs 2000 --batch 400 --decay 0 --momentum 0 --rate 1e-9 --quiet");
   EXPECT_EQ(resumed.status, 0) << resumed.err;
 }
 
-TEST(CliTrain, AnInterruptedTrainingGoesOnToTheSameModel) {
+TEST(CliTrain, AnInterruptedTrainingResumesToTheSameModel) {
   const Folder folder;
   const std::string data = moons(folder, 3000), whole = folder / "whole.onnx", model = folder / "model.onnx",
                     how = "train --data " + data + " --model mlp:64,64 --epochs 12 --batch 8 -o ";
@@ -107,7 +107,7 @@ TEST(CliTrain, AnInterruptedTrainingGoesOnToTheSameModel) {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
-    // Until there is a state to go on from, and then for different times.
+    // Until there is a state to resume from, and then for different times.
     for (int k = 0; k < 3000 && !std::filesystem::exists(model + ".checkpoint"); ++k)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::this_thread::sleep_for(std::chrono::milliseconds(30 * ++kills));
@@ -121,7 +121,7 @@ TEST(CliTrain, AnInterruptedTrainingGoesOnToTheSameModel) {
   if (!std::filesystem::exists(model)) {
     const Finished resumed = test::probust(how + model);
     ASSERT_EQ(resumed.status, 0) << resumed.err;
-    EXPECT_TRUE(mentions(resumed.err, "going on after epoch")) << resumed.err;
+    EXPECT_TRUE(mentions(resumed.err, "resuming after epoch")) << resumed.err;
   }
   EXPECT_EQ(test::read_whole(model), test::read_whole(whole));
 }
@@ -139,23 +139,23 @@ TEST(CliTrain, ACheckpointOfAnotherTrainingIsRefused) {
   EXPECT_EQ(train(diverging).status, 6);
   const Finished other = train("--data " + data + " --model mlp:9 --epochs 1 -o " + model);
   EXPECT_EQ(other.status, 7) << other.err;
-  EXPECT_TRUE(mentions(other.err, "is of another training")) << other.err;
+  EXPECT_TRUE(mentions(other.err, "belongs to another training")) << other.err;
 }
 
-TEST(CliTrain, SaysWhatIsWrongOnOneLine) {
+TEST(CliTrain, ErrorsAreOnOneLine) {
   const Folder folder;
   const std::string data = "--data " + moons(folder) + " -o " + (folder / "x.onnx") + " ";
   for (const auto& [arguments, problem] : std::vector<std::pair<std::string, std::string>>{
-           {"--model lenet", "--model: 'lenet' is not known; give cnn, linear"},
-           {"", "--model: a convolutional layer cannot take points of shape [2]"},
-           {"--model linear --rate 0", "--rate: is 0"},
-           {"--model linear --lambda -1", "--lambda: is -1"},
-           {"--model linear --augment-sigma nan", "--augment-sigma: is nan"},
-           {"--model linear --optimizer lbfgs", "--optimizer: 'lbfgs' is not known; give adam or sgd"},
-           {"--model linear --schedule step", "--schedule: 'step' is not known"},
-           {"--model mlp:4 --activation sine", "--activation: 'sine' is not known"},
-           {"--model linear --augment-flip", "--augment-flip: needs images"},
-           {"--model mlp:4,", "--model: 'mlp:4,' has a width that is no number"}}) {
+           {"--model lenet", "--model cannot be 'lenet'; use cnn, linear"},
+           {"", "--model has a convolutional layer that cannot take points of shape [2]"},
+           {"--model linear --rate 0", "--rate is 0"},
+           {"--model linear --lambda -1", "--lambda is -1"},
+           {"--model linear --augment-sigma nan", "--augment-sigma is nan"},
+           {"--model linear --optimizer lbfgs", "--optimizer cannot be 'lbfgs'; use adam or sgd"},
+           {"--model linear --schedule step", "--schedule cannot be 'step'"},
+           {"--model mlp:4 --activation sine", "--activation cannot be 'sine'"},
+           {"--model linear --augment-flip", "--augment-flip needs images"},
+           {"--model mlp:4,", "--model is 'mlp:4,', which has a width that is not a number"}}) {
     const Finished wrong = train(data + arguments);
     EXPECT_EQ(wrong.status, 2) << arguments;
     EXPECT_TRUE(mentions(wrong.err, "probust: " + problem)) << wrong.err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a user sees who makes a mistake: hints, suggestions, and output that cannot be written.
+// What users see after a mistake: hints, suggestions, and output that cannot be written.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -42,7 +42,7 @@ TEST(CliOutput, AFullDiskIsAnError) {
        {"inspect " + test::digits("digits.onnx"), std::string("--help"), std::string("estimate --help"),
         std::string("version --json"), "estimate " + kDigits + " --sigma 0.1 --quiet"}) {
     EXPECT_EQ(shell("PROBUST " + command + " >/dev/full", folder / "err"), 5) << command;
-    EXPECT_TRUE(mentions(test::read_whole(folder / "err"), "output: could not be written")) << command;
+    EXPECT_TRUE(mentions(test::read_whole(folder / "err"), "output could not be written")) << command;
   }
   EXPECT_EQ(shell("echo '{\"z\": [1], \"R\": [[1]]}' | PROBUST mvn >/dev/full"), 5);
   EXPECT_EQ(shell("PROBUST version >&-"), 5);
@@ -61,14 +61,14 @@ TEST(CliOutput, AnInputIsNotOverwritten) {
   const std::string same = folder / "." + "/x.csv";
   const Finished finished = test::probust("estimate " + model + " " + points + " --label-column none --sigma 1 -o " + same);
   EXPECT_EQ(finished.status, 2);
-  EXPECT_TRUE(mentions(finished.err, "which is read")) << finished.err;
+  EXPECT_TRUE(mentions(finished.err, "which is the input ")) << finished.err;
   EXPECT_EQ(test::read_whole(points), "1,2\n2,1\n");
   EXPECT_EQ(test::probust("logits " + model + " " + points + " --label-column none -o " + model).status, 2);
   EXPECT_EQ(test::read_whole(model), linear_model(""));
 }
 
 // A folder that does not exist, a file where a folder should be, and a folder where a file should be.
-TEST(CliOutput, WhatCannotBeWrittenEndsWithItsOwnStatus) {
+TEST(CliOutput, UnwritableOutputHasItsOwnStatus) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", points = folder.write("x.csv", "1,2,0\n2,1,1\n");
   const std::string estimate = "estimate " + kDigits + " --limit 3 --sigma 0.1 --estimator taylor --quiet";
@@ -94,7 +94,7 @@ TEST(CliOutput, WhatCannotBeWrittenEndsWithItsOwnStatus) {
     for (const std::string& path : {"none/x" + ending, "file/x" + ending, "d" + ending}) {
       const Finished finished = test::probust(command + " " + folder / path);
       EXPECT_EQ(finished.status, 5) << command << " " << path << ": " << finished.err;
-      EXPECT_TRUE(mentions(finished.err, folder / path + ": cannot be written: ")) << finished.err;
+      EXPECT_TRUE(mentions(finished.err, folder / path + " cannot be written: ")) << finished.err;
       EXPECT_EQ(lines_of(finished.err).size(), 1U) << finished.err;
     }
   }
@@ -145,7 +145,7 @@ TEST(CliHelp, MistypedWordsGetSuggestions) {
   EXPECT_TRUE(mentions(message(""), "use inspect"));
 }
 
-TEST(CliHelp, UnknownWordsAreErrorsThoughHelpIsAskedFor) {
+TEST(CliHelp, UnknownWordsAreErrorsEvenWithHelp) {
   const auto refused = [](const std::string& arguments, const std::string& hint) {
     const Finished finished = test::probust(arguments);
     EXPECT_EQ(finished.status, 2) << arguments;
@@ -158,7 +158,7 @@ TEST(CliHelp, UnknownWordsAreErrorsThoughHelpIsAskedFor) {
   refused("--version foo", "'foo' is not a command");
   refused("estimate --help --sgima", "did you mean --sigma?");
   refused("estimate --sgima --help", "did you mean --sigma?");
-  refused("version --help now", "not expected: now; see probust version --help");
+  refused("version --help now", "the argument now cannot be used here; see probust version --help");
   EXPECT_EQ(test::probust("--help estimate").status, 0);
   EXPECT_EQ(test::probust("--help estimate").out, test::probust("estimate --help").out);
 }
@@ -175,7 +175,7 @@ TEST(CliMvn, EndsWithAnErrorIfNoLineCouldBeAnswered) {
   EXPECT_EQ(status("\n"), 6);
   const Finished finished = test::probust("mvn", bad + bad);
   EXPECT_EQ(lines_of(finished.out).size(), 2U);
-  EXPECT_TRUE(mentions(finished.err, "no line could be answered")) << finished.err;
+  EXPECT_TRUE(mentions(finished.err, "has no line that could be answered")) << finished.err;
 }
 
 // ---- hints about data and noise
@@ -185,15 +185,15 @@ TEST(CliHints, AccuracyCloseToChanceAndWrongLabels) {
   const std::string model = folder.write("m.onnx", linear_model(""));
   std::string wrong, beyond;
   for (int i = 0; i < 30; ++i) {
-    wrong += "1,2,0\n";  // the answer is 1
+    wrong += "1,2,0\n";  // p is 1
     beyond += "1,2,7\n";
   }
   const std::string options = " --sigma 0.1 --estimator taylor";
   const auto messages = [&](const std::string& rows) {
     return test::probust("estimate " + model + " " + folder.write("x.csv", rows) + options).err;
   };
-  EXPECT_TRUE(mentions(messages(wrong), "accuracy is 0.0% as given, and 100.0% with labels + 1"));
-  EXPECT_TRUE(mentions(messages(beyond), "labels run from 7 to 7, but the model has classes 0 to 1"));
+  EXPECT_TRUE(mentions(messages(wrong), "the accuracy is 0.0% as given and 100.0% with labels + 1"));
+  EXPECT_TRUE(mentions(messages(beyond), "labels range from 7 to 7, but the model has classes 0 to 1"));
   EXPECT_FALSE(mentions(test::probust("estimate " + kDigits + options).err, "chance"));
 }
 
@@ -247,7 +247,7 @@ TEST(CliRows, EveryFormatHasTheClasses) {
   EXPECT_TRUE(mentions(test::probust(run + "table").out, "classes: "));
 }
 
-// Two copies cannot show a failure of 1e-20, whatever a model of them says.
+// Two samples cannot show a failure of 1e-20, whatever a model of them claims.
 TEST(CliRows, ATableShowsNoMoreThanTheIntervalAllows) {
   const std::string run = "estimate " + kDigits + " --limit 40 --sigma 0.01 --quiet --estimator ";
   const std::string coarse = test::probust(run + "probit:10 --format table").out;
@@ -300,7 +300,7 @@ TEST(CliRows, CategoricalNoiseTakesItsColumnsFromItsFile) {
   const Finished overlap =
       test::probust("estimate " + model + " " + points + " --noise 'gaussian:0.5@0..2+categorical:" + file + "'");
   EXPECT_EQ(overlap.status, 2);
-  EXPECT_TRUE(mentions(overlap.err, "column 2 belongs to two parts")) << overlap.err;
+  EXPECT_TRUE(mentions(overlap.err, "names column 2 in two parts")) << overlap.err;
 }
 
 }  // namespace

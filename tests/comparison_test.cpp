@@ -65,7 +65,7 @@ TEST(Comparison, ARunDoesNotDifferFromItself) {
   EXPECT_TRUE(c.only_baseline.empty() && c.only_run.empty());
 }
 
-TEST(Comparison, PointsOfOneRunAloneAndWithoutPDoNotCount) {
+TEST(Comparison, PointsOfOnlyOneRunOrWithoutPDoNotCount) {
   std::vector<Row> baseline = rows_of_p({0.5, 0.6, NAN, 0.8}), run = rows_of_p({0.6, NAN, 0.5, 0.9});
   baseline.push_back(row_of_p(10, 0.1));
   run.push_back(row_of_p(11, 0.1));
@@ -148,7 +148,7 @@ TEST(Comparison, ModelsAreFoundByName) {
   EXPECT_EQ(baseline_model({"a", "b"}, "c"), std::nullopt);
 }
 
-// A model that is always sure of a wrong answer, against one that is often right.
+// A model that is always certain of a wrong prediction, against one that is often right.
 std::vector<Row> rows_with_p_label(const std::vector<double>& p, const std::vector<double>& p_label) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < p.size(); ++i)
@@ -166,29 +166,32 @@ TEST(Comparison, AccuracyUnderNoiseDecidesTheSentence) {
   EXPECT_EQ(c.baseline_clean.count, 3);
   EXPECT_EQ(c.run_clean.count, 0);
   const std::string sentence = in_one_sentence(c);
-  EXPECT_EQ(sentence.rfind("B keeps the right answer under noise less often than A: 5% against 60%, difference -55 points (", 0),
-            0U)
+  EXPECT_EQ(
+      sentence.rfind("B keeps the correct prediction under noise less often than A: 5% against 60%, difference -55 points (", 0),
+      0U)
       << sentence;
   EXPECT_EQ(
       in_one_sentence(
           only(rows_with_p_label({0.7, 0.8, 0.6}, {0.7, 0.8, 0.6}), rows_with_p_label({0.75, 0.86, 0.64}, {0.75, 0.86, 0.64})),
           "old", "new")
-          .rfind("new keeps the right answer under noise more often than old: 75.0% against 70.0%, difference +5.0 points", 0),
+          .rfind("new keeps the correct prediction under noise more often than old: 75.0% against 70.0%, difference +5.0 points",
+                 0),
       0U);
 }
 
-TEST(Comparison, WithoutLabelsTheSentenceIsAboutPAndSaysSo) {
+TEST(Comparison, WithoutLabelsTheSentenceIsAboutP) {
   const std::string sentence = in_one_sentence(only(rows_of_p({0.5, 0.6, 0.7}), rows_of_p({0.8, 0.91, 1})));
-  EXPECT_NE(sentence.find("B keeps its own answer, right or wrong, under noise more often than A: 90% against 60%"),
+  EXPECT_NE(sentence.find("B keeps its own prediction, right or wrong, under noise more often than A: 90% against 60%"),
             std::string::npos)
       << sentence;
-  EXPECT_NE(sentence.find("labels are missing"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("there are no labels"), std::string::npos) << sentence;
 }
 
-TEST(Comparison, ADifferenceThatMayBeChanceIsNone) {
+TEST(Comparison, ADifferenceThatMayBeChanceIsNotReported) {
   const std::string sentence =
       in_one_sentence(only(rows_with_p_label({0.7, 0.8}, {0.7, 0.8}), rows_with_p_label({0.6, 0.9}, {0.6, 0.9})));
-  EXPECT_EQ(sentence.rfind("B keeps the right answer under noise about as often as A, as far as these points tell: 75.0%", 0), 0U)
+  EXPECT_EQ(
+      sentence.rfind("B keeps the correct prediction under noise about as often as A, as far as these points tell: 75.0%", 0), 0U)
       << sentence;
 }
 

@@ -29,7 +29,8 @@ TEST(CudaLibraries, OneThatIsMissingIsNamed) {
     FAIL() << "found";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::resources);
-    EXPECT_NE(error.problem.find("cuDNN cannot be loaded: libprobust-missing.so.9: "), std::string::npos) << error.problem;
+    EXPECT_NE(error.problem.find("needs cuDNN, which cannot be loaded: libprobust-missing.so.9: "), std::string::npos)
+        << error.problem;
   }
 }
 

@@ -113,10 +113,10 @@ TEST(CudaNormal, EstimatesOfManyClassesAgree) {
   Points points{test::random_tensor({3, 64}, random), {0, 1, 2}, {0, 0, 0}, 5};
   const Tensor logits = host->logits(points.x).value();
   for (std::int64_t i = 0; i < 3; ++i) points.target[i] = argmax(logits.row(i));
-  Evaluation here(*host, points, logits), beside(*there, points, logits);
+  Evaluation here(*host, points, logits), other(*there, points, logits);
   const Noise noise = parse_noise("gaussian:0.2");
   const auto expected = estimate(here, noise, parse_estimator("taylor")).value();
-  const auto found = estimate(beside, noise, parse_estimator("taylor")).value();
+  const auto found = estimate(other, noise, parse_estimator("taylor")).value();
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i].p, expected[i].p, 2e-4) << i;
 }
 

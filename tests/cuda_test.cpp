@@ -277,7 +277,7 @@ TEST(CudaDevice, StreamsWaitForEventsOfEachOther) {
     device.copy(first.data(), x.data(), sizeof(float));
     const Event read = device.mark();
     Event written;
-    device.beside([&] {
+    device.on_side_stream([&] {
       device.await(read);
       device.clear(x.data(), sizeof(float));
       written = device.mark();
@@ -292,9 +292,9 @@ TEST(CudaDevice, StreamsWaitForEventsOfEachOther) {
 #ifdef PROBUST_CUDA_EMULATED
 TEST(CudaDevice, ProductsAndRecordingsKeepToTheMainStream) {
   Device device(0, Precision::float32);
-  EXPECT_THROW(device.beside([&] { device.multiply({}); }), std::logic_error);
-  EXPECT_THROW(device.beside([&] { device.convolve({}, 1, nullptr, nullptr, nullptr); }), std::logic_error);
-  EXPECT_THROW(device.beside([&] { (void)device.record([] {}); }), std::logic_error);
+  EXPECT_THROW(device.on_side_stream([&] { device.multiply({}); }), std::logic_error);
+  EXPECT_THROW(device.on_side_stream([&] { device.convolve({}, 1, nullptr, nullptr, nullptr); }), std::logic_error);
+  EXPECT_THROW(device.on_side_stream([&] { (void)device.record([] {}); }), std::logic_error);
   EXPECT_THROW((void)device.record([&] { (void)device.mark(); }), std::logic_error);
   EXPECT_NE(device.record([] {}).recording, nullptr);
 }

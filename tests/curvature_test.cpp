@@ -97,7 +97,7 @@ TEST(SmoothedCurvatureTest, TheNearestRivalIsTheOneWithTheSmallestZ) {
   EXPECT_NEAR(found.smallest.value, 0, 1e-2);
 }
 
-TEST(SmoothedCurvatureTest, WhatItCannotDo) {
+TEST(SmoothedCurvatureTest, RejectsUnsupportedModelsAndOptions) {
   const OnePoint one = at(quadratic({1, 2}), {0.1F, 0.2F});
   EXPECT_FALSE(smoothed_curvature(*one.executor, one.points, 0));
   EXPECT_FALSE(smoothed_curvature(*one.executor, one.points, 0.1, {.pairs = 1}));
@@ -110,7 +110,7 @@ TEST(SmoothedCurvatureTest, WhatItCannotDo) {
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
 }
 
-TEST(PiecewiseLinear, IsToldFromTheGraph) {
+TEST(PiecewiseLinear, IsRecognisedFromTheGraph) {
   EXPECT_TRUE(is_piecewise_linear(classifier_of(mlp({3}, {}, 2))));
   EXPECT_TRUE(is_piecewise_linear(classifier_of(mlp({3}, {4, 4}, 2))));
   EXPECT_TRUE(is_piecewise_linear(classifier_of(cnn({1, 16, 16}, 3))));
@@ -120,8 +120,8 @@ TEST(PiecewiseLinear, IsToldFromTheGraph) {
   EXPECT_FALSE(is_piecewise_linear(quadratic({1, 2})));
 }
 
-// On the sphere |x| = 1 in three dimensions, outside of which class 1 is: the Taylor estimator says 1/2 there, and the truth is
-// more, by more than the paper's product with the paper's constant, and by less than the sum.
+// On the sphere |x| = 1 in three dimensions, with class 1 outside: the Taylor estimate is 1/2, and the truth is more, by more
+// than the paper's product with the paper's constant, and by less than the sum.
 TEST(QuadraticBoundTest, TheProductIsNoBoundAndTheSumIs) {
   for (const double sigma : {0.05, 0.1, 0.2}) {
     OnePoint one = at(test::ball(3, 1), {0.6F, 0.8F, 0}, 1);

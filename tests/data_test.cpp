@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Generated data: reproducible from the seed, with the requested classes, in the expected places.
+// Generated data: reproducible from the seed, with the requested classes, at the expected positions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 using test::expect_refusal;
 
-TEST(MadeData, IsAFunctionOfTheSeedAndThePositionAlone) {
+TEST(MadeData, DependsOnlyOnTheSeedAndThePosition) {
   for (const MadeDataKind& kind : made_data_kinds()) {
     const MadeData some = make_data(kind, {.count = 20, .seed = 3}), more = make_data(kind, {.count = 45, .seed = 3});
     const MadeData others = make_data(kind, {.count = 20, .seed = 4});
@@ -39,7 +39,7 @@ TEST(MadeData, AStopRequestEndsIt) {
   EXPECT_EQ(maker.done(), 1);
 }
 
-TEST(MadeData, HasTheClassesThatWereAskedForAlike) {
+TEST(MadeData, HasTheRequestedClassesEquallyOften) {
   for (const MadeDataKind& kind : made_data_kinds()) {
     for (std::int64_t classes = kind.least; classes <= kind.most; ++classes) {
       const MadeData data = make_data(kind, {.count = 10 * classes, .classes = classes});
@@ -53,7 +53,7 @@ TEST(MadeData, HasTheClassesThatWereAskedForAlike) {
 
 double radius(std::span<const float> point) { return std::hypot(point[0], point[1]); }
 
-TEST(MadeData, LiesWhereItShouldWithoutNoise) {
+TEST(MadeData, LiesOnItsCurvesWithoutNoise) {
   const MadeDataOptions options{.count = 60, .classes = 3, .noise = 0.0};
   const MadeData rings = make_data(made_data_kind("rings"), options), blobs = make_data(made_data_kind("blobs"), options);
   const MadeData spirals = make_data(made_data_kind("spirals"), options);
@@ -131,7 +131,7 @@ TEST(MadeData, IsTheSameEverywhere) {
   EXPECT_EQ(sum, 1489163827U);
 }
 
-TEST(MadeData, RefusesWhatCannotBe) {
+TEST(MadeData, RejectsInvalidOptions) {
   const MadeDataKind& moons = made_data_kind("moons");
   expect_refusal(ErrorCode::usage, [] { made_data_kind("suns"); });
   expect_refusal(ErrorCode::usage, [&] { make_data(moons, {.count = 0}); });

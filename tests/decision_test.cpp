@@ -46,7 +46,7 @@ struct Tail {
   std::string name;
   std::function<void(OnnxBuilder&)> add;  // nodes from "s" to "y"
   double threshold = 0;                   // of y
-  double size = 1;                        // of the scores that y can tell apart in float32
+  double size = 1;                        // number of scores that y distinguishes in float32
 };
 
 // s = x w for x [1, 2], one number.
@@ -271,7 +271,7 @@ TEST(Decision, AThresholdThatIsNeverCrossedIsRefused) {
     const Result<Model> model = decided(builder, options);
     ASSERT_FALSE(model);
     EXPECT_EQ(model.error().code, ErrorCode::usage);
-    EXPECT_NE(model.error().message().find("never crossed"), std::string::npos) << model.error().message();
+    EXPECT_NE(model.error().message().find("never crosses"), std::string::npos) << model.error().message();
   }
 }
 
@@ -288,7 +288,7 @@ TEST(Decision, ANumberWithoutATwoSidedRangeNeedsAThreshold) {
   }
 }
 
-// What is never below zero has no class on the other side of it.
+// A value that is never below zero has no class on the other side of it.
 TEST(Decision, ANumberThatIsNeverNegativeNeedsAThreshold) {
   const std::vector<std::pair<std::string, std::function<void(OnnxBuilder&)>>> tails{
       {"odds",
@@ -330,7 +330,7 @@ TEST(Decision, ADifferenceOfScoresOfBothSignsIsComparedWithZero) {
   EXPECT_NE(decided(builder.output("y", {-1, 1})).value().decision.find("'y' > 0"), std::string::npos);
 }
 
-// A gate of zero makes all classes alike, and the first one wins.
+// A gate of zero makes all classes equal, and the first one wins.
 TEST(Decision, AFactorThatCanBeZeroIsKept) {
   OnnxBuilder builder = four_scores();
   builder.weight("v", Tensor({4, 1}, {1, 0, 0, 0})).node("MatMul", {"s", "v"}, {"g"}).node("Relu", {"g"}, {"gate"});
@@ -340,7 +340,7 @@ TEST(Decision, AFactorThatCanBeZeroIsKept) {
 }
 
 // Its range does not follow from the operators, but it stays in 0..1: a Gaussian of the score, over a sum of such.
-TEST(Decision, ANumberThatStaysInTheUnitIntervalIsTakenAsAProbability) {
+TEST(Decision, ANumberWithinTheUnitIntervalIsAProbability) {
   OnnxBuilder builder = one_score();
   scalar(builder, "c", 1).node("Mul", {"s", "s"}, {"q"}).node("Sin", {"s"}, {"h"}).node("Mul", {"h", "h"}, {"hh"});
   builder.node("Cos", {"s"}, {"k"}).node("Mul", {"k", "k"}, {"kk"}).node("Add", {"q", "hh"}, {"num"});
@@ -405,7 +405,7 @@ TEST(Decision, TheLargestValueDecidesWhateverKeepsTheOrder) {
   }
 }
 
-// Tails that change the order of scores, so that what comes before them does not decide.
+// Tails that change the order of scores, so that their operands do not decide.
 const std::vector<Tail>& mixing_tails() {
   static const std::vector<Tail> tails{
       {"class weights times a softmax",
@@ -494,8 +494,8 @@ std::int64_t winner_of_sum(const std::vector<float>& x, const Tensor& v, const T
   return std::max_element(total.begin(), total.end()) - total.begin();
 }
 
-// In float32 both classes have .5; what tells them apart is 1e-9.
-TEST(Decision, SureSoftmaxesThatDisagreeAreToldApart) {
+// In float32 both classes have .5; they differ by 1e-9.
+TEST(Decision, SaturatedSoftmaxesThatDisagreeAreDistinguished) {
   const Tensor others({3, 4}, {-1, 0.5F, 1, 0, 1, -0.3F, 0.2F, 1, 0.4F, -1, -0.1F, 0.7F});
   for (const bool weighted : {false, true}) {
     OnnxBuilder builder = four_scores();
@@ -528,8 +528,8 @@ TEST(Decision, WeightsMayAddUpToLessThanOne) {
   for (const auto& x : trial_inputs(2, 1)) EXPECT_EQ(largest(values_at(model, x)), values_at(raw, x)[0] > 0.5F ? 1 : 0);
 }
 
-// Votes of sigmoids near 0 and 1 have no gradients, whatever they are compared as.
-TEST(Decision, WhatLevelsOffIsNamed) {
+// Votes of sigmoids near 0 and 1 have no gradients, however they are compared.
+TEST(Decision, ValuesThatLevelOffAreNoted) {
   const std::vector<std::pair<std::function<void(OnnxBuilder&)>, bool>> cases{
       {[](OnnxBuilder& b) {
          two_sigmoids(b).node("Mean", {"p", "q"}, {"y"});
@@ -560,8 +560,8 @@ TEST(Decision, WhatLevelsOffIsNamed) {
   EXPECT_NE(decided(costs.output("y")).value().decision.find("levels off"), std::string::npos);
 }
 
-// A residual chain that doubles in every step must not be walked once per path.
-TEST(Decision, LongChainsOfProbabilitiesAreWalkedOnce) {
+// A residual chain that doubles in every step must not be visited once per path.
+TEST(Decision, LongChainsOfProbabilitiesAreVisitedOnce) {
   OnnxBuilder builder = one_score();
   builder.node("Sigmoid", {"s"}, {"v0"});
   for (int i = 0; i < 60; ++i) {
@@ -571,7 +571,7 @@ TEST(Decision, LongChainsOfProbabilitiesAreWalkedOnce) {
   EXPECT_TRUE(decided(builder.output("y", {-1, 1})));
 }
 
-// A ReLU or a clip of logits makes ties that are the model's own.
+// A ReLU or a clip of logits creates ties that belong to the model.
 TEST(Decision, ClippedLogitsStayClipped) {
   OnnxBuilder builder = four_scores();
   const Model model = decided(builder.node("Relu", {"s"}, {"r"}).node("LogSoftmax", {"r"}, {"y"}).output("y")).value();
@@ -603,7 +603,7 @@ TEST(Decision, ASoftmaxOverTwoGivesOneProbability) {
   }
 }
 
-TEST(Decision, LabelsLeadToWhatTheyCompare) {
+TEST(Decision, LabelsLeadToTheirScores) {
   const std::vector<std::function<void(OnnxBuilder&)>> labels{
       [](OnnxBuilder& b) { b.node("ArgMax", {"s"}, {"y"}, {OnnxAttribute::integer("axis", 1)}); },
       [](OnnxBuilder& b) {  // labels that begin at 1
@@ -664,7 +664,7 @@ TEST(Decision, AnEmbeddingBeforeTheLogitsDoesNotDecide) {
   EXPECT_EQ(decided(embedding_and_logits("features", "a"))->output_name, "a");
 }
 
-TEST(Decision, OutputsThatNothingTellsApartAreRefusedWithTheirShapes) {
+TEST(Decision, AmbiguousOutputsAreRejectedWithTheirShapes) {
   OnnxBuilder builder;
   builder.input("x", {-1, 3})
       .weight("w", Tensor({3, 2}, {1, 0, 0, 1, 1, 1}))
@@ -699,7 +699,7 @@ TEST(Decision, ASoftmaxOrANameDecidesBetweenOutputs) {
   EXPECT_EQ(decided(two("aux_logits", "logits", false))->output_name, "logits");
 }
 
-TEST(Decision, ACopyOfTheInputIsNoClassifier) {
+TEST(Decision, ACopyOfTheInputIsNotAClassifier) {
   for (const char* op : {"Identity", "Flatten", "Neg"}) {
     OnnxBuilder builder;
     builder.input("x", {-1, 3}).weight("w", Tensor({3, 2}, {1, 0, 0, 1, 1, 1})).weight("m", Tensor({3}, {1, 2, 3}));
@@ -713,7 +713,7 @@ TEST(Decision, ACopyOfTheInputIsNoClassifier) {
   }
 }
 
-TEST(Decision, TextsDoNotHinderNumbers) {
+TEST(Decision, TextOutputsAreIgnored) {
   OnnxBuilder builder = four_scores();
   builder.texts("classes", {"ant", "bee", "cat", "dog"}).integers("m1", {-1}).node("Softmax", {"s"}, {"probabilities"});
   builder.node("ArgMax", {"probabilities"}, {"a"}, {OnnxAttribute::integer("axis", 1)});
@@ -726,7 +726,7 @@ TEST(Decision, TextsDoNotHinderNumbers) {
   EXPECT_EQ(label.classes, 4) << "the text alone leads to its scores";
 }
 
-TEST(Decision, RefusalsNameWhatCouldDecide) {
+TEST(Decision, ErrorsListTensorsThatCouldDecide) {
   OnnxBuilder map;  // one vector for each pixel
   map.input("x", {-1, 3, 4, 4}).weight("w", Tensor({5, 3, 1, 1}, std::vector<float>(15, 1))).node("Conv", {"x", "w"}, {"y"});
   const Result<Model> pixels = decided(map.output("y", {-1, 5, 4, 4}));
@@ -798,7 +798,7 @@ TEST(Decision, LabelsThatSeveralClassesShareAreRefused) {
   }
 }
 
-TEST(Decision, TheConfidenceOfTheTopClassIsNoDecision) {
+TEST(Decision, TheConfidenceOfTheTopClassCannotDecide) {
   OnnxBuilder builder = four_scores();
   builder.node("Softmax", {"s"}, {"p"}).node("ReduceMax", {"p"}, {"y"}, {OnnxAttribute::ints("axes", {1})}).output("y", {-1, 1});
   const Result<Model> model = decided(builder);
@@ -806,14 +806,14 @@ TEST(Decision, TheConfidenceOfTheTopClassIsNoDecision) {
   EXPECT_NE(model.error().message().find("'p' [1, 4]"), std::string::npos) << model.error().message();
 }
 
-TEST(Decision, DistancesAreNoScores) {
+TEST(Decision, DistancesAreNotScores) {
   OnnxBuilder builder = four_scores();
   builder.integers("axes", {2}).integers("to", {1, 4, 1}).node("Reshape", {"s", "to"}, {"d"}).node("Mul", {"d", "d"}, {"q"});
   builder.node("ReduceSum", {"q", "axes"}, {"y"}, {OnnxAttribute::integer("keepdims", 0)}).output("y", {-1, 4});
   EXPECT_FALSE(decided(builder));
 }
 
-// p - 0.3 is compared with 0, and sqrt(p) with 0.5: the rule that is said is the rule that is used.
+// p - 0.3 is compared with 0, and sqrt(p) with 0.5: the reported rule is the applied rule.
 TEST(Decision, OffsetsAndRootsOfProbabilitiesKeepTheirOwnThreshold) {
   OnnxBuilder offset = one_score();
   scalar(offset, "c", 0.3F).node("Sigmoid", {"s"}, {"p"}).node("Sub", {"p", "c"}, {"y"}).output("y", {-1, 1});

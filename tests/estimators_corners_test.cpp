@@ -48,9 +48,9 @@ TEST(EstimatorCorners, StrataThatChangeOnceHaveTheErrorOfOneAndAHalf) {
   EXPECT_NEAR(*one.std_error, std::sqrt(1 + 0.5 * 100 / 99) / 100, 1e-12);
 }
 
-// A grid's error is quadratic in its cell width, a third of the difference from the grid with half the resolution. What is said
-// is the whole difference, because it must not be too small.
-TEST(EstimatorCorners, GridsSayAtLeastTheirDifference) {
+// A grid's error is quadratic in its cell width, a third of the difference from the grid with half the resolution. The reported
+// error is the whole difference, because it must not be too small.
+TEST(EstimatorCorners, GridsReportAtLeastTheirDifference) {
   const auto executor = make_executor("cpu", test::ball(2, 1), {}).value();
   const Noise noise{isotropic_gaussian(), 0.5};
   const auto by = [&](const std::string& estimator) { return estimates(*executor, copies_of_origin(1), estimator, noise)[0]; };
@@ -65,7 +65,7 @@ TEST(EstimatorCorners, GridsSayAtLeastTheirDifference) {
 }
 
 // p_fail is nearly lognormal: the reported error of ln p_fail matches its spread over draws.
-TEST(EstimatorCorners, SubsetKnowsItsSpread) {
+TEST(EstimatorCorners, SubsetReportsItsSpread) {
   constexpr std::int64_t kRuns = 400;
   const auto executor = make_executor("cpu", half_space(4), {}).value();
   double sum = 0, squares = 0, said = 0;
@@ -90,7 +90,7 @@ TEST(EstimatorCorners, AutoSpendsItsPilotFromItsBudget) {
   EXPECT_LE(one.forwards + one.backwards, 2000) << word(one.status);
 }
 
-TEST(EstimatorCorners, CopiesAreTheNumberAskedFor) {
+TEST(EstimatorCorners, UsesTheRequestedNumberOfSamples) {
   const auto executor = make_executor("cpu", half_space(1), {}).value();
   for (const char* estimator : {"probit:10", "probit:10:pooled", "mc:10", "mmse:10", "mc:10:stratified"}) {
     for (const Estimate& one : estimates(*executor, copies_of_origin(2), estimator, {isotropic_gaussian(), 1}))
@@ -134,8 +134,8 @@ class Recording final : public NoiseShape {
   mutable std::set<std::uint64_t> seeds_;
 };
 
-// Copies that choose the sample size or the estimator must not be part of the answer.
-TEST(EstimatorCorners, PilotsDrawNoiseOfTheirOwn) {
+// Samples that choose the sample size or the estimator must not be part of the estimate.
+TEST(EstimatorCorners, PilotsDrawTheirOwnNoise) {
   const auto executor = make_executor("cpu", half_space(1), {}).value();
   const Points points = copies_of_origin(2);
   const auto of_auto = std::make_shared<Recording>(), of_schedule = std::make_shared<Recording>();

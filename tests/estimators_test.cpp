@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Estimators as the paper defines them: exact on linear models, consistent with sampling, with defined answers for zero
+// Estimators as the paper defines them: exact on linear models, consistent with sampling, with defined results for zero
 // gradients, ties, one and two classes, singular Gram matrices and NaN.
 #include <gtest/gtest.h>
 
@@ -87,7 +87,7 @@ TEST(Estimators, MonteCarloAgreesWithItselfWithinItsInterval) {
   EXPECT_EQ(*a.ci_high, interval.high);
 }
 
-// The definition: margins and margin gradients averaged over the same copies.
+// The definition: margins and margin gradients averaged over the same samples.
 TEST(Estimators, MmseIsItsDefinition) {
   const Graph graph = test::small_cnn(2);
   const auto executor = make_executor("reference", graph, {}).value();
@@ -170,7 +170,7 @@ TEST(Estimators, AZeroGradientIsNeverOrAlwaysCrossed) {
 }
 
 // sign(f(x)) as a classifier: its margins are locally constant almost everywhere, which does not show how often they flip.
-TEST(Estimators, WhatIsPiecewiseConstantHasNoGradientEstimate) {
+TEST(Estimators, PiecewiseConstantClassifiersHaveNoGradientEstimate) {
   Graph graph = test::linear_classifier(kWeights, kBias);
   graph.outputs = {append(graph, Op::sign, {graph.outputs[0]})};
   for (const char* estimator : {"taylor", "taylor_mvs", "mmse:4", "mmse_mvs:4"}) {
@@ -221,7 +221,7 @@ TEST(Estimators, DuplicateClassesAreNormal) {
   EXPECT_NEAR(at(graph, {0, 0}, 1, "taylor").p, normal_cdf(1 / std::sqrt(2.0)), 1e-6);
 }
 
-TEST(Estimators, NanGivesNonfiniteAndTheOthersGoOn) {
+TEST(Estimators, NanGivesNonfiniteAndOtherPointsAreUnaffected) {
   const auto executor = make_executor("cpu", test::linear_classifier(kWeights, kBias), {}).value();
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   Points points{Tensor({3, 2}, {0.4F, 0.1F, nan, 0, infinity, 0}), {0, 1, 2}, {0, 0, 0}, 0};
@@ -294,7 +294,7 @@ std::string example_in(const std::string& refused) {
     ADD_FAILURE() << refused << " is " << parse_estimator(refused).text();
   } catch (const Error& error) {
     const std::string& hint = error.hint;
-    for (const std::string mark : {"write for example ", "write "}) {
+    for (const std::string mark : {"try ", "write "}) {
       if (hint.rfind(mark, 0) == 0) return hint.substr(mark.size());
     }
     ADD_FAILURE() << error.message();
@@ -302,7 +302,7 @@ std::string example_in(const std::string& refused) {
   return "taylor";
 }
 
-TEST(Estimators, WhatAHintSaysToWriteIsRead) {
+TEST(Estimators, ExamplesInHintsAreValid) {
   using Parameter = EstimatorDefinition::Parameter;
   for (const EstimatorDefinition& entry : all_estimators()) {
     const std::string name(entry.name), variant = entry.variant.empty() ? "" : ":" + std::string(entry.variant);
@@ -321,14 +321,14 @@ TEST(Estimators, WhatAHintSaysToWriteIsRead) {
   }
 }
 
-TEST(Estimators, TooManySamplesAreToldTheMost) {
+TEST(Estimators, TooManySamplesAreRejectedWithTheLimit) {
   for (const char* text : {"2147483649", "4294967296", "99999999999999999999999"}) {
     try {
       parse_estimator(std::string("mc:") + text);
       ADD_FAILURE() << text;
     } catch (const Error& error) {
-      EXPECT_EQ(error.problem, "'" + std::string(text) + "' is too many samples");
-      EXPECT_EQ(error.hint, "at most 2147483648");
+      EXPECT_EQ(error.problem, "cannot have '" + std::string(text) + "' samples");
+      EXPECT_EQ(error.hint, "give at most 2147483648");
     }
   }
   EXPECT_EQ(parse_estimator("mc:2147483648").samples, 2147483648);
@@ -349,7 +349,7 @@ TEST(Estimators, TextsAreReadAndWritten) {
   }
 }
 
-// Normal margins: the count of the same copies adds almost nothing, and the answer is within its own error.
+// Normal margins: the count of the same samples adds almost nothing, and the estimate is within its own error.
 TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
   const Graph graph = test::linear_classifier(kWeights, kBias);
   for (const double sigma : {0.3, 1.0, 3.0}) {
@@ -372,9 +372,9 @@ TEST(Estimators, ProbitAndRegressionAgreeWithTheTruthOnALinearModel) {
   }
 }
 
-// The points of a linear classifier have the same covariance, so pooling improves it with few copies. A single point has none to
+// The points of a linear classifier have the same covariance, so pooling improves it with few samples. A single point has none to
 // pool with.
-TEST(Estimators, PooledCovariancesAreBetterWherePointsAreAlike) {
+TEST(Estimators, PooledCovariancesAreBetterForSimilarPoints) {
   std::mt19937 random(8);
   const std::int64_t n = 40;
   const Graph graph = test::linear_classifier(test::random_tensor({6, 12}, random), Tensor({6}));
@@ -412,7 +412,7 @@ Estimate under(const Noise& noise, const std::string& text) {
 
 // Noise that is a function of normal variables: correlated, on some columns, of several parts. The model is linear, so Taylor is
 // exact.
-TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
+TEST(Estimators, SubsetSimulationSupportsFunctionsOfNormals) {
   const NoiseArray covariance{{2, 2}, {1, 0.8, 0.8, 1}, "C"}, deviations{{4}, {0.5, 1, 0, 2}, "s"};
   const auto correlated = covariance_gaussian(covariance, "cov");
   const auto parts = mixture({{{correlated, 0.3}, {{0, 1}}}, {{isotropic_gaussian(), 0.2}, {{3}}}});
@@ -428,7 +428,7 @@ TEST(Estimators, SubsetSimulationKnowsEveryNoiseOfNormals) {
   EXPECT_EQ(::probust::guarded("", [&] { return under({categorical, 1}, "subset:5000"); }).error().code, ErrorCode::usage);
 }
 
-TEST(Estimators, SubsetSimulationKnowsUniformAndLaplaceNoise) {
+TEST(Estimators, SubsetSimulationSupportsUniformAndLaplaceNoise) {
   for (const Noise& noise : {Noise{uniform_noise(), 0.6}, Noise{laplace_noise(), 0.13}}) {
     const Estimate counted = under(noise, "mc:2000000"), estimate = under(noise, "subset:5000");
     ASSERT_GT(counted.p_fail, 1e-4) << noise.text();
@@ -438,8 +438,8 @@ TEST(Estimators, SubsetSimulationKnowsUniformAndLaplaceNoise) {
   }
 }
 
-// Categorical noise cannot be mirrored at x: antithetic pairs are then two different copies, not one copy twice.
-TEST(Estimators, ProbitKnowsNoiseThatCannotBeMirrored) {
+// Categorical noise cannot be mirrored at x: antithetic pairs are then two different samples, not one sample twice.
+TEST(Estimators, ProbitSupportsNoiseThatCannotBeMirrored) {
   const auto shape = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}, {{2, 3}, {0.9, 0.1, 0.5, 0.5}}}, "J");
   const Noise noise{shape, 1};
   EXPECT_FALSE(shape->mirrored());
@@ -481,8 +481,8 @@ TEST(Estimators, CenteredMmseIsExactOnLinearModels) {
   }
 }
 
-// g = x² at two copies, with gradients 2x: the corrections computed by hand.
-TEST(Estimators, RepairsOfMmseAreWhatTheySay) {
+// g = x² at two samples, with gradients 2x: the corrections computed by hand.
+TEST(Estimators, VariantsOfMmseAreTheirDefinitions) {
   Graph graph;
   const ValueId x = append_input(graph, {1, 1}, Extent::example, "x");
   graph.outputs = {build::reshape(
@@ -497,8 +497,8 @@ TEST(Estimators, RepairsOfMmseAreWhatTheySay) {
   EXPECT_NEAR(at(graph, {1}, 0.3, "mmse:2:loo", 7, 0).p, normal_cdf(left_out / (0.3 * slope)), 1e-5);
 }
 
-// Margins far from normal: |x| against a constant. The normal answer is off by 0.07; the counts correct it.
-TEST(Estimators, ProbitDoubtsANormalThatTheCountsContradict) {
+// Margins far from normal: |x| against a constant. The normal estimate is off by 0.07; the counts correct it.
+TEST(Estimators, ProbitFollowsTheCountsIfTheyContradictNormality) {
   Graph graph;
   const ValueId x = append_input(graph, {1}, Extent::example, "x");
   const ValueId size = append(graph, Op::absolute, {x});
@@ -517,7 +517,7 @@ TEST(Estimators, ProbitDoubtsANormalThatTheCountsContradict) {
   }
 }
 
-// Margins that do not move give a certain answer, as far as the copies show.
+// Margins that do not move give a certain estimate, as far as the samples show.
 TEST(Estimators, ProbitOfConstantMarginsIsCertainWithinTheInterval) {
   const Graph constant = test::linear_classifier(Tensor({3, 1}), Tensor({3}, {1, 0.1F, -1}));
   const Estimate kept = at(constant, {0}, 1, "probit:50"), lost = at(constant, {0}, 1, "probit:50", 0, 2);
@@ -545,7 +545,7 @@ TEST(Estimators, TheTwoStageIntervalCovers) {
   }
 }
 
-TEST(Estimators, DecisionsAreRightAndStopEarlyWhereTheyAreEasy) {
+TEST(Estimators, DecisionsAreRightAndStopEarlyIfEasy) {
   const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
   const Estimate yes = at(graph, {2}, 1, "mc:p>0.9"), no = at(graph, {1}, 1, "mc:p>0.9");
   EXPECT_EQ(yes.status, Status::decided);
@@ -559,7 +559,7 @@ TEST(Estimators, DecisionsAreRightAndStopEarlyWhereTheyAreEasy) {
 }
 
 // If p = tau exactly, any decision is wrong. This may happen in 5% of the runs, however often the test looks.
-TEST(Estimators, DecisionsAreSeldomWrong) {
+TEST(Estimators, DecisionsAreRarelyWrong) {
   const Graph graph = test::linear_classifier(Tensor({2, 1}, {1, 0}), Tensor({2}));
   int decided = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -624,7 +624,7 @@ TEST(Binomial, IntervalsAreClopperAndPearsons) {
 }
 
 // Coverage, computed exactly by summing over all outcomes.
-TEST(Binomial, IntervalsCoverAtLeastAsOftenAsTheySay) {
+TEST(Binomial, IntervalsHaveAtLeastTheirNominalCoverage) {
   for (const double p : {0.01, 0.3, 0.9}) {
     double covered = 0;
     const int n = 60;

@@ -96,7 +96,7 @@ TEST(Groups, ProbabilitiesOfAllClassesAddUpToOne) {
 }
 
 // The two ways of counting agree exactly if they count the same event.
-TEST(Top, TheFirstPlaceIsTheAnswer) {
+TEST(Top, TheFirstPlaceIsThePrediction) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
   const Noise noise{isotropic_gaussian(), 0.4};
@@ -113,7 +113,7 @@ TEST(Top, TheFirstPlaceIsTheAnswer) {
   }
 }
 
-// The answer does not depend on threads or memory.
+// The estimate does not depend on threads or memory.
 TEST(Top, CountsAreTheSameForAnyThreadsAndMemory) {
   const Points points{Tensor({2, 1, 8, 8}, std::vector<float>(128, 0.1F)), {0, 7}, {2, 0}, 1};
   std::vector<double> p;
@@ -132,7 +132,7 @@ TEST(Top, TiesGoToTheLowerIndexAndNanFails) {
     const Points points{Tensor({1, 1}, {0.5F}), {0}, {target}, 0};
     EXPECT_EQ(ask(*executor, points, top(2), {isotropic_gaussian(), 1}, "mc:50")[0].p, target < 2 ? 1 : 0);
   }
-  // log x is NaN for half of the copies around 0.
+  // log x is NaN for half of the samples around 0.
   Graph g;
   const ValueId x = append_input(g, {1}, Extent::example, "x");
   g.outputs = {append(g, Op::concat, {append(g, Op::log, {x}), append_constant(g, Tensor({2}, {-100, -200}))}, AxisAttribute{0})};
@@ -141,7 +141,7 @@ TEST(Top, TiesGoToTheLowerIndexAndNanFails) {
   EXPECT_NEAR(ask(*logarithm, points, top(2), {isotropic_gaussian(), 1}, "mc:2000")[0].p, 0.5, 0.06);
 }
 
-TEST(Top, OthersRefuseAndNameWhatAnswers) {
+TEST(Top, OtherEstimatorsAreRejectedWithAlternatives) {
   const auto executor = make_executor("cpu", kIndependent, {}).value();
   const Points points{Tensor({1, 3}), {0}, {0}, 0};
   const auto refusal = [&](const Event& event, const std::string& text) {
@@ -205,7 +205,7 @@ TEST(Tolerance, IsTheIntervalOfANormalOnALinearModel) {
 }
 
 // On a curved model the mean change is not zero: f = x² with P(|2 x e + e²| < gamma) in closed form.
-TEST(Tolerance, KnowsASkewedModel) {
+TEST(Tolerance, SupportsASkewedModel) {
   Graph square;
   const ValueId x = append_input(square, {1}, Extent::example, "x");
   square.outputs = {build::multiply(square, x, x)};
@@ -245,7 +245,7 @@ TEST(Tolerance, IsStrict) {
   EXPECT_EQ(p(1.001), 1);
 }
 
-TEST(Tolerance, RefusesWhatIsNoTolerance) {
+TEST(Tolerance, RejectsInvalidTolerances) {
   const Graph model = test::linear_classifier(Tensor({1, 1}, {1}), Tensor({1}));
   for (const double gamma : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), 1e-60})
     EXPECT_THROW((void)within_tolerance(model, gamma), Error) << gamma;

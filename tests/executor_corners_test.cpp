@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cases that plain networks do not exercise: NaN in either operand, logits far apart, groups with their own biases, a split last
-// layer, clipped copies.
+// layer, clipped samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,13 +94,13 @@ TEST(ExecutorCorners, MarginsThroughASplitLastLayerHaveItsBias) {
   const Eigen::VectorXd expected = margins_of(executor->logits(points.x).value().row(0), 7);
   const Linearization at_x = executor->linearize(points, *isotropic_gaussian()).value()[0];
   EXPECT_LT((at_x.margins - expected).cwiseAbs().maxCoeff(), 1e-4);
-  // Copies that hardly move have the margins of x.
+  // Samples that hardly move have the margins of x.
   const Linearization averaged = executor->linearize_averaged(points, {isotropic_gaussian(), 1e-6}, 3).value()[0];
   EXPECT_LT((averaged.margins - expected).cwiseAbs().maxCoeff(), 1e-3);
   EXPECT_LT((averaged.sampled.colwise() - expected).cwiseAbs().maxCoeff(), 1e-3);
 }
 
-// At the upper end of the clipping range, a copy and its mirror image cannot both leave x.
+// At the upper end of the clipping range, a sample and its mirror image cannot both leave x.
 TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
   const auto shape = clipped(isotropic_gaussian(), {0, 1, 0});
   EXPECT_TRUE(shape->mirrored());
@@ -114,7 +114,7 @@ TEST(ExecutorCorners, ClippedPairsStayWithinTheRange) {
   EXPECT_LT(pairs.minus.minCoeff(), 0.5);
 }
 
-// A two-valued draw takes the other value in the mirrored copy.
+// A two-valued draw takes the other value in the mirrored sample.
 TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
   const auto shape = categorical_noise({{{0, 1}, {0.5, 0.5, 0.5, 0.5}}}, "coin");
   const std::vector<std::uint32_t> points(100, 0);
@@ -128,7 +128,7 @@ TEST(ExecutorCorners, MirroredCategoricalDrawsAreOpposite) {
   for (std::size_t lane = 0; lane < 100; ++lane) EXPECT_EQ(plus[lane] + minus[lane], 1) << lane;
 }
 
-// Noise that cannot be mirrored: a pair is two independent copies.
+// Noise that cannot be mirrored: a pair is two independent samples.
 TEST(ExecutorCorners, PairsThatAreNotMirroredAreTwoCopies) {
   const auto one_sided = custom_noise("one-sided", [](NoiseStream& random, double scale, std::span<float> x) {
     for (float& value : x) value += static_cast<float>(scale * random.uniform());

@@ -74,7 +74,7 @@ TEST(Executor, AveragesInStepsAreTheSameBits) {
     const auto executor = make_executor("cpu", test::small_cnn(), {threads, std::int64_t{1} << 30, 2}).value();
     const std::int64_t before = executor->progress.passes, passes = executor->classes() * points.size();
     EXPECT_FALSE(executor->averages(points, noise, 7).value()->step(0));
-    EXPECT_EQ(executor->progress.passes - before, 2 * passes);  // a batch of two copies
+    EXPECT_EQ(executor->progress.passes - before, 2 * passes);  // a batch of two noisy samples
     const std::vector<Linearization> expected = executor->linearize_averaged(points, noise, 7).value();
     for (const int steps : {4, 3, 1, 0}) {
       const auto averages = executor->averages(points, noise, 7).value();
@@ -359,7 +359,7 @@ TEST(Executor, TheLowestIndexWinsATie) {
   EXPECT_EQ(argmax(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN(), 3}), -1);
 }
 
-TEST(Parallel, EveryTaskRunsOnceAndFailuresArrive) {
+TEST(Parallel, EveryTaskRunsOnceAndErrorsPropagate) {
   std::vector<std::atomic<int>> runs(100);
   parallel_for(100, 2, [&](std::int64_t task, int) { ++runs[task]; });
   for (const auto& count : runs) EXPECT_EQ(count, 1);
@@ -386,7 +386,7 @@ TEST(Parallel, TasksRunAtTheSameTime) {
 #endif
 
 // A worker's index selects its memory: no two running tasks of a loop may have the same index.
-TEST(Parallel, LoopsWithinLoopsEndAndShareNoWorker) {
+TEST(Parallel, NestedLoopsEndAndShareNoWorker) {
   constexpr int kThreads = 4, kTasks = 20;
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::atomic<int> runs = 0, clashes = 0;
@@ -422,7 +422,7 @@ TEST(Executor, RectifiersKeepWhatIsNotANumber) {
   }
 }
 
-// Two devices that are the processor, and a third that is out of order.
+// Two devices that are the processor, and a third that does not work.
 class Pretended final : public DeviceKind {
  public:
   explicit Pretended(std::vector<int>& asked) : asked_(asked) {}
@@ -454,14 +454,14 @@ TEST(Devices, AreFoundByName) {
   EXPECT_FALSE(device_rates("cpu", Precision::float32));
 }
 
-TEST(Devices, AutoTakesTheProcessorIfADeviceFailsAndSaysSo) {
+TEST(Devices, AutoFallsBackToTheProcessorWithAWarning) {
   static std::vector<int> asked;
   if (device_kinds().empty()) add_device_kind(std::make_unique<Pretended>(asked));
   std::vector<std::string> told;
   ExecutorOptions options{.precision = Precision::tf32};
   options.warn = [&](const std::string& text) { told.push_back(text); };
   EXPECT_EQ(make_executor("auto", test::small_cnn(), options).value()->name(), "cpu");
-  EXPECT_EQ(told, std::vector<std::string>{"it: is out of order; the processor is taken"});
+  EXPECT_EQ(told, std::vector<std::string>{"it is out of order; using the processor"});
   EXPECT_EQ(make_executor("pretended", test::small_cnn(), options).error().code, ErrorCode::resources);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forward passes computed outside: the answers are bit-identical to those of an executor that computes them itself.
+// Forward passes computed outside: the results are bit-identical to those of an executor that computes them itself.
 #include "probust/exec/programs/external_engine.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ EstimateRequest request_of(const std::vector<std::string>& estimators) {
   return request;
 }
 
-TEST(ExternalEngine, EstimatesAreThoseOfAnExecutorThatRunsTheNetworkItself) {
+TEST(ExternalEngine, EstimatesEqualThoseOfAnOrdinaryExecutor) {
   const EstimateRequest request = request_of({"mc:300", "probit:40", "probit:40:pooled", "mc:±0.1", "mc:p>0.5", "softmax"});
   for (const std::int64_t batch : {1, 7, 64}) {
     Asked asked(batch);
@@ -96,7 +96,7 @@ TEST(ExternalEngine, EstimatesAreThoseOfAnExecutorThatRunsTheNetworkItself) {
   }
 }
 
-TEST(ExternalEngine, NoPassIsAskedForTwice) {
+TEST(ExternalEngine, AsksForNoPassTwice) {
   const EstimateRequest request = request_of({"mc:100", "probit:40"});
   Asked asked(16);
   EstimateRun run(*asked.executor, request, &asked.external);
@@ -104,7 +104,7 @@ TEST(ExternalEngine, NoPassIsAskedForTwice) {
   EXPECT_EQ(asked.external.passes(), run.planned());
 }
 
-TEST(ExternalEngine, WhatWouldLikeGradientsDoesWithout) {
+TEST(ExternalEngine, EstimatorsWithOptionalGradientsWorkWithout) {
   const EstimateRequest request = request_of({"auto:60", "subset:400", "mc:60:stratified"});
   EstimateRequest gaussian = request;
   gaussian.noises.pop_back();
@@ -117,7 +117,7 @@ TEST(ExternalEngine, WhatWouldLikeGradientsDoesWithout) {
   }
 }
 
-TEST(ExternalEngine, WhatNeedsGradientsIsRefusedWithThoseThatDoNot) {
+TEST(ExternalEngine, EstimatorsThatNeedGradientsAreRejectedWithAlternatives) {
   Asked asked(64);
   for (const EstimatorDefinition& definition : all_estimators()) {
     if (definition.needs != EstimatorDefinition::Needs::gradients) continue;
@@ -160,12 +160,12 @@ void expect_same_with_gradients(std::int64_t batch) {
   }
 }
 
-TEST(ExternalEngine, EstimatesFromItsGradientsAreThoseOfTheNetworkItself) {
+TEST(ExternalEngine, EstimatesFromItsGradientsEqualThoseOfTheNetwork) {
   for (const std::int64_t batch : {1, 7, 64}) expect_same_with_gradients(batch);
 }
 
-// Another engine has no first layer that could be computed once for all points. The points are so few that nobody propagates
-// moments, which it does not have either.
+// Another engine has no first layer that could be computed once for all points. The points are too few for propagated moments,
+// which it does not have either.
 TEST(ExternalEngine, PointsShareDrawsWithGradients) {
   EstimateRequest request = request_of({"probit:24:shared", "regression:60:learned"});
   std::mt19937 random(11);
@@ -181,7 +181,7 @@ TEST(ExternalEngine, PointsShareDrawsWithGradients) {
     EXPECT_NEAR(run.rows()[i].estimate.p, expected.rows()[i].estimate.p, 2e-5) << run.rows()[i].estimator;
 }
 
-// Too little memory for all seeds at once: a copy's gradients come in several groups, and none is added twice.
+// Too little memory for all seeds at once: a sample's gradients come in several groups, and none is added twice.
 TEST(ExternalEngine, GroupsOfSeedsAreAddedOnce) {
   constexpr std::int64_t kMany = 40, kCopies = 5;
   Asked asked(2, true, 85 << 10, kMany);
@@ -198,14 +198,14 @@ TEST(ExternalEngine, GroupsOfSeedsAreAddedOnce) {
   EXPECT_LT((run.result().margins - expected.margins).norm(), 1e-5 * expected.margins.norm());
 }
 
-TEST(ExternalEngine, MomentsAreNotToBeHad) {
+TEST(ExternalEngine, MomentsAreNotAvailable) {
   Asked asked(64, true);
   EstimateRun run(*asked.executor, request_of({"adf", "taylor"}), &asked.external);
   asked.until([&] { return run.step(0); });
   for (const Row& row : run.rows()) EXPECT_EQ(row.estimate.status == Status::unsupported, row.estimator == "adf");
 }
 
-TEST(ExternalEngine, RefusesAnswersOfAnotherNumber) {
+TEST(ExternalEngine, RejectsAWrongNumberOfLogits) {
   Asked asked(64);
   EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
   EXPECT_FALSE(run.step(0));
@@ -214,7 +214,7 @@ TEST(ExternalEngine, RefusesAnswersOfAnotherNumber) {
   ASSERT_NE(asked.external.wanted(), nullptr);  // still
 }
 
-TEST(ExternalEngine, ARunThatNeedsAnswersCannotBeFinishedAtOnce) {
+TEST(ExternalEngine, ARunThatNeedsLogitsCannotBeFinishedAtOnce) {
   Asked asked(64);
   EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
   try {
@@ -225,7 +225,7 @@ TEST(ExternalEngine, ARunThatNeedsAnswersCannotBeFinishedAtOnce) {
   }
 }
 
-TEST(ExternalEngine, AnswersAreKeptUntilTheirQuestionIsSettled) {
+TEST(ExternalEngine, LogitsAreKeptUntilTheirQuestionIsDone) {
   Asked asked(4);
   EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
   EXPECT_FALSE(run.step(0));
@@ -238,7 +238,7 @@ TEST(ExternalEngine, AnswersAreKeptUntilTheirQuestionIsSettled) {
   EXPECT_NE(asked.external.wanted(), nullptr);
 }
 
-TEST(ExternalEngine, AnEstimateWithoutAnAnswerAsksAgain) {
+TEST(ExternalEngine, AnEstimateWithoutLogitsAsksAgain) {
   Asked asked(64);
   EstimateRun run(*asked.executor, request_of({"mc:10"}), &asked.external);
   EXPECT_FALSE(run.step(0));

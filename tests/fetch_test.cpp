@@ -52,7 +52,7 @@ std::string labels(std::uint32_t count) {
   return test::gzip(std::string("\0\0\x08\x01", 4) + big_endian(count) + std::string(count, '\x01'));
 }
 
-// Four files as of MNIST, called as such, of three and two images.
+// Four files like those of MNIST, with the same names, of three and two images.
 struct SmallImages {
   std::map<std::string, std::string> contents{{"train-images-idx3-ubyte.gz", images(3, 'a')},
                                               {"train-labels-idx1-ubyte.gz", labels(3)},
@@ -116,7 +116,7 @@ TEST(Catalogue, DescribesEveryDataSetCompletely) {
   EXPECT_THROW(published_dataset("mnst"), Error);
 }
 
-TEST(Catalogue, LocatesWhatIsInTheCache) {
+TEST(Catalogue, LocatesFilesInTheCache) {
   const Folder folder;
   const std::string cache = folder / "cache";
   fs::create_directories(cache + "/ionosphere");
@@ -170,7 +170,7 @@ TEST(Fetch, ComputesChecksums) {
   EXPECT_EQ(md5(std::string(1000000, 'a')), "7707d6ae4e027c70eea2a935c2296f21");
 }
 
-TEST(Fetch, DownloadsWhatIsMissingFromTheFirstUrlThatHasIt) {
+TEST(Fetch, DownloadsMissingFilesFromTheFirstUrlThatHasThem) {
   const Folder folder;
   SmallImages small;
   const HttpServer without([](const std::string&, int) { return HttpServer::Answer{404, "none", 0, false}; });
@@ -190,8 +190,8 @@ TEST(Fetch, DownloadsWhatIsMissingFromTheFirstUrlThatHasIt) {
     EXPECT_TRUE(file.verified);
   }
   EXPECT_EQ(read_whole(fetched.class_names), "no\nyes\n");
-  EXPECT_EQ(without.requests(), 4);  // an answer of 404 is not asked for again
-  // What is there stays; what is damaged, or of another size, is fetched again.
+  EXPECT_EQ(without.requests(), 4);  // a response of 404 is not requested again
+  // Existing files stay; damaged ones, or those of another size, are fetched again.
   std::ofstream(fetched.files[0].path) << std::string(small.contents["t10k-images-idx3-ubyte.gz"].size(), 'x');
   fs::remove(fetched.files[1].path);
   const int before = with.requests();
@@ -216,14 +216,14 @@ TEST(Fetch, TriesABrokenConnectionAgain) {
   for (const FetchedFile& file : fetched.files) EXPECT_EQ(read_whole(file.path), small.contents[fs::path(file.path).filename()]);
 }
 
-TEST(Fetch, AWrongFileLeavesNothingAndSaysWhatIsWrong) {
+TEST(Fetch, AWrongFileLeavesNothingAndIsReported) {
   const Folder folder;
   const SmallImages small;
   const std::string first = small.dataset.files.front().name, whole = small.contents.at(first);
   for (const auto& [body, status, problem] : std::vector<std::tuple<std::string, int, std::string>>{
-           {std::string(whole.size(), 'x'), 200, "gave a file whose MD5 sum is " + md5(std::string(whole.size(), 'x'))},
-           {whole.substr(1), 200, "gave " + std::to_string(whole.size() - 1) + " bytes instead of"},
-           {whole + "more", 200, "gives more than the " + std::to_string(whole.size()) + " bytes"},
+           {std::string(whole.size(), 'x'), 200, "returned a file whose MD5 sum is " + md5(std::string(whole.size(), 'x'))},
+           {whole.substr(1), 200, "returned " + std::to_string(whole.size() - 1) + " bytes instead of"},
+           {whole + "more", 200, "returned more than the " + std::to_string(whole.size()) + " bytes"},
            {"", 404, "404"}}) {
     const HttpServer server([&, text = body, code = status](const std::string&, int) {
       return HttpServer::Answer{code, text, 0, false};
@@ -255,7 +255,7 @@ TEST(Fetch, FindsFilesOfAFolderByTheEndsOfTheirNames) {
   folder.write("a/b/c/my-training-labels-idx1-ubyte.gz", small.contents["train-labels-idx1-ubyte.gz"]);
   folder.write("fashion-test-open-images-idx3-ubyte.gz", small.contents["t10k-images-idx3-ubyte.gz"]);
   folder.write("mnist-test-labels-idx1-ubyte.gz",
-               small.contents["t10k-labels-idx1-ubyte.gz"]);  // as published: the name is no matter
+               small.contents["t10k-labels-idx1-ubyte.gz"]);  // as published: the name does not matter
   folder.write("a/latest-images-idx3-ubyte.gz", "no word is 'test'");
   const Fetched fetched = fetch_all(small.dataset, {folder / "", folder / "cache", false});
   ASSERT_EQ(fetched.files.size(), 4U);
@@ -267,7 +267,7 @@ TEST(Fetch, FindsFilesOfAFolderByTheEndsOfTheirNames) {
   EXPECT_EQ(fetched.files[0].source, folder / "fashion-test-open-images-idx3-ubyte.gz");
 }
 
-TEST(Fetch, OtherFilesAreTakenOnlyUnverified) {
+TEST(Fetch, OtherFilesNeedTheUnverifiedOption) {
   const Folder folder;
   SmallImages small;
   fs::create_directories(folder / "data");
@@ -275,13 +275,13 @@ TEST(Fetch, OtherFilesAreTakenOnlyUnverified) {
   fs::remove(folder / "data/t10k-images-idx3-ubyte.gz");
   const FetchOptions strict{folder / "data", folder / "cache", false}, lenient{folder / "data", folder / "cache", true};
   EXPECT_TRUE(mentions(failure(small.dataset, strict).message(), "has no file for t10k-images-idx3-ubyte.gz of mnist"));
-  // Of another data set.
+  // Files of another data set.
   folder.write("data/fashion-test-images-idx3-ubyte.gz", images(2, 'c'));
   EXPECT_TRUE(mentions(failure(small.dataset, lenient).message(), "has no file for t10k-images"));
-  // A part of it, with fewer images than labels.
+  // Some of its files, with fewer images than labels.
   folder.write("data/mnist-test-part-images-idx3-ubyte.gz", images(1, 'b'));
   const std::string problem = failure(small.dataset, strict).message();
-  EXPECT_TRUE(mentions(problem, "mnist-test-part-images-idx3-ubyte.gz: is not the published t10k-images-idx3-ubyte.gz"))
+  EXPECT_TRUE(mentions(problem, "mnist-test-part-images-idx3-ubyte.gz is not the published t10k-images-idx3-ubyte.gz"))
       << problem;
   EXPECT_TRUE(mentions(problem, "unverified")) << problem;
   EXPECT_TRUE(mentions(failure(small.dataset, lenient).message(), "has 2 labels for 1 points"));
@@ -291,7 +291,7 @@ TEST(Fetch, OtherFilesAreTakenOnlyUnverified) {
   EXPECT_FALSE(fetched.files[0].verified);
   EXPECT_EQ(read_whole(fetched.files[0].path), images(2, 'x'));
   EXPECT_TRUE(fetched.files[1].verified);
-  // Two that are alike.
+  // Two files that match.
   folder.write("data/mnist-test-other-images-idx3-ubyte.gz", images(2, 'y'));
   EXPECT_TRUE(mentions(failure(small.dataset, lenient).message(), ", and so could "));
   EXPECT_EQ(failure(small.dataset, {"", folder / "cache", true}).code, ErrorCode::usage);
@@ -374,7 +374,7 @@ TEST(Fetch, ADamagedArchiveIsRefused) {
     EXPECT_THROW(datasets::read_tar_gz(folder.write("cut.tar.gz", small.archive.substr(0, cut)), all), Error) << cut;
   EXPECT_THROW(datasets::read_tar_gz(folder.write("other.tar.gz", test::gzip(std::string(1024, 'x'))), all), Error);
   EXPECT_THROW(datasets::read_tar_gz(folder / "missing.tar.gz", all), Error);
-  // A part that is not as long as it should be counts as missing.
+  // A part of the wrong length counts as missing.
   Published longer = small.dataset;
   longer.files[1].parts[0].bytes = 4;
   const HttpServer server([&](const std::string&, int) { return HttpServer::Answer{200, small.archive, 0, false}; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Averages of gradients that are multiplied by the first layer's weights once, not for every copy.
+// Averages of gradients that are multiplied by the first layer's weights once, not for every sample.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ Points some_points(const Graph& graph) {
   return {test::random_tensor(shape, random), {4, 9, 2}, {2, 0, 4}, 7};
 }
 
-TEST(FirstLayer, IsSplitOffIfItIsAffineAndNarrow) {
+TEST(FirstLayer, SplitsAnAffineAndNarrowLayer) {
   const auto outputs = [](const Graph& graph) {
     const auto first = split_first_layer(graph);
     return first ? first->outputs : 0;
@@ -36,7 +36,7 @@ TEST(FirstLayer, IsSplitOffIfItIsAffineAndNarrow) {
   EXPECT_EQ(outputs(forked()), 0);
 }
 
-// What linearize_averaged promises, copy by copy.
+// The specification of linearize_averaged, sample by sample.
 Linearization defined(Executor& executor, const Points& points, std::int64_t i, const Noise& noise, std::int64_t samples) {
   const Tensor x = rows(points.x, i, 1);
   const auto point = static_cast<std::uint32_t>(points.index[i]);
@@ -59,7 +59,7 @@ Linearization defined(Executor& executor, const Points& points, std::int64_t i, 
   return result;
 }
 
-TEST(FirstLayer, AveragesThroughItAreTheMeansOfTheCopies) {
+TEST(FirstLayer, AveragesThroughItAreTheMeansOfTheSamples) {
   for (const Graph& graph : {perceptron({20, 30}), perceptron({21, 8}), perceptron({}), strided(2)}) {
     const Points points = some_points(graph);
     for (const char* text : {"gaussian:0.2", "gaussian:0.1@0..19+gaussian:0.4@20..39"}) {
@@ -79,7 +79,7 @@ TEST(FirstLayer, AveragesThroughItAreTheMeansOfTheCopies) {
   }
 }
 
-// Batches of copies, groups of seeds and threads.
+// Batches of samples, groups of seeds and threads.
 TEST(FirstLayer, AveragesThroughItDoNotDependOnTheBatch) {
   const Graph graph = perceptron({20, 30});
   const Points points = some_points(graph);

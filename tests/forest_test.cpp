@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decision trees and random forests: questions found by hand, defined answers where there is no good question, and files.
+// Decision trees and random forests: splits found by hand, defined results where no split is good, and files.
 #include "probust/train/forest.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ Flowers flowers(std::int64_t count, unsigned seed) {
   return data;
 }
 
-TEST(Forest, TheBestQuestionOfASmallTable) {
+TEST(Forest, TheBestSplitOfASmallTable) {
   // n (1 - impurity), summed over both parts: 3.5 below 1.5, 2.67 below 2.5, 3.67 below 3.5, 3 below 4.5.
   const Tensor x({5, 1}, {5, 1, 4, 2, 3});
   const Graph tree = decision_tree(x, {1, 0, 1, 1, 0}, 2, 1);
@@ -77,7 +77,7 @@ TEST(Forest, OnATieTheFirstFeatureAndTheSmallestThreshold) {
   EXPECT_EQ(trees_in(same).nodes[0].feature, 0);
   const Graph symmetric = decision_tree(Tensor({3, 1}, {1, 2, 3}), {0, 1, 0}, 2, 1);
   EXPECT_EQ(trees_in(symmetric).nodes[0].threshold, 1.5F);
-  // Drawn in any order, of all features the first is taken.
+  // Drawn in any order; of all features the first is used.
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const Graph one = random_forest(Tensor({4, 3}, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4}), {0, 0, 1, 1}, 2,
                                     {.trees = 1, .features = 2, .bootstrap = false, .seed = seed});
@@ -85,14 +85,14 @@ TEST(Forest, OnATieTheFirstFeatureAndTheSmallestThreshold) {
   }
 }
 
-TEST(Forest, AQuestionThatDoesNotHelpAtOnceMayHelpLater) {
+TEST(Forest, AUselessSplitMayHelpLater) {
   const Tensor x({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1});
   const Labels labels = {0, 1, 1, 0};
   EXPECT_EQ(accuracy(decision_tree(x, labels, 2, 2), x, labels), 1);
-  EXPECT_EQ(trees_in(decision_tree(x, labels, 2, 5)).nodes.size(), 7U);  // pure leaves do not grow
+  EXPECT_EQ(trees_in(decision_tree(x, labels, 2, 5)).nodes.size(), 7U);  // pure leaves are not split
 }
 
-TEST(Forest, NeighbouringNumbersAreTold) {
+TEST(Forest, NeighbouringNumbersAreSplit) {
   const float below = 0.1F, above = std::nextafter(below, 1.0F);
   const Tensor x({2, 1}, {below, above});
   EXPECT_EQ(accuracy(decision_tree(x, {1, 0}, 2, 1), x, {1, 0}), 1);
@@ -100,7 +100,7 @@ TEST(Forest, NeighbouringNumbersAreTold) {
   EXPECT_EQ(accuracy(decision_tree(large, {1, 0}, 2, 1), large, {1, 0}), 1);
 }
 
-TEST(Forest, WithoutAQuestionATreeIsALeaf) {
+TEST(Forest, WithoutASplitATreeIsALeaf) {
   const Tensor constant({4, 2}, {7, 8, 7, 8, 7, 8, 7, 8});
   const Tensor p = probabilities(decision_tree(constant, {0, 1, 1, 1}, 2, 3), constant);
   EXPECT_EQ(p.row(2)[0], 0.25F);
@@ -153,7 +153,7 @@ TEST(Forest, ItGeneralises) {
   const Flowers data = flowers(300, 3), others = flowers(600, 4);
   const double one = accuracy(decision_tree(data.x, data.labels, 3, 1), others.x, others.labels);
   const double forest = accuracy(random_forest(data.x, data.labels, 3, {.trees = 20, .depth = 4}), others.x, others.labels);
-  EXPECT_LT(one, 0.7);  // one question cannot tell three classes
+  EXPECT_LT(one, 0.7);  // one split cannot separate three classes
   EXPECT_GT(forest, 0.9);
 }
 
@@ -177,7 +177,7 @@ TEST(Forest, ATreeDoesNotDependOnTheOthers) {
     EXPECT_EQ(a.nodes[i].feature, b.nodes[i].feature);
     EXPECT_EQ(a.nodes[i].threshold, b.nodes[i].threshold);
   }
-  std::set<float> thresholds;  // grown from other points
+  std::set<float> thresholds;  // trained on other points
   for (const std::int32_t root : b.roots) thresholds.insert(b.nodes[root].threshold);
   EXPECT_GT(thresholds.size(), 1U);
 }
@@ -188,7 +188,7 @@ TEST(Forest, NanIsNotBelowAThreshold) {
   EXPECT_EQ(argmax(probabilities(tree, Tensor({1, 1}, {std::numeric_limits<float>::quiet_NaN()})).row(0)), 1);
 }
 
-TEST(Forest, WhatDoesNotFitIsRefused) {
+TEST(Forest, RejectsInvalidArguments) {
   const Tensor x({2, 1}, {1, 2});
   const auto usage = [&](const Tensor& points, const Labels& labels, std::int64_t classes, const ForestOptions& options = {}) {
     expect_refusal(ErrorCode::usage, [&] { random_forest(points, labels, classes, options); });
@@ -217,7 +217,7 @@ Model read(const std::string& bytes) { return import_onnx(std::as_bytes(std::spa
 
 TEST(Forest, ItsFileIsTheSameForest) {
   const Flowers data = flowers(150, 6);
-  for (const std::int64_t classes : {3, 4}) {  // of which nothing has the last
+  for (const std::int64_t classes : {3, 4}) {  // the last class has no points
     const Graph forest = random_forest(data.x, data.labels, classes, {.trees = 7, .depth = 5});
     const Model model = read(exported(forest));
     EXPECT_EQ(model.classes, classes);
@@ -258,7 +258,7 @@ Graph one_question(Mode mode, Trees::Aggregate aggregate, const std::function<vo
   return g;
 }
 
-TEST(Forest, EveryQuestionAndSumIsWritten) {
+TEST(Forest, EverySplitAndSumIsExported) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x({4, 2}, {0, 0.4F, 0, 0.5F, 0, 0.6F, 0, nan});
   for (const Mode mode : {Mode::less_equal, Mode::less, Mode::greater_equal, Mode::greater, Mode::equal, Mode::not_equal}) {
@@ -271,7 +271,7 @@ TEST(Forest, EveryQuestionAndSumIsWritten) {
   }
 }
 
-TEST(Forest, WhatTheFormatCannotSayIsRefused) {
+TEST(Forest, RejectsTreesThatTheFormatCannotExpress) {
   const auto refused = [](const Graph& graph) {
     const Result<std::string> bytes = export_onnx_with_trees(graph, "forest");
     ASSERT_FALSE(bytes);

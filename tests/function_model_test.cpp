@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are functions: the same rows as an executor that has their graph, and defined ends if they fail.
+// Classifiers that are functions: the same rows as an executor that has their graph, and defined errors if they fail.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -72,7 +72,7 @@ TEST(FunctionModel, HasTheRowsOfItsGraph) {
   const std::vector<std::string> estimators = {"mc:300",     "probit:40", "probit:24:shared", "regression:60", "auto:60",
                                                "subset:200", "taylor",    "mmse:4",           "softmax:1"};
   LoadedModel graph(Model{}, make_executor("cpu", test::small_cnn(kFour), {}).value());
-  // Moments are propagated through graphs alone, so regression is compared where it does not use them.
+  // Moments need a graph, so regression is compared without them.
   expect_same(rows_behind(behind_functions(network, true), estimators), rows_behind(std::move(graph), estimators), 2e-5);
 }
 
@@ -86,8 +86,8 @@ TEST(FunctionModel, DoesNotDependOnTheBatch) {
   EXPECT_LE(network.most, 7);
 }
 
-// 19 margins whose gradients do not fit together: each is asked for once, and the logits once for all groups of seeds.
-TEST(FunctionModel, AsksForNothingTwiceIfGradientsDoNotFit) {
+// 19 margins whose gradients do not fit in memory together: each is requested once, and the logits once for all groups of seeds.
+TEST(FunctionModel, AsksForNoPassTwiceIfGradientsDoNotFit) {
   constexpr std::int64_t kTwenty = 20;
   std::int64_t logits = 0, gradients = 0, most = 0;
   ClassifierFunctions functions;
@@ -123,7 +123,7 @@ TEST(FunctionModel, AsksForNothingTwiceIfGradientsDoNotFit) {
   EXPECT_EQ(gradients, kTwenty - 1);
 }
 
-TEST(FunctionModel, WithoutGradientsRefusesWhatNeedsThem) {
+TEST(FunctionModel, WithoutGradientsRejectsEstimatorsThatNeedThem) {
   Behind network;
   EXPECT_THROW(rows_behind(behind_functions(network), {"taylor"}), Error);
   for (const Row& row : rows_behind(behind_functions(network), {"auto", "mc:50", "probit:30"}))
@@ -141,23 +141,23 @@ void expect_failure(const ClassifierFunctions& functions, ErrorCode code, const 
   }
 }
 
-TEST(FunctionModel, SaysWhatAFunctionDidWrong) {
+TEST(FunctionModel, ReportsErrorsOfAFunction) {
   expect_failure({[](const Tensor& x) {
                    return Tensor({x.shape[0], 2});
                  }},
-                 ErrorCode::usage, "logits: returned [1, 2] with 2 numbers; return [1, 3]");
+                 ErrorCode::usage, "logits returned [1, 2] with 2 numbers; return [1, 3]");
   expect_failure({[](const Tensor& x) {
                    Tensor lacking({x.shape[0], 3});
                    lacking.data.pop_back();
                    return lacking;
                  }},
-                 ErrorCode::usage, "logits: returned [1, 3] with 2 numbers");
+                 ErrorCode::usage, "logits returned [1, 3] with 2 numbers");
   expect_failure({[](const Tensor&) -> Tensor { throw std::runtime_error("no connection"); }}, ErrorCode::internal,
                  "no connection");
   expect_failure({[](const Tensor&) -> Tensor {
                    throw Error{ErrorCode::resources, "service", "is busy", ""};
                  }},
-                 ErrorCode::internal, "service: is busy");
+                 ErrorCode::internal, "service is busy");
   EXPECT_THROW(model_from_function({}, {2}, 3), Error);
   const ClassifierFunctions constant{[](const Tensor& x) { return Tensor({x.shape[0], 1}); }};
   EXPECT_THROW(model_from_function(constant, {2}, 1), Error);

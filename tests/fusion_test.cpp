@@ -216,7 +216,7 @@ TEST(Fusion, RandomGraphsAreRightWithEveryAlgorithm) {
       if (HasFatalFailure()) return;
     }
   }
-  EXPECT_GT(fused, graphs);  // or the graphs do not test what they should
+  EXPECT_GT(fused, graphs);  // otherwise the graphs do not test what they should
   EXPECT_EQ(winograd, 4);
 }
 
@@ -262,7 +262,7 @@ TEST(Fusion, LanesAreIndependent) {
   }
 }
 
-// What does not depend on the seed stays from the run before, for another number of seeds.
+// Values that do not depend on the seed are reused from the run before, for another number of seeds.
 TEST(Fusion, OperandsOfExamplesAreReused) {
   std::mt19937 random(43);
   for (const Layer& layer : products()) {
@@ -342,7 +342,7 @@ class Fused : public testing::Test {
   using Ids = std::vector<ValueId>;
 };
 
-TEST_F(Fused, ABiasAndWhatFollowsInOrder) {
+TEST_F(Fused, FusesABiasAndItsSuccessorsInOrder) {
   const ValueId z = input(result), y = conv(input(image));
   const ValueId a = build::add(g, constant({3, 1, 1}), y), b = relu(a), c = build::multiply(g, z, b),
                 d = append(g, Op::minimum, {c, constant({})}), e = append(g, Op::maximum, {d, constant({1, 4, 1})});
@@ -361,7 +361,7 @@ TEST_F(Fused, ABiasAndWhatFollowsInOrder) {
   EXPECT_EQ(fusion.fused[3].inner, 4);
 }
 
-TEST_F(Fused, NotWithAValueThatIsKnownLater) {
+TEST_F(Fused, DoesNotFuseALaterValue) {
   const ValueId y = conv(input(image)), z = append(g, Op::tanh, {input(result)});
   g.outputs = {build::add(g, y, z)};
   EXPECT_EQ(nodes(y), Ids{});
@@ -378,7 +378,7 @@ TEST_F(Fused, AResidualBelongsToTheLaterProduct) {
   }
 }
 
-// The rectifier of the first product comes after the second, but becomes known with the first.
+// The rectifier of the first product comes after the second, but its inputs are known with the first.
 TEST_F(Fused, AFusedValueIsKnownWithItsProduct) {
   const ValueId first = conv(input(image)), second = conv(input(image)), rectified = relu(first);
   const ValueId sum = build::add(g, second, rectified);
@@ -420,7 +420,7 @@ TEST_F(Fused, NotWithAnotherShapeOrExtent) {
   for (const cpu::Fusion& fusion : cpu::find_fusions(g)) EXPECT_EQ(fusion.nodes, Ids{});
 }
 
-// A constant that only one axis of a transposed convolution, or a matrix on the left, can meet is no bias.
+// A constant along another axis of a transposed convolution, or of a matrix on the left, is not a bias.
 TEST_F(Fused, NoBiasWhereSumsHaveNone) {
   ValueId y = append(g, Op::conv_transpose, {input(result), constant({3, 2, 3, 3})}, test::square(4, 3, 1, 1));
   ValueId sum = build::add(g, y, constant({2, 1, 1}));

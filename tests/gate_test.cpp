@@ -39,7 +39,7 @@ std::vector<Row> evenly(int n) {
 }
 
 // SciPy: 0.84 +- t.ppf(0.975, 4) * std / sqrt(5)
-TEST(Gate, TheMeanOrItsIntervalDecides) {
+TEST(Gate, TheMeanOrItsIntervalIsTested) {
   const std::vector<Row> rows = rows_of_p({0.9, 0.8, 0.85, NAN, 0.95, 0.7});
   const Check check = checked(rows, at_least(0.84));
   EXPECT_NEAR(check.measured, 0.84, 1e-12);
@@ -104,7 +104,7 @@ TEST(Gate, TheWorstClassIsByLabelOrElseByPrediction) {
   EXPECT_EQ(checked(rows, classes_at_least(0.7)).worst, 0);
 }
 
-// A class of few points that differ is lower by chance; one of many equal points is not.
+// A class of few scattered points is lower by chance; one of many equal points is not.
 TEST(Gate, AConfidentCheckNamesTheClassThatIsCertainlyLow) {
   std::vector<Row> rows{row_of_p(0, 0.1, 0), row_of_p(1, 0.9, 0)};
   for (int k = 2; k < 30; ++k) rows.push_back(row_of_p(k, 0.6 + 0.001 * (k % 2), 1));
@@ -115,7 +115,7 @@ TEST(Gate, AConfidentCheckNamesTheClassThatIsCertainlyLow) {
   EXPECT_TRUE(checked(rows, classes_at_least(0.6), Decision::confident).met);
 }
 
-TEST(Gate, AmongClassesThatMayBePerfectTheLowestMeanIsNamed) {
+TEST(Gate, AmongPossiblyPerfectClassesTheLowestMeanIsNamed) {
   std::vector<Row> rows;
   for (int k = 0; k < 4; ++k) {
     rows.push_back(row_of_p(2 * k, k == 0 ? 0.98 : 1, 0));
@@ -137,7 +137,7 @@ TEST(Gate, ADropIsPairedByPoint) {
   EXPECT_TRUE(checked(baseline, drops_at_most(0), Decision::measured, run).met);  // it rose
 }
 
-TEST(Gate, WhatCannotBeMeasuredIsNotMet) {
+TEST(Gate, ThresholdsWithoutDataAreNotMet) {
   for (const Decision decision : {Decision::measured, Decision::confident}) {
     for (const Threshold& threshold : {at_least(0), quantile_at_least(0.5, 0), classes_at_least(0), drops_at_most(1)}) {
       const Check check = checked(rows_of_p({NAN, NAN}), threshold, decision, rows_of_p({0.5, 0.5}));
@@ -148,7 +148,7 @@ TEST(Gate, WhatCannotBeMeasuredIsNotMet) {
   EXPECT_FALSE(checked(rows_of_p({0.5}), drops_at_most(1)).met);  // the baseline has no such rows
 }
 
-TEST(Gate, ThresholdsAreNamedInWords) {
+TEST(Gate, ThresholdsHaveNames) {
   EXPECT_EQ(quantile_at_least(0.05, 0.8).quantity() + " " + quantile_at_least(0.05, 0.8).condition(),
             "0.05-quantile of p >= 0.8");
   EXPECT_EQ(drops_at_most(0.02).condition(), "<= 0.02");

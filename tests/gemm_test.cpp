@@ -78,7 +78,7 @@ TEST(Gemm, BeginsWithTheBias) {
   }
 }
 
-TEST(Gemm, NoColumnsToSumMakeZero) {
+TEST(Gemm, AnEmptySumIsZero) {
   for (const Weights::Rest rest : kRests)
     EXPECT_EQ(product(numbers(5, 1), 5, Weights(Eigen::MatrixXf(0, 3), rest)), Eigen::MatrixXf::Zero(5, 3));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Folders of images as data: their classes, labels, order and sizes, and which images are bad.
+// Folders of images as data: their classes, labels, order and sizes, and which images are rejected.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ TEST_F(ImageFolders, SubfoldersAreClassesInAlphabeticalOrder) {
   EXPECT_EQ(read_dataset(pets(), {.scale = 1.0})->x.data[0], 10.0F);
 }
 
-TEST_F(ImageFolders, ColourThatBecomesGrayIsNoted) {
+TEST_F(ImageFolders, ConversionToGrayIsNoted) {
   write("c/a.png", test::png(1, 1, "\x0a\x14\x1e", {8, test::kPngColour}));
   const auto gray = open_dataset(at("c"), {.channels = 1}).value(), colour = open_dataset(at("c")).value();
   EXPECT_EQ(gray->point_shape(), (Shape{1, 1, 1}));
@@ -79,13 +79,13 @@ TEST_F(ImageFolders, NumericNamesAreTheClass) {
     write(std::string("n/") + name + "/a.png", plain_png(1, 1, std::stoi(name)));
   const Dataset data = read_dataset(at("n")).value();
   EXPECT_EQ(data.labels, first_pixels(data.x));
-  EXPECT_EQ(data.label_mapping, "folder names are numbers and give the class");
+  EXPECT_EQ(data.label_mapping, "folder names are class numbers");
   EXPECT_TRUE(data.class_names.empty());
   const Names names{"zero", "1", "2", "3", "4", "5", "6", "7", "8", "9", "ten"};
   const Dataset named = read_dataset(at("n"), {.classes = names}).value();
   EXPECT_EQ(named.labels, data.labels);
   EXPECT_EQ(named.class_names, names);
-  expect_folder_refused(at("n"), "has the folder '007', and classes has 2 names", {.classes = {"zero", "one"}});
+  expect_folder_refused(at("n"), "has the folder '007', but classes has 2 names", {.classes = {"zero", "one"}});
   write("n/07/a.png", plain_png(1, 1, 7));
   expect_folder_refused(at("n"), "has the folder '007' and the folder '07', which both mean class 7; give each class one folder");
 }
@@ -95,7 +95,8 @@ TEST_F(ImageFolders, NumbersAfterACommonPrefixAreTheClass) {
   const Dataset data = read_dataset(at("n")).value();
   EXPECT_EQ(data.labels, first_pixels(data.x));
   EXPECT_EQ(data.class_names, (Names{"c0", "1", "c2", "3", "4", "5", "6", "7", "8", "9", "c10"}));
-  EXPECT_NE(data.label_mapping.find("give the class: c0 = 0, c10 = 10, c2 = 2"), std::string::npos) << data.label_mapping;
+  EXPECT_NE(data.label_mapping.find("folder names end in class numbers: c0 = 0, c10 = 10, c2 = 2"), std::string::npos)
+      << data.label_mapping;
   for (const char* name : {"n01440764", "n02102040"}) write(std::string("w/") + name + "/a.png", plain_png(1, 1, 1));
   EXPECT_EQ(read_dataset(at("w"))->labels, (Labels{0, 1})) << "identifiers are no numbers of classes";
 }
@@ -104,14 +105,14 @@ TEST_F(ImageFolders, NamesAreMatchedWithClasses) {
   EXPECT_EQ(read_dataset(pets(), {.classes = {"Dog", "fox", "Cat"}})->labels, (Labels{2, 2, 0}));
   EXPECT_EQ(read_dataset(pets(), {.known_classes = {"dog", "cat"}})->labels, (Labels{1, 1, 0}));
   EXPECT_EQ(read_dataset(pets(), {.known_classes = {"dog", "cat"}})->class_names, (Names{"dog", "cat"}));
-  expect_folder_refused(pets(), "has the folder 'cat', which is not a class name of classes; the nearest is 'cats'",
+  expect_folder_refused(pets(), "has the folder 'cat', which is not a class name of classes; the nearest name is 'cats'",
                         {.classes = {"cats", "dog"}});
   EXPECT_EQ(open_dataset(pets(), {.limit = 1}).value()->named_classes(), 2);
   EXPECT_TRUE(open_dataset(pets()).value()->labels_guessed());
   EXPECT_FALSE(open_dataset(pets(), {.classes = {"cat", "dog"}}).value()->labels_guessed());
 }
 
-TEST_F(ImageFolders, FilesThatAreLeftOutAreNoted) {
+TEST_F(ImageFolders, SkippedFilesAreNoted) {
   pets();
   EXPECT_EQ(read_dataset(at("pets"))->notes.size(), 1U);
   for (const char* name : {"pets/cat/a.jfif", "pets/cat/b.txt", "pets/dog/c.ppm", "pets/zoo.csv"}) write(name, "x");
@@ -119,8 +120,7 @@ TEST_F(ImageFolders, FilesThatAreLeftOutAreNoted) {
   const Dataset data = read_dataset(at("pets")).value();
   EXPECT_EQ(data.x.shape[0], 3);
   ASSERT_EQ(data.notes.size(), 2U);
-  EXPECT_EQ(data.notes[1],
-            "4 files are left out, because the name does not end like an image's: zoo.csv, cat/a.jfif, cat/b.txt, ...");
+  EXPECT_EQ(data.notes[1], "4 files are left out for lack of an image's file extension: zoo.csv, cat/a.jfif, cat/b.txt, ...");
   write("flat/a.png", plain_png(1, 1, 1));
   write("flat/l.csv", "a.png,3\n");
   EXPECT_EQ(read_dataset(at("flat"), {.labels_path = at("flat/l.csv")})->notes, Names{}) << "the table of labels is used";
@@ -135,7 +135,7 @@ TEST_F(ImageFolders, OrientationsAreNoted) {
   write("f/c.png", test::png(1, 1, "\x01", turned));
   const Names notes = read_dataset(at("f"))->notes;
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("EXIF orientation of 2 images is ignored, first of b.png"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("EXIF orientation of 2 images is ignored, the first being b.png"), std::string::npos) << notes[0];
   EXPECT_EQ(read_dataset(at("f"), {.limit = 1})->notes, Names{}) << "of images that are read";
 }
 
@@ -157,10 +157,10 @@ TEST_F(ImageFolders, OffsetAndLimitCountImages) {
   EXPECT_EQ(first_pixels(data.x), (Labels{20}));
   EXPECT_EQ(data.labels, (Labels{0}));
   EXPECT_EQ(data.index, (Labels{1}));
-  expect_folder_refused(pets(), "has 3 rows, and offset 3", {.offset = 3});
+  expect_folder_refused(pets(), "has 3 rows, but offset is 3", {.offset = 3});
 }
 
-TEST_F(ImageFolders, ChannelsAreThoseWantedOrThoseOfTheImages) {
+TEST_F(ImageFolders, ChannelsAreTheRequestedOrTheImages) {
   EXPECT_EQ(read_dataset(pets(), {.channels = 3})->x.shape, (Shape{3, 3, 2, 3}));
   write("pets/dog/b.png", test::png(2, 3, std::string(18, '\7'), {8, test::kPngColour}));
   EXPECT_EQ(read_dataset(pets())->x.shape, (Shape{4, 3, 2, 3})) << "one in colour makes all colour";
@@ -191,11 +191,11 @@ TEST_F(ImageFolders, ATableOfLabelsIsChecked) {
   write("flat/b.png", plain_png(1, 1, 1));
   const DatasetOptions options{.labels_path = at("l.csv")};
   write("l.csv", "a.png,0\n");
-  expect_folder_refused(at("flat"), "l.csv: has no label for b.png", options);
+  expect_folder_refused(at("flat"), "l.csv has no label for b.png", options);
   write("l.csv", "a.png,0\nb.png\n");
-  expect_folder_refused(at("flat"), "row 2 is not the name of an image and a label", options);
+  expect_folder_refused(at("flat"), "l.csv is not an image name and a label", options);
   write("l.csv", "a.png,0\na.png,1\nb.png,1\n");
-  expect_folder_refused(at("flat"), "row 2 gives a second label for a.png", options);
+  expect_folder_refused(at("flat"), "l.csv has a second label for a.png", options);
 }
 
 TEST_F(ImageFolders, LabelsOfATableReplaceThoseOfFolders) {
@@ -208,19 +208,19 @@ TEST_F(ImageFolders, LabelsOfATableReplaceThoseOfFolders) {
 TEST_F(ImageFolders, ImagesAreResizedAndCropped) {
   write("d/a.png", plain_png(20, 30, 1));
   write("d/b.png", plain_png(50, 10, 2));
-  expect_folder_refused(at("d"), "b.png: has 10 x 50 pixels, and a.png has 30 x 20; give resize and crop");
-  expect_folder_refused(at("d"), "b.png: has 8 x 40 pixels after resizing, and a.png has 12 x 8", {.resize = 8});
+  expect_folder_refused(at("d"), "b.png has 10 x 50 pixels, but a.png has 30 x 20; give resize and crop");
+  expect_folder_refused(at("d"), "b.png has 8 x 40 pixels after resizing, but a.png has 12 x 8", {.resize = 8});
   const Dataset data = read_dataset(at("d"), {.resize = 8, .crop = 6}).value();
   EXPECT_EQ(data.x.shape, (Shape{2, 1, 6, 6}));
   EXPECT_EQ(first_pixels(data.x), (Labels{1, 2}));
-  expect_folder_refused(at("d"), "b.png: has 10 x 50 pixels and is smaller than crop 16", {.crop = 16});
-  expect_folder_refused(at("d"), "crop: is larger", {.resize = 8, .crop = 9}, ErrorCode::usage);
-  expect_folder_refused(at("d"), "resize: is not a number of pixels", {.resize = 20000}, ErrorCode::usage);
+  expect_folder_refused(at("d"), "b.png has 10 x 50 pixels, which is less than crop 16", {.crop = 16});
+  expect_folder_refused(at("d"), "crop is larger", {.resize = 8, .crop = 9}, ErrorCode::usage);
+  expect_folder_refused(at("d"), "resize is not a number of pixels", {.resize = 20000}, ErrorCode::usage);
   write("x.csv", "1,0\n");
-  expect_folder_refused(at("x.csv"), "crop: is for folders of images", {.crop = 9}, ErrorCode::usage);
+  expect_folder_refused(at("x.csv"), "crop applies only to folders of images", {.crop = 9}, ErrorCode::usage);
 }
 
-TEST_F(ImageFolders, ABadImageIsAnErrorOfItsOwn) {
+TEST_F(ImageFolders, ABadImageIsItsOwnError) {
   write("d/a.png", plain_png(2, 2, 1));
   write("d/b.png", "");
   write("d/c.gif", "GIF89a......");
@@ -233,8 +233,8 @@ TEST_F(ImageFolders, ABadImageIsAnErrorOfItsOwn) {
   EXPECT_EQ(source->count(), 6);
   EXPECT_EQ(source->read(0, 1).index, (Labels{0}));
   EXPECT_EQ(source->read(3, 1).index, (Labels{3})) << "a PNG file that is called .jpg";
-  for (const auto& [position, words] : {std::pair{1, "b.png: is empty"}, std::pair{2, "c.gif: is not a PNG or JPEG image"},
-                                        std::pair{4, "e.png: cannot be opened"}, std::pair{5, "loop.png: cannot be opened"}}) {
+  for (const auto& [position, words] : {std::pair{1, "b.png is empty"}, std::pair{2, "c.gif is not a PNG or JPEG image"},
+                                        std::pair{4, "e.png cannot be opened"}, std::pair{5, "loop.png cannot be opened"}}) {
     try {
       source->read(position, 1);
       ADD_FAILURE() << position;
@@ -244,7 +244,7 @@ TEST_F(ImageFolders, ABadImageIsAnErrorOfItsOwn) {
   }
 }
 
-TEST_F(ImageFolders, BadImagesAreLeftOutAndListed) {
+TEST_F(ImageFolders, BadImagesAreSkippedAndListed) {
   write("d/x/a.png", "broken");
   write("d/x/b.png", plain_png(2, 2, 2));
   write("d/y/c.png", plain_png(2, 2, 3).substr(0, 50));
@@ -269,11 +269,11 @@ TEST_F(ImageFolders, BadImagesAreLeftOutAndListed) {
   EXPECT_EQ(bad[2].index, 4);
 }
 
-TEST_F(ImageFolders, OneImageAtLeastMustBeReadable) {
+TEST_F(ImageFolders, AtLeastOneImageMustBeReadable) {
   write("d/a.png", "broken");
   write("d/b.png", plain_png(2, 2, 2).substr(0, 50));
-  expect_folder_refused(at("d"), "a.png: is not a PNG or JPEG image");
-  expect_folder_refused(at("d"), "has no point that can be read", {.skip_bad = true});
+  expect_folder_refused(at("d"), "a.png is not a PNG or JPEG image");
+  expect_folder_refused(at("d"), "has no readable point", {.skip_bad = true});
 }
 
 TEST_F(ImageFolders, OtherFoldersAreRefused) {
@@ -283,23 +283,23 @@ TEST_F(ImageFolders, OtherFoldersAreRefused) {
   write("mixed/cat/a.png", plain_png(1, 1, 1));
   expect_folder_refused(at("mixed"), "has both folders and images, such as cat and a.png");
   write("deep/train/cat/a.png", plain_png(1, 1, 1));
-  expect_folder_refused(at("deep"), "deep/train/cat: is a folder within the folder of a class");
+  expect_folder_refused(at("deep"), "deep/train/cat is a folder within the folder of a class");
   pets();
   fs::create_directories(at("pets/eel"));
-  expect_folder_refused(at("pets"), "eel: has no images");
+  expect_folder_refused(at("pets"), "eel has no images");
   fs::remove(at("pets/eel"));
   fs::create_directory_symlink(at("pets"), at("pets/loop"));
-  expect_folder_refused(at("pets"), "loop/cat: is a folder within the folder of a class");
+  expect_folder_refused(at("pets"), "loop/cat is a folder within the folder of a class");
 }
 
-TEST_F(ImageFolders, FilesThatMayNotBeReadAreBad) {
+TEST_F(ImageFolders, FilesWithoutReadPermissionAreBad) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
   write("d/a.png", plain_png(1, 1, 1));
   write("d/b.png", plain_png(1, 1, 2));
   fs::permissions(at("d/b.png"), fs::perms::none);
-  expect_folder_refused(at("d"), "b.png: cannot be opened: Permission denied");
+  expect_folder_refused(at("d"), "b.png cannot be opened: Permission denied");
   fs::permissions(at("d"), fs::perms::none);
-  expect_folder_refused(at("d"), "d: cannot be listed: Permission denied");
+  expect_folder_refused(at("d"), "d cannot be listed: Permission denied");
   fs::permissions(at("d"), fs::perms::owner_all);
 }
 
@@ -314,8 +314,8 @@ TEST_F(ImageFolders, LogitsLeaveOutBadImagesAndListThem) {
       "logits '" + test::digits("digits.onnx") + "' '" + at("d") + "' --resize 20 --crop 16 -o '" + at("y.npy") + "'";
   const test::Finished refused = test::probust(command);
   EXPECT_EQ(refused.status, 3);
-  EXPECT_NE(refused.err.find("d/100.png: is not a PNG or JPEG image"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("or leave out what cannot be read with --skip-bad"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("d/100.png is not a PNG or JPEG image"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("or skip unreadable points with --skip-bad"), std::string::npos) << refused.err;
   EXPECT_EQ(refused.err.find(at("d") + ": "), std::string::npos) << "the folder is not named twice: " << refused.err;
   const test::Finished finished = test::probust(command + " --skip-bad --quiet");
   ASSERT_EQ(finished.status, 0) << finished.err;
@@ -323,7 +323,7 @@ TEST_F(ImageFolders, LogitsLeaveOutBadImagesAndListThem) {
   const std::vector<std::string> lines = test::lines_of(finished.err);
   ASSERT_EQ(lines.size(), 22U) << finished.err;
   EXPECT_EQ(lines[0], "probust: 24 points were left out:");
-  EXPECT_EQ(lines[1], "  0 " + at("d/100.png") + ": is not a PNG or JPEG image");
+  EXPECT_EQ(lines[1], "  0 " + at("d/100.png") + " is not a PNG or JPEG image");
   EXPECT_EQ(lines[21], "  and 4 more");
 }
 

@@ -48,7 +48,7 @@ TEST(Images, PngStoresPixelsInManyWays) {
             (Pixels{1, 2, 3, 10, 11, 12}));
 }
 
-TEST(Images, SixteenBitsStayInEveryForm) {
+TEST(Images, SixteenBitsAreKeptInEveryFormat) {
   const std::string gray = test::png(1, 2, std::string("\x01\x02\xff\xfe", 4), {16, test::kPngGray});
   EXPECT_EQ(decoded(gray, 1).largest, 65535);
   EXPECT_EQ(decoded(gray, 3).pixels, (Pixels{0x0102, 0x0102, 0x0102, 0xfffe, 0xfffe, 0xfffe}));
@@ -60,7 +60,7 @@ TEST(Images, SixteenBitsStayInEveryForm) {
   EXPECT_EQ(decoded(test::png(1, 1, "\x07"), 1).largest, 255);
 }
 
-TEST(Images, SixteenBitsAreResizedAsFinely) {
+TEST(Images, SixteenBitsAreResizedAtFullDepth) {
   std::string rows;
   for (int i = 0; i < 16; ++i) rows += test::big_endian_text(static_cast<std::uint64_t>(i * 4369), 2);
   const Image small = datasets::resized(decoded(test::png(4, 4, rows, {16, test::kPngGray}), 1), 1, "a.png");
@@ -109,7 +109,7 @@ TEST(Images, TruncatedExifIsNoOrientation) {
 }
 
 // The expected values here and below are Pillow's.
-TEST(Images, ColourBecomesGrayByItsLuma) {
+TEST(Images, ColourIsConvertedToGrayByLuma) {
   Image image;
   std::string rows;
   for (int y = 0; y < 2; ++y)
@@ -184,7 +184,7 @@ TEST(Images, AScanNeedsItsHuffmanTables) {
   }
 }
 
-TEST(Images, HugeSizesAreRefusedBeforeMemoryIsTaken) {
+TEST(Images, HugeSizesAreRejectedBeforeAllocation) {
   const std::string header =
       test::big_endian_text(60000, 4) + test::big_endian_text(60000, 4) + "\x08\x02" + std::string(3, '\0');
   expect_image_refused("\x89PNG\r\n\x1a\n" + test::png_chunk("IHDR", header) + test::png_chunk("IEND", ""),

@@ -50,7 +50,7 @@ digits=("$source/demos/digits/digits.onnx" "$source/demos/digits/points.npz" --s
 
 on_gpu=(./linked estimate "${digits[@]}" --device cuda)
 if [ ! -e there/lib/probust/probust_cuda.so ]; then
-  refused 5 "there is no probust_cuda.so" "${on_gpu[@]}"
+  refused 5 "probust_cuda.so is not installed" "${on_gpu[@]}"
 else
   if ! grep -q 'cuda:0' version.txt; then
     refused 5 "no CUDA device was found (" "${on_gpu[@]}"
@@ -59,11 +59,11 @@ else
   fi
   # So it was this module. One in the working directory must not be loaded.
   mv there/lib/probust/probust_cuda.so .
-  refused 5 "there is no probust_cuda.so" "${on_gpu[@]}"
+  refused 5 "probust_cuda.so is not installed" "${on_gpu[@]}"
 fi
 if [ -e there/lib/probust/probust_mpi.so ]; then
   mv there/lib/probust/probust_mpi.so .
-  OMPI_COMM_WORLD_SIZE=1 refused 5 "this build has no MPI" ./linked estimate "${digits[@]}"
+  OMPI_COMM_WORLD_SIZE=1 refused 5 "needs MPI, which this build does not have" ./linked estimate "${digits[@]}"
   mv probust_mpi.so there/lib/probust
   # A process alone, as mpirun would start it.
   OMPI_COMM_WORLD_SIZE=1 ./linked estimate "${digits[@]}" >rows.csv 2>err.txt || fail "the MPI module cannot be used: $(cat err.txt)"

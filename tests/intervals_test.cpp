@@ -60,7 +60,7 @@ TEST(Intervals, ReconciledIsNormalWithoutModelError) {
 }
 
 // The posterior by brute force: zeta = z - b - e, with a Student prior with one degree of freedom for b in units of the model
-// error, e normal, and counts worth n / (1 - the share of their variance that the model explains) copies.
+// error, e normal, and counts worth n / (1 - the share of their variance that the model explains) samples.
 double posterior_cdf(const Evidence& evidence, double zeta) {
   const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.kept);
   const double at = normal::quantile((k + 1) / (n + 2));  // nearer to 0 than the model's z in these cases
@@ -95,8 +95,8 @@ TEST(Intervals, CountsHave90Percent) {
   EXPECT_NEAR(counted_interval(0, 7).high, 1 - std::pow(0.05, 1 / 7.0), 1e-9);
 }
 
-// A confident model does not exclude values that the copies do not contradict.
-TEST(Intervals, JudgedHoldsWhatCountsAllow) {
+// A confident model does not exclude values that the samples do not contradict.
+TEST(Intervals, ReconciledIntervalsContainThoseOfTheCounts) {
   Estimate sure = normal_estimate(4);
   judge(sure, 0.01, 50, 50, 1);
   EXPECT_NEAR(*sure.ci_low, std::pow(0.05, 1 / 50.0), 1e-9);
@@ -107,8 +107,8 @@ TEST(Intervals, JudgedHoldsWhatCountsAllow) {
 
 // Intervals assume five times the model error of estimates, which is 0.02 + 0.015 |z|, and that the model explains none of the
 // counts' variance.
-TEST(Intervals, JudgedDoubtModelsFivefold) {
-  Estimate estimate = normal_estimate(1);  // p = 0.84, but 95 of 100 copies were kept
+TEST(Intervals, ReconciledIntervalsInflateTheModelErrorFivefold) {
+  Estimate estimate = normal_estimate(1);  // p = 0.84, but 95 of 100 samples survive
   judge(estimate, 0.02, 95, 100, 1);
   const Interval cautious = reconciled_p95({1, 0.02, 95, 100, 5 * 0.035, 0});
   const Reconciled plain = reconcile({1, 0.02, 95, 100, 0.035});
@@ -119,7 +119,7 @@ TEST(Intervals, JudgedDoubtModelsFivefold) {
 }
 
 // The model error applies only to the sampled share of the margins.
-TEST(Intervals, JudgedDoubtOnlyWhatIsSampled) {
+TEST(Intervals, ReconciledIntervalsInflateOnlyTheSampledPart) {
   Estimate estimate = normal_estimate(1);
   judge(estimate, 0.02, 95, 100, 0.5);
   EXPECT_NEAR(*estimate.ci_low, reconciled_p95({1, 0.02, 95, 100, 2.5 * 0.035, 0}).low, 1e-12);
@@ -139,7 +139,7 @@ TEST(Intervals, SmoothedCurvesHave95Percent) {
   }
 }
 
-// With very many copies, neighbours add nothing: each scale has its own error, that of a normal's mean and standard deviation.
+// With very many samples, neighbours add nothing: each scale has its own error, that of a normal's mean and standard deviation.
 TEST(Intervals, SmoothedCurvesStartFromEachScalesError) {
   constexpr double kCopies = 1e8;
   std::vector<CurvePoint> points;
@@ -162,7 +162,7 @@ TEST(Intervals, SubsetCovers95Percent) {
   EXPECT_LE(covered, kRuns * 99 / 100);
 }
 
-// All 64 copies of the first look are kept. The likelihood ratio, mixed over a uniform prior, is 1 / ((n + 1) p^n) at p. It must
+// All 64 samples of the first look survive. The likelihood ratio, mixed over a uniform prior, is 1 / ((n + 1) p^n) at p. It must
 // reach 20 to reject p at 5%.
 TEST(Intervals, DecisionsErrAtMostIn5Percent) {
   const Estimate estimate = estimates(half_space(50), copies_of_origin(1), "mc:p>0.5")[0];
@@ -180,7 +180,7 @@ TEST(Intervals, DecisionsWaitFor95Percent) {
   EXPECT_EQ(estimate.forwards, 128);
 }
 
-// The pilot determines the sample size, so its copies must not be counted again in the sample.
+// The pilot determines the sample size, so its samples must not be counted again.
 TEST(Intervals, HalfWidthsDoNotCountThePilot) {
   constexpr std::int64_t kPilot = 150;
   const Graph graph = half_space(0.8F);

@@ -32,7 +32,7 @@ class TenPieces : public Job {
   std::int64_t done_ = 0;
 };
 
-TEST(Job, AStepDoesAtLeastOnePieceAndGoesOnUntilItsTimeIsOver) {
+TEST(Job, AStepDoesAtLeastOnePieceAndContinuesUntilItsTimeIsUp) {
   TenPieces job;
   EXPECT_FALSE(job.step(0));
   EXPECT_EQ(job.done(), 1);
@@ -48,7 +48,7 @@ TEST(Job, AStepDoesAtLeastOnePieceAndGoesOnUntilItsTimeIsOver) {
   EXPECT_EQ(job.done(), 10);
 }
 
-TEST(Job, FinishDoesAllTheRest) {
+TEST(Job, FinishDoesAllRemainingWork) {
   TenPieces job;
   job.step(0);
   job.finish();

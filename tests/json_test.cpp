@@ -27,7 +27,7 @@ TEST(Json, WritesEveryTypeInOrder) {
       R"({"none":null,"yes":true,"whole":3,"real":0.1,"two":2.0,"text":"a\"b","list":[1.0,2.5],"missing":null,"object":{}})");
 }
 
-TEST(Json, WritesWhatItCannotHoldAsNullOrReplaced) {
+TEST(Json, WritesUnrepresentableValuesAsNullOrReplaced) {
   EXPECT_EQ(json_text(Document::List{kNan, std::numeric_limits<double>::infinity()}), "[null,null]");
   EXPECT_EQ(json_text("caf\xe9"), "\"caf\xef\xbf\xbd\"");
 }
@@ -47,7 +47,7 @@ TEST(Json, ReadsWholeNumbersBeyond64BitsAsReal) {
   EXPECT_EQ(parse_json("18446744073709551615").value().number(), 18446744073709551615.0);
 }
 
-TEST(Json, RefusesWhatIsNotJson) {
+TEST(Json, RejectsInvalidJson) {
   for (const char* text : {"", "{", "[1,]", "nan", "{\"a\"}", "1 2"}) EXPECT_FALSE(parse_json(text)) << text;
 }
 
@@ -64,7 +64,7 @@ TEST(Json, CborKeepsBits) {
   EXPECT_FALSE(parse_cbor(std::span(bytes).first(3)));
 }
 
-TEST(Document, NamesWhatIsMissing) {
+TEST(Document, NamesTheMissingPart) {
   const Document document = Document::Object{{"a", 1}};
   EXPECT_THROW(document.at("b"), std::out_of_range);
   EXPECT_THROW(document.at("a").as<std::string>(), std::out_of_range);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The probability of the given label next to that of the prediction, and p_fail that claims no more than its copies can show.
+// The probability of the given label and that of the prediction, and p_fail that claims no more than its samples can show.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 // Three classes in the plane.
 const Graph kThreeClasses = test::linear_classifier(Tensor({3, 2}, {1, 0, -1, 1, 0, -2}), Tensor({3}, {0.2F, 0, -0.1F}));
 
-// Points around (0.3, 0.2), which most of them have in class 0 or 1, with a label that is often another class.
+// Points around (0.3, 0.2), where most noisy samples get class 0 or 1, with a label that is often another class.
 Tensor points_with_labels(std::int64_t count) {
   std::mt19937 random(5);
   std::uniform_real_distribution<float> near(-0.15F, 0.15F);
@@ -239,7 +239,7 @@ TEST(SmallFailures, AreBoundedByTheInterval) {
   EXPECT_EQ(estimate.status, once.status);
 }
 
-TEST(SmallFailures, ThatTheCopiesCanShowStay) {
+TEST(SmallFailures, ThatTheSamplesCanShowStay) {
   for (Estimate estimate :
        {few_copies(0.996, 0.004, 0.966, 1), few_copies(0.999, 0.001, 0.966, 0.9995), few_copies(0.2, 0.8, 0, 1)}) {
     const Estimate before = estimate;

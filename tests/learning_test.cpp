@@ -70,8 +70,8 @@ TEST(VarianceComponents, AreNeverNegativeAndTheLeastSquares) {
   }
 }
 
-// The error of smoothed values is what the posterior says, and smaller than that of the observations.
-TEST(VarianceComponents, SmoothsAndKnowsItsError) {
+// The error of smoothed values agrees with the posterior, and is smaller than that of the observations.
+TEST(VarianceComponents, SmoothsAndEstimatesItsError) {
   std::mt19937 random(3);
   const Eigen::Index n = 100, d = 200;
   const Similarities alike{Eigen::MatrixXd::Ones(n, n), neighbours(n, 4)};
@@ -93,7 +93,7 @@ TEST(VarianceComponents, WithoutSamplingErrorOrVarianceNothingChanges) {
   EXPECT_LT((smooth(alike, equal, 0.5).values - equal).norm(), 1e-12);
 }
 
-TEST(SharedNoise, IsBalancedAndDependsOnItsKeyAlone) {
+TEST(SharedNoise, IsBalancedAndDependsOnlyOnItsKey) {
   const SharedNoise noise = share_noise(100, 12, 7, 256);
   EXPECT_EQ(noise.draws, 7);
   ASSERT_EQ(noise.draw.size(), 12U);
@@ -110,9 +110,9 @@ TEST(SharedNoise, IsBalancedAndDependsOnItsKeyAlone) {
   EXPECT_EQ(noise.of({3, 50}).draw[4], (std::vector<std::int64_t>{noise.draw[4][3], noise.draw[4][50]}));
 }
 
-// A draw moves all points alike; each point also has a mean and noise of its own. The means' errors are those of the own noise,
-// and their covariance is as stated.
-TEST(SharedNoise, FreesMeansFromWhatDrawsHaveInCommon) {
+// A draw moves all points alike; each point also has its own mean and noise. The means' errors are those of the own noise, and
+// their covariance is as stated.
+TEST(SharedNoise, RemovesTheCommonErrorsOfDraws) {
   std::mt19937 random(5);
   const Eigen::Index n = 64, h = 8, r = 2;
   const double own = 0.3;
@@ -192,7 +192,7 @@ TEST(Learning, AFewPointsAreSpreadOut) {
   EXPECT_EQ(spread_out(256).size(), 64U);
 }
 
-// Of 100 copies with p = 1/2, differences of one standard deviation, 0.05, are as large as allowed.
+// Of 100 samples with p = 1/2, differences of one standard deviation, 0.05, are as large as allowed.
 TEST(Learning, ExcessScatterIsInStandardErrors) {
   Estimate half, lost;
   half.p = 0.5;
@@ -255,7 +255,7 @@ TEST(Learning, OfALinearModelIsNearlyExact) {
   EXPECT_LT(mean_error(block("regression:110:learned"), truth), 1e-5);  // three gradients explain the margins of all three rivals
 }
 
-// Margins with rare large values: what others say is wrong in the same way everywhere.
+// Margins with rare large values: the block model is wrong in the same way everywhere.
 TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   std::mt19937 random(13);
   Graph g;
@@ -280,8 +280,8 @@ TEST(Learning, FallsBackIfCountsContradictNormalMargins) {
   }
 }
 
-// Under much noise a network of ReLUs bends within the noise, and gradients explain little of its margins.
-TEST(Learning, TakesNoGradientsIfMarginsBend) {
+// Under strong noise a ReLU network is nonlinear within the noise, and gradients explain little of its margins.
+TEST(Learning, UsesNoGradientsIfMarginsAreCurved) {
   std::mt19937 random(15);
   const Tensor x = test::random_tensor({130, 1, 8, 8}, random);
   const Noise narrow{isotropic_gaussian(), 0.1}, wide{isotropic_gaussian(), 4};
@@ -305,7 +305,7 @@ TEST(Learning, TakesNoGradientsIfMarginsBend) {
 }
 
 // Three gradients explain up to 12 margins well enough.
-TEST(Learning, TakesNoGradientsOfManyMargins) {
+TEST(Learning, UsesNoGradientsOfManyMargins) {
   std::mt19937 random(18);
   const Tensor x = test::random_tensor({20, 1, 8, 8}, random);
   const Noise noise{isotropic_gaussian(), 0.1};
@@ -415,7 +415,7 @@ TEST(Learning, IntervalsOfMeansCover) {
   }
 }
 
-// Points with noise of their own cannot share it.
+// Points with their own noise cannot share it.
 TEST(Learning, NoiseThatDiffersIsNotShared) {
   std::mt19937 random(16);
   const Tensor x = test::random_tensor({20, 1, 8, 8}, random);

@@ -49,7 +49,7 @@ std::vector<std::int64_t> first_rows() {
   return rows;
 }
 
-// Covariance of the margins `rows` over the noisy copies.
+// Covariance of the margins `rows` over the noisy samples.
 Eigen::MatrixXd sample_covariance(const Linearization& linear, const std::vector<std::int64_t>& rows) {
   const Eigen::MatrixXd some = linear.sampled(rows, Eigen::all), centred = some.colwise() - some.rowwise().mean();
   return centred * centred.transpose() / static_cast<double>(some.cols() - 1);
@@ -83,7 +83,7 @@ TEST(ManyClasses, GradientsThroughTheLastLayerAreTheMarginsOwn) {
   }
 }
 
-TEST(ManyClasses, AnotherTargetHasTheMarginsThatItWouldHaveBeenAskedFor) {
+TEST(ManyClasses, AnotherTargetHasItsOwnMargins) {
   const auto executor = make_executor("cpu", perceptron(kMany), {}).value();
   Points points = some_points();
   const auto before = executor->linearize(points, *parse_noise("gaussian:1").shape).value();
@@ -135,7 +135,7 @@ double tails(const std::vector<double>& z, std::span<const std::int64_t> kept) {
   return sum;
 }
 
-TEST(ManyClasses, FarRivalsAreLeftOutAndWhatTheyMayAddIsKnown) {
+TEST(ManyClasses, FarRivalsAreDroppedWithABound) {
   std::vector<double> z(1500, 9.0);
   for (std::size_t i = 0; i < 200; ++i) z[i * 7] = 2.0 + 0.01 * static_cast<double>(i);
   const NormalProblem problem = normal_problem(independent(z), 0, 1);
@@ -154,7 +154,7 @@ TEST(ManyClasses, RareFailuresKeepTheirRelativeAccuracy) {
   EXPECT_NEAR(problem.left_out, tails(z, problem.rows), 1e-20);
 }
 
-TEST(ManyClasses, OfTooManyNearRivalsTheNearestAreTaken) {
+TEST(ManyClasses, TheNearestOfTooManyRivalsAreUsed) {
   std::vector<double> z(1200, 3.0);
   for (std::size_t i = 0; i < z.size(); ++i) z[i] += 1e-4 * static_cast<double>(i);
   const NormalProblem problem = normal_problem(independent(z), 0, 1);
@@ -164,13 +164,13 @@ TEST(ManyClasses, OfTooManyNearRivalsTheNearestAreTaken) {
   EXPECT_GT(problem.left_out, 0.1);
 }
 
-TEST(ManyClasses, UpToAThousandRivalsAreAllTaken) {
+TEST(ManyClasses, UpToAThousandRivalsAreAllUsed) {
   const NormalProblem problem = normal_problem(independent(std::vector<double>(1000, 9.0)), 0, 1);
   EXPECT_EQ(problem.rows.size(), 1000U);
   EXPECT_EQ(problem.left_out, 0);
 }
 
-TEST(ManyClasses, RareFailuresSayWhatWasLeftOutOfThem) {
+TEST(ManyClasses, RareFailuresReportTheBoundOnDroppedRivals) {
   const Estimate near = from_linearization(independent(std::vector<double>(1000, 5.8)), 0, 1, NormalCdf::exact, 0);
   const Estimate most = from_linearization(independent(std::vector<double>(1400, 5.8)), 0, 1, NormalCdf::exact, 0);
   EXPECT_EQ(near.status, Status::ok);
@@ -188,7 +188,7 @@ TEST(ManyClasses, TheMvSigmoidTakesAllRivals) {
 }
 
 // A last layer of zeros, and identical classes: no margin has a gradient.
-TEST(ManyClasses, WithoutAnyGradientTheAnswerIsDegenerate) {
+TEST(ManyClasses, WithoutAnyGradientTheEstimateIsDegenerate) {
   for (const float weight : {0.0F, 1.0F}) {
     Graph g;
     const ValueId x = append_input(g, {3}, Extent::example, "x");
@@ -225,7 +225,7 @@ TEST(ManyClasses, AlgebraThatDoesNotFitTheMemoryIsRefusedAtOnce) {
 }
 
 // A normal probability of many variables would take seconds.
-TEST(ManyClasses, ANormalProbabilityStopsWhenAsked) {
+TEST(ManyClasses, ANormalProbabilityCanBeInterrupted) {
   const Eigen::Index m = 60;
   const std::vector<double> z(static_cast<std::size_t>(m), 1.0);
   std::mt19937 random(3);

@@ -21,20 +21,20 @@ using test::normals;
 
 constexpr Eigen::Index kShifts = 100, kOfEach = 3;
 
-// Errors of different points have something in common.
+// Errors of different points have a common part.
 Eigen::MatrixXd error_covariance() {
   Eigen::MatrixXd covariance = Eigen::MatrixXd::Constant(kShifts, kShifts, 0.2);
   covariance.diagonal() = Eigen::VectorXd::LinSpaced(kShifts, 0.5, 2);
   return covariance;
 }
 
-const Eigen::MatrixXd kNone = Eigen::MatrixXd::Identity(kShifts, kShifts);  // points are not alike
+const Eigen::MatrixXd kNone = Eigen::MatrixXd::Identity(kShifts, kShifts);  // points are not similar
 
 struct Compared {
   double before = 0, after = 0, stated = 0;  // squared errors
 };
 
-// Shifts that are linear in the predictors, but for `own` of each point.
+// Shifts that are linear in the predictors, except for `own` of each point.
 Compared compare(double own, int trials) {
   std::mt19937 random(1);
   const Eigen::MatrixXd covariance = error_covariance(), root = covariance.llt().matrixL();
@@ -56,11 +56,11 @@ Compared compare(double own, int trials) {
 
 TEST(MeanShifts, PredictorsMakeErrorsSmallerAndTheirSizeIsKnown) {
   const Compared compared = compare(0.3, 40);
-  EXPECT_LT(compared.after, 0.3 * compared.before);  // the part in common, 0.16, stays
+  EXPECT_LT(compared.after, 0.3 * compared.before);  // the common part, 0.16, stays
   EXPECT_NEAR(compared.stated / compared.after, 1, 0.15);
 }
 
-TEST(MeanShifts, SamplesAreBelievedIfPredictorsSayLittle) {
+TEST(MeanShifts, SamplesAreUsedIfPredictorsExplainLittle) {
   const Compared compared = compare(20, 40);
   EXPECT_LT(compared.after, 1.01 * compared.before);
   EXPECT_NEAR(compared.stated / compared.after, 1, 0.15);
@@ -74,7 +74,7 @@ TEST(MeanShifts, NothingChangesWithoutErrorsOrFinitePredictors) {
   Eigen::MatrixXd predictors = Eigen::MatrixXd::Ones(kShifts, 2);
   const CommonErrors none{errors.correction, Eigen::MatrixXd::Zero(kShifts, kShifts)};
   EXPECT_EQ(regressed(none, sampled, predictors, share, kNone).correction, errors.correction);
-  // Equal predictors are one.
+  // Equal predictors count as one.
   const Eigen::MatrixXd one = predictors.leftCols(1);
   EXPECT_LT(
       (regressed(errors, sampled, predictors, share, kNone).correction - regressed(errors, sampled, one, share, kNone).correction)
@@ -84,8 +84,8 @@ TEST(MeanShifts, NothingChangesWithoutErrorsOrFinitePredictors) {
   EXPECT_EQ(regressed(errors, sampled, predictors, share, kNone).correction, errors.correction);
 }
 
-// Sizes of covariances that vary from point to point, unlike anything but the propagated variances, which are all too small.
-TEST(MeanShifts, PropagatedVariancesTellSizes) {
+// Sizes of covariances that vary from point to point, related only to the propagated variances, which are all too small.
+TEST(MeanShifts, PropagatedVariancesPredictSizes) {
   std::mt19937 random(6);
   constexpr std::int64_t kRivals = 3, kPairs = 8;
   const Eigen::VectorXd log_sizes = 0.6 * normals(kShifts, 1, random);

@@ -53,7 +53,7 @@ TEST(LoadedModel, KnowsTheProbabilitiesOfLabels) {
   EXPECT_FALSE(rows[1].estimate.p_label);
 }
 
-TEST(LoadedModel, GivesAutoIfNothingIsAsked) {
+TEST(LoadedModel, DefaultsToAuto) {
   const std::vector<Row> rows = loaded().estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].estimator, "auto:100");
@@ -120,7 +120,7 @@ TEST(LoadedModel, ClassifiersHaveNoTolerance) {
   EXPECT_THROW((void)load_model(std::as_bytes(std::span(bytes)), within), Error);
 }
 
-TEST(LoadedModel, StepsSayHowFarTheyAre) {
+TEST(LoadedModel, StepsReportProgress) {
   LoadedModel model = loaded();
   EstimateRun run = model.start_estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"}, {"mc:100000"});
   EXPECT_GE(run.planned(), 100000);
@@ -159,7 +159,7 @@ TEST(LoadedModel, ErrorsAreTypedAndStandard) {
 TEST(Error, UnexpectedExceptionsAreInternalErrors) {
   const auto result = guarded("here", []() -> int { throw std::logic_error("oh"); });
   EXPECT_EQ(result.error().code, ErrorCode::internal);
-  EXPECT_EQ(result.error().message(), "here: internal error: oh; please report it");
+  EXPECT_EQ(result.error().message(), "here failed with an internal error: oh; please report it");
   EXPECT_EQ(guarded("here", []() -> int { throw std::length_error("oh"); }).error().code, ErrorCode::resources);
 }
 
@@ -167,9 +167,9 @@ TEST(Error, OptionsAreSpelledAsCallersWriteThem) {
   const Error error{ErrorCode::usage, option("input_shape"), "does not fit", "give another " + option("memory")};
   EXPECT_TRUE(is_option(error.where));
   EXPECT_FALSE(is_option("input_shape"));
-  EXPECT_EQ(error.message(), "input_shape: does not fit; give another memory");
+  EXPECT_EQ(error.message(), "input_shape does not fit; give another memory");
   EXPECT_EQ(error.message([](std::string_view field) { return "<" + std::string(field) + ">"; }),
-            "<input_shape>: does not fit; give another <memory>");
+            "<input_shape> does not fit; give another <memory>");
   EXPECT_EQ(spelled("not an option: \x1e", as_field), "not an option: \x1e");
 }
 

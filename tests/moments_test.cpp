@@ -213,7 +213,7 @@ TEST(Moments, AdfIsTaylorOnALinearModel) {
 }
 
 // The result depends on the next operator: the lowest float becomes the constant 0, or overflows float32.
-TEST(Moments, AdfAnswersForWindowsOnThePadding) {
+TEST(Moments, AdfSupportsWindowsOnThePadding) {
   const auto status = [](bool rectified) {
     Graph graph = one_operator(Op::max_pool, {1, 1, 2}, Window{{2}, {2}, {1}, {3}, {2}, {3}});
     if (rectified) graph.outputs = {append(graph, Op::relu, {graph.outputs[0]})};

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using probust::cli::answer_mvn_line;
 
-/// The answer as JSON; every answer has all seven keys and no line break.
+/// The result as JSON; it always has all seven keys and no line break.
 json answer(const std::string& line) {
   const std::string text = answer_mvn_line(line).line;
   EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -36,7 +36,7 @@ void expect_refused(const std::string& line, const std::string& word) {
   EXPECT_NE(object["status"].get<std::string>().find(word), std::string::npos) << object["status"];
 }
 
-TEST(MvnLines, AnswersAndEchoesTheId) {
+TEST(MvnLines, SolvesAndEchoesTheId) {
   const json object = answer(R"({"id": {"row": 7}, "z": [0, 0], "R": [[1, 0.5], [0.5, 1]]})");
   EXPECT_EQ(object["status"], "ok");
   EXPECT_EQ(object["id"], json::parse(R"({"row": 7})"));
@@ -62,7 +62,7 @@ TEST(MvnLines, TakesAFactorAndInfinities) {
   EXPECT_EQ(answer(R"({"z": ["inf", 0], "R": [[1, 0.3], [0.3, 1]]})")["p"], 0.5);
 }
 
-TEST(MvnLines, NothingAskedIsCertain) {
+TEST(MvnLines, NoLimitsAreCertain) {
   for (const char* line : {R"({"z": [], "R": []})", R"({"z": [], "U": []})"}) {
     const json object = answer(line);
     EXPECT_EQ(object["p"], 1.0);
@@ -71,7 +71,7 @@ TEST(MvnLines, NothingAskedIsCertain) {
   }
 }
 
-TEST(MvnLines, SaysWhatIsWrong) {
+TEST(MvnLines, ReportsErrors) {
   expect_refused("", "empty");
   expect_refused("  \t\r", "empty");
   expect_refused("nonsense", "JSON");
@@ -105,7 +105,7 @@ TEST(MvnLines, OtherKeysAreRefused) {
   EXPECT_EQ(answer(R"({"id": {"z": 1, "rho": 2}, "z": [1], "R": [[1]]})")["status"], "ok") << "an id may be anything";
 }
 
-TEST(MvnLines, SaysWhetherThereIsAnAnswer) {
+TEST(MvnLines, ReportsWhetherThereIsAProbability) {
   EXPECT_TRUE(answer_mvn_line(R"({"z": [1], "R": [[1]]})").answered);
   EXPECT_FALSE(answer_mvn_line(R"({"z": [1], "R": [[2]]})").answered);
   EXPECT_FALSE(answer_mvn_line("").answered);

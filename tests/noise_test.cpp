@@ -96,7 +96,7 @@ TEST(Noise, ItIsAddedAtItsScale) {
   EXPECT_FLOAT_EQ(x[1], 20 + 0.5F * z[1]);
 }
 
-// Samples of point `point` as rows of elements: noisy copies of x = 0 (or of `start`).
+// Samples of point `point` as rows of elements: noisy samples of x = 0 (or of `start`).
 std::vector<std::vector<double>> samples_of(const NoiseShape& shape, std::int64_t elements, std::int64_t count,
                                             std::uint32_t point = 0, double scale = 1, const std::vector<float>& start = {}) {
   std::vector<std::uint32_t> points(static_cast<std::size_t>(count), point), samples(static_cast<std::size_t>(count));
@@ -153,7 +153,7 @@ std::vector<NamedShape> models_on_three() {
   };
 }
 
-// And recorded deviations, which no Gaussian is near.
+// And recorded deviations, which are far from Gaussian.
 std::vector<NamedShape> all_on_three() {
   std::vector<NamedShape> all = models_on_three();
   all.push_back({"records", recorded_noise(kRecords, "records")});
@@ -214,7 +214,7 @@ TEST(Noise, FrozenColumnsStayAndPartsDoNotShareDraws) {
   EXPECT_NE(both[0], both[1]);
 }
 
-TEST(Noise, CategoriesChangeAsTheirMatrixSays) {
+TEST(Noise, CategoriesChangeAccordingToTheirMatrix) {
   const auto shape = categorical_noise({{{0, 2, 3}, {0.5, 0.2, 0.3, 0, 1, 0, 0.1, 0.1, 0.8}}}, "J");
   const auto x = samples_of(*shape, 4, 20000, 0, 1, {1, 42, 0, 0});
   const std::vector<double> ones(20000, 1);
@@ -234,7 +234,7 @@ std::string refusal(const std::function<void()>& body) {
   return "";
 }
 
-TEST(Noise, RecordedDeviationsAreDrawnAlikeAndWhole) {
+TEST(Noise, RecordedDeviationsAreDrawnUniformlyAndWhole) {
   const auto x = samples_of(*recorded_noise({{3, 2}, {1, 10, 2, 20, 4, 40}, "R"}, "records"), 2, 9000, 0, 0.5);
   for (const double value : {0.5, 1.0, 2.0})
     EXPECT_NEAR(static_cast<double>(std::count(x[0].begin(), x[0].end(), value)), 3000, 200) << value;
@@ -250,7 +250,7 @@ TEST(Noise, RecordsThatDoNotFitAreRefused) {
   const auto refused = [](Shape shape, std::vector<double> values) {
     return refusal([&] { recorded_noise({shape, values, "bad.npy"}, "records"); });
   };
-  EXPECT_EQ(refused({2}, {1, 2}), "bad.npy: has shape [2]; give deviations [M, d], or [N, M, d] with a set for each point");
+  EXPECT_EQ(refused({2}, {1, 2}), "bad.npy has shape [2]; give deviations [M, d], or [N, M, d] with a set for each point");
   EXPECT_NE(refused({0, 2}, {}), "");
   EXPECT_NE(refused({2, 0}, {}), "");
   EXPECT_NE(refused({1, 1}, {NAN}).find("not finite"), std::string::npos);
@@ -259,7 +259,7 @@ TEST(Noise, RecordsThatDoNotFitAreRefused) {
   EXPECT_NE(refusal([] { recorded_noise(kRecordsPerPoint, "records")->fit(3, 3); }), "");
 }
 
-TEST(Noise, ClippedAndRoundedCopiesAreInRangeAndOnTheGrid) {
+TEST(Noise, ClippedAndRoundedSamplesAreInRangeAndOnTheGrid) {
   const auto x = samples_of(*clipped(isotropic_gaussian(), {0, 1, 256}), 2, 2000, 0, 0.5, {0.5F, 0});
   for (const auto& row : x) {
     for (const double value : row) {
@@ -273,7 +273,7 @@ TEST(Noise, ClippedAndRoundedCopiesAreInRangeAndOnTheGrid) {
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(mirrored[0][i], -plain[0][i]);
 }
 
-TEST(Noise, ASamplerOfOnesOwnIsKeyedLikeTheOthers) {
+TEST(Noise, ACustomSamplerIsKeyedLikeTheOthers) {
   const auto shape = custom_noise("shift", [](NoiseStream& random, double scale, std::span<float> x) {
     const auto shift = static_cast<float>(scale * random.normal());
     for (float& value : x) value += shift;
@@ -304,7 +304,7 @@ TEST(Noise, EveryModelDrawsLaneByLane) {
   }
 }
 
-TEST(Noise, BadCovariancesAreRefusedForWhatTheyAre) {
+TEST(Noise, BadCovariancesAreRejectedWithTheReason) {
   const auto refused = [](Shape shape, std::vector<double> values) {
     return refusal([&] { covariance_gaussian({shape, values, "bad.npy"}, "cov"); });
   };
@@ -319,12 +319,12 @@ TEST(Noise, BadCovariancesAreRefusedForWhatTheyAre) {
   expect(refused({2, 2}, {1, NAN, NAN, 1}), "not finite");
   expect(refused({2, 3}, {1, 0, 0, 0, 1, 0}), "shape [2, 3]");
   expect(refused({4}, {1, 0, 0, 1}), "shape [4]");
-  expect(refused({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 1}), "[1]: is not a covariance");
+  expect(refused({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 1}), "[1] is not a covariance");
   expect(refusal([&] { diagonal_gaussian({{2}, {1, -1}, "bad.npy"}, "std"); }), "negative");
   expect(refusal([&] { covariance_gaussian({{2, 2}, {1, 0, 0, 1}, "bad.npy"}, "cov")->fit(3, 1); }), "2 elements");
   expect(refusal([&] { covariance_gaussian({{2, 1, 1}, {1, 1}, "bad.npy"}, "cov")->fit(1, 3); }), "2 points");
   expect(refusal([&] { categorical_noise({{{0, 1}, {0.5, 0.6, 0, 1}}}, "bad.npy"); }), "not a distribution");
-  expect(refusal([&] { categorical_noise({{{0, 0}, {1, 0, 0, 1}}}, "bad.npy"); }), "stands twice");
+  expect(refusal([&] { categorical_noise({{{0, 0}, {1, 0, 0, 1}}}, "bad.npy"); }), "listed twice");
   EXPECT_NE(refusal([] { mixture({{{isotropic_gaussian(), 1}, {{0}}}, {{uniform_noise(), 1}, {{0}}}})->fit(2, 1); }), "");
   EXPECT_EQ(refused({2, 2}, {1, 1, 1, 1}), "");  // singular matrices are valid
   EXPECT_EQ(refused({2, 2}, {1e-12, 0.5e-6, 0.5e-6, 1}), "");
@@ -349,7 +349,7 @@ TEST(Noise, TaylorAndSamplingAgreeOnALinearModel) {
   }
 }
 
-TEST(Noise, WhatIsNoGaussianIsLeftToSampling) {
+TEST(Noise, NonGaussianNoiseNeedsSampling) {
   const auto executor = make_executor("cpu", test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 1}), Tensor({2})), {}).value();
   const Points points{Tensor({1, 2}, {1, 0}), {0}, {0}, 0};
   Evaluation evaluation(*executor, points, executor->logits(points.x).value());
@@ -361,10 +361,10 @@ TEST(Noise, WhatIsNoGaussianIsLeftToSampling) {
   EXPECT_NEAR(estimate(evaluation, noise, parse_estimator("mc:20000")).value()[0].p, 0.7, 0.015);
 }
 
-TEST(Noise, WhatOnlySamplingKnowsHasNoCovariance) {
+TEST(Noise, SampledNoiseHasNoCovariance) {
   const std::vector<std::pair<std::shared_ptr<const NoiseShape>, std::string>> models{
       {categorical_noise({{{0, 1}, {0.7, 0.3, 0, 1}}}, "J"), "categorical noise can only be sampled; use mc:N"},
-      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}), "noise of one's own can only be sampled; use mc:N"}};
+      {custom_noise("own", [](NoiseStream&, double, std::span<float>) {}), "custom noise can only be sampled; use mc:N"}};
   const std::vector<std::uint32_t> points{0, 1};
   for (const auto& [shape, reason] : models) {
     std::vector<float> gradients(4, 1.0F), variance(4, 1.0F);

@@ -25,7 +25,7 @@ void* malloc(std::size_t size) {
 
 namespace {
 
-TEST(NormalAllocation, MemoryIsAskedForOnce) {
+TEST(NormalAllocation, MemoryIsAllocatedOnce) {
   using namespace probust;
   const auto owned = test::mixed_problems();
   const auto problems = test::views(owned);

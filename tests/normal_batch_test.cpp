@@ -33,7 +33,7 @@ TEST(NormalBatch, TheSameBitsAsOneByOneForAnyThreads) {
   }
 }
 
-TEST(NormalBatch, TroubleStaysWhereItIs) {
+TEST(NormalBatch, AnInvalidProblemDoesNotAffectOthers) {
   const std::vector<double> z = {1.0, 2.0}, one = {1.0}, nan = {1.0, std::numeric_limits<double>::quiet_NaN()};
   const std::vector<double> R = {1.0, 0.5, 0.5, 1.0}, indefinite = {1.0, 2.0, 2.0, 1.0}, U = {1.0, 1.0};
   const std::vector<Problem> problems = {{z, R, 0},  {one, R, 0}, {nan, R, 0}, {z, indefinite, 0},

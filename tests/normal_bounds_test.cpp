@@ -39,7 +39,7 @@ TEST(NormalBounds, StandardErrorsOverShiftsHaveSevenDegreesOfFreedom) {
 }
 
 // If all points are zero, the error allows 3 / n of the largest possible value; less for smoother integrands.
-TEST(NormalBounds, WhatNoPointMetIsAllowedFor) {
+TEST(NormalBounds, UnseenMassIsInTheError) {
   std::array<double, kShifts> nothing{}, all;
   all.fill(16);
   LatticeMean missed(16);
@@ -75,7 +75,7 @@ TEST(NormalBounds, IntegralsReachAsFarAsFailureIsRare) {
 }
 
 // With n directions and their opposites, faces that none of them found may hide 3 / 2n of p.
-TEST(NormalBounds, FacesThatNoDirectionFoundAreAllowedFor) {
+TEST(NormalBounds, UnseenFacesAreInTheError) {
   constexpr Eigen::Index kFaces = 400;
   const Eigen::MatrixXd U = test::random_factor(kFaces, 2, 7, 0.0);
   const std::vector<double> z(kFaces, 2.0);
@@ -95,7 +95,7 @@ TEST(NormalBounds, MergedVariablesCountInTheError) {
 }
 
 // Eight directions around the circle: the last variables are bounded from both sides.
-TEST(NormalBounds, SeparationLosesNothingBetweenItsBounds) {
+TEST(NormalBounds, SeparationBoundsTheMissedMass) {
   constexpr Eigen::Index kSides = 8;
   Eigen::MatrixXd U(kSides, 2);
   for (Eigen::Index i = 0; i < kSides; ++i) {

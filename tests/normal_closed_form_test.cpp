@@ -151,7 +151,7 @@ Problem random_problem(unsigned seed) {
   return problem;
 }
 
-TEST(NormalClosedForm, ErrorIsCoveredAndTrustIsEarned) {
+TEST(NormalClosedForm, ErrorsAreCoveredAndTrustedResultsAreAccurate) {
   int covered = 0, trusted = 0;
   constexpr unsigned kSeeds = 300;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
@@ -183,7 +183,7 @@ TEST(NormalClosedForm, ErrorGoesWithTheCubeOfTheResidual) {
   EXPECT_NEAR(error(-0.04) / error(-0.02), 8.0, 1.0);
 }
 
-TEST(NormalClosedForm, BetterThanWhatItStartsFrom) {
+TEST(NormalClosedForm, IsBetterThanItsOneFactorFit) {
   double plain = 0, corrected = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
     const MatrixXd R = margin_correlations(9, 60, 100 + seed);
@@ -196,7 +196,7 @@ TEST(NormalClosedForm, BetterThanWhatItStartsFrom) {
   EXPECT_LE(corrected, 0.1 * plain);
 }
 
-TEST(NormalClosedForm, HugeLimitsAreNoTrouble) {
+TEST(NormalClosedForm, HugeLimitsAreSupported) {
   const MatrixXd R = margin_correlations(5, 9, 7);
   for (const double size : {30.0, 39.0, 1e3, 1e150, 1.7e308}) {
     for (const std::vector<double>& z : {std::vector<double>(5, size), std::vector<double>(5, -size),

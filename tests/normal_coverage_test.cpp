@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Are reported errors honest? 2,400 random problems with answers known by other means, m from 2 to 400, p from nearly 0 to nearly
-// 1: the true error is within the reported error in at least 99 of 100, and never more than three times as large.
+// Are reported errors honest? 2,400 random problems with results known by other means, m from 2 to 400, p from nearly 0 to
+// nearly 1: the true error is within the reported error in at least 99 of 100, and never more than three times as large.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -294,7 +294,7 @@ TEST_P(NormalCoverage, ReportedErrorsCoverTrueErrors) {
     const Probability& answer = answers[i];
     ASSERT_TRUE(answer.valid()) << i << ' ' << describe(answer.status);
     ++methods[answer.method];
-    // The accuracy of the known answers themselves.
+    // The accuracy of the known results themselves.
     const double slack_p = 1e-9, slack_q = 1e-9 * known.q + 1e-16;
     const double ratio = std::max((std::abs(answer.p - known.p) - slack_p) / answer.error,
                                   (std::abs(answer.p_fail - known.q) - slack_q) / answer.error_fail);
@@ -320,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(Structures, NormalCoverage,
                                          std::pair<std::string, Known (*)(Dice&)>{"Nested", nested}),
                          [](const auto& structure) { return structure.param.first; });
 
-/// For planes, the polygon method answers; the sampler for singular matrices must be honest there, too.
+/// For planes, the polygon method is used; the sampler for singular matrices must also cover its errors there.
 TEST(NormalCoverageOfSeparation, Planes) {
   Dice dice(20240229);
   int within = 0;

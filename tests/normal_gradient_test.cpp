@@ -237,7 +237,7 @@ TEST(NormalGradient, TailsKeepTheirRelativeAccuracy) {
   }
 }
 
-TEST(NormalGradient, NearlySingularIsHonest) {
+TEST(NormalGradient, NearlySingularMatricesHaveCoveringErrors) {
   // X_2 is X_1 plus a spread of 1e-6: given one of them, the other is uncertain only if the limits nearly tie.
   const double rho = 1 - 5e-13;
   const MatrixXd R{{1, rho, 0.3}, {rho, 1, 0.3}, {0.3, 0.3, 1}};
@@ -281,7 +281,7 @@ TEST(NormalGradient, EachBadInputHasItsStatus) {
   }
 }
 
-TEST(NormalGradient, WhatIsNotReachedIsSaid) {
+TEST(NormalGradient, AnUnreachedToleranceIsReported) {
   // p is tiny, and so is its error. Given that the low limit binds, the remaining probability is not.
   auto z = spread(6, 0.0, 1.0);
   z[0] = -6.0;

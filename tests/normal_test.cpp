@@ -48,7 +48,7 @@ MatrixXd equicorrelated(Index m, double rho) {
   return R;
 }
 
-/// Two answers to the same problem may differ by their errors.
+/// Two results for the same problem may differ by their errors.
 void expect_same(const Probability& one, const Probability& two) {
   ASSERT_TRUE(one.valid() && two.valid());
   EXPECT_LE(std::abs(one.p - two.p), one.error + two.error) << one.method << ' ' << two.method;
@@ -337,7 +337,7 @@ TEST(NormalMultivariate, DuplicatesAndOpposites) {
 }
 
 TEST(NormalMultivariate, SingularLimits) {
-  // rho -> 1 and rho -> -1 converge to the degenerate answers, and so do all ranks in between.
+  // rho -> 1 and rho -> -1 converge to the degenerate results, and so do all ranks in between.
   const std::vector<double> z = {0.5, 0.8, 1.1, 1.4};
   for (const double gap : {1e-3, 1e-6, 1e-9, 1e-12, 0.0}) {
     const Probability nearly = mvn_cdf(z, equicorrelated(4, 1 - gap));
@@ -442,7 +442,7 @@ TEST(NormalPolygon, NearlyParallelSidesAndHugeLimits) {
   EXPECT_NEAR(polygon_of({1, 2, 5, 5}, {180, -180, 90, -90}).p, cdf(1) * interval(-5, 5), 1e-14);
 }
 
-TEST(NormalPolygon, NothingLeft) {
+TEST(NormalPolygon, EmptyPolygon) {
   EXPECT_EQ(polygon_of({-1, -1, 0.5}, {0, 180, 90}).p, 0.0);
   EXPECT_EQ(polygon_of({-1, -1, 0.5}, {0, 180, 90}).q, 1.0);
   EXPECT_EQ(polygon_of({-1, -1, -1}, {0, 120, 240}).p, 0.0);
@@ -484,8 +484,8 @@ TEST(NormalDirections, FacesThatAFirstLookMissesCount) {
   EXPECT_NEAR(all.p + all.q, 1.0, 1e-12);
 }
 
-// If few directions carry p, or few faces bind, the method gives no answer: the scatter would not show what it missed.
-TEST(NormalDirections, LeavesWhatItCannotSee) {
+// If few directions determine p, or few faces bind, the method gives no result: the scatter would not show what it missed.
+TEST(NormalDirections, RejectsProblemsItCannotSample) {
   const Index d = 11, m = 16 * d;
   MatrixXd U = random_factor(m, d, 3);
   U.topRows(d).setIdentity();
@@ -578,7 +578,7 @@ TEST(NormalNeighbour, ExpansionAgreesWithDifferences) {
   check(4, four, blocks, [&](double t) { return bivariate(z[0], z[1], 0.5 * t).p * bivariate(z[2], z[3], -0.4 * t).p; });
 }
 
-TEST(NormalNeighbour, FindsTheFactorThatIsThere) {
+TEST(NormalNeighbour, FindsAnExistingFactor) {
   const std::vector<double> loading = {0.9, -0.4, 0.6, 0.3, -0.8, 0.5};
   MatrixXd R(6, 6);
   for (int i = 0; i < 6; ++i) {
@@ -627,7 +627,7 @@ TEST(NormalMultivariate, NearlyEqualVariablesDoNotFoolTheError) {
   }
 }
 
-TEST(NormalMultivariate, ANarrowRegionIsNotTakenForAnEmptyOne) {
+TEST(NormalMultivariate, ANarrowRegionIsNotEmpty) {
   for (const auto& [within, p] : {std::pair{0.9999, 1.24e-8}, std::pair{0.9991, 3.35e-7}}) {
     const Probability answer = mvn_cdf(std::vector<double>(6, 0.0), clustered(3, 2, within, 0.25, true));
     EXPECT_NEAR(answer.p, p, answer.error) << within;
@@ -711,7 +711,7 @@ TEST(NormalMultivariate, SameInputSameBits) {
   }
 }
 
-TEST(NormalMultivariate, RoundingInTheFactorIsNoError) {
+TEST(NormalMultivariate, RoundingInTheFactorIsAccepted) {
   MatrixXd U = random_factor(12, 2, 13);
   U *= 1 + 1e-12;
   EXPECT_TRUE(mvn_cdf_factor(spread(12, 0.5, 2), U).valid());
@@ -750,14 +750,14 @@ TEST(NormalMultivariate, EachBadInputHasItsStatus) {
   expect(mvn_cdf(z, asymmetric), Status::asymmetric);
   expect(mvn_cdf(z, MatrixXd{{1, 0.9, -0.9}, {0.9, 1, 0.9}, {-0.9, 0.9, 1}}), Status::indefinite);
   expect(mvn_cdf(std::span(z).first(2), MatrixXd{{1, 1.001}, {1.001, 1}}), Status::indefinite);
-  // Refused even if the answer would not depend on it.
+  // Rejected even if the result would not depend on it.
   expect(mvn_cdf(std::vector<double>{1, kInfinity, -kInfinity}, asymmetric), Status::asymmetric);
   expect(mvn_cdf(z, I, {.abs = 0}), Status::bad_options);
   expect(mvn_cdf(z, I, {.rel_q = kNan}), Status::bad_options);
   expect(mvn_cdf(z, I, {.max_points = 0}), Status::bad_options);
 }
 
-TEST(NormalMultivariate, HugeLimitsAreNoTrouble) {
+TEST(NormalMultivariate, HugeLimitsAreSupported) {
   const MatrixXd R = gram(random_factor(5, 7, 14));
   for (const double size : {1e3, 1e150, 1.7e308}) {
     const Probability high = mvn_cdf(std::vector<double>(5, size), R), low = mvn_cdf(std::vector<double>(5, -size), R);

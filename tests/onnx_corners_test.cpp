@@ -54,7 +54,7 @@ TEST(OnnxCorners, SplitMakesItsLastPartSmaller) {
   }
 }
 
-TEST(OnnxCorners, ScatterReducesAsItSays) {
+TEST(OnnxCorners, ScatterUsesItsReduction) {
   const auto by = [](const std::string& reduction) {
     OnnxBuilder builder(18);
     builder.input("x", {1, 3}).integers("at", {0, 2, 2}, {1, 3}).weight("updates", Tensor({1, 3}, {5, -1, 4}));
@@ -77,7 +77,7 @@ TEST(OnnxCorners, GatherNDStaysWithinItsBatch) {
   EXPECT_EQ(imported(builder, {1, 8}, {0, 1, 2, 3, 4, 5, 6, 7}), (Floats{2, 5}));
 }
 
-TEST(OnnxCorners, IsInfLooksForTheSignsAskedFor) {
+TEST(OnnxCorners, IsInfDetectsTheRequestedSigns) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const bool positive : {true, false}) {
     for (const bool negative : {true, false}) {
@@ -110,7 +110,7 @@ TEST(OnnxCorners, AttentionRepeatsKeyHeadsSideBySide) {
 }
 
 // Scores of one query for two keys, capped as cap tanh(score / cap); a mask shorter than the keys hides the rest.
-TEST(OnnxCorners, AttentionCapsAndHides) {
+TEST(OnnxCorners, AttentionCapsAndMasks) {
   const Floats query{2, 1};
   const Tensor keys({1, 1, 2, 2}, {1, 0, 3, -1}), values({1, 1, 2, 2}, {1, 2, 3, 4});
   const auto run = [&](bool masked, const std::vector<OnnxAttribute>& attributes) {

@@ -106,7 +106,7 @@ TEST(OnnxExport, AClassifierThatIsItsInput) {
   expect_same_logits(graph, read_back(graph).graph, test::random_tensor({2, 3}, random));
 }
 
-TEST(OnnxExport, RefusesWhatItCannotWrite) {
+TEST(OnnxExport, RejectsUnsupportedOperators) {
   Graph scaled = test::linear_classifier(Tensor({2, 2}, {1, 2, 3, 4}), Tensor({2}));  // its weights are transposed
   Graph summed;                                                                       // by windows
   const ValueId image = build::reshape(summed, append_input(summed, {1, 4, 4}, Extent::example, "x"), {1, 1, 4, 4});

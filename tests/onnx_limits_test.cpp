@@ -86,7 +86,7 @@ TEST(OnnxLimits, ManyOperandsDoNotExhaustTheStack) {
   EXPECT_EQ(logits_of(builder, {1, 2}), (std::vector<float>{100001, 100002}));
 }
 
-TEST(OnnxLimits, ASizeIsComparedWithTheBytesBeforeItIsBelieved) {
+TEST(OnnxLimits, ASizeIsComparedWithTheBytesBeforeUse) {
   for (const Shape& shape : {Shape{1LL << 31, 1LL << 31}, Shape{kLargest, kLargest}, Shape{-2}, Shape{kLowest}}) {
     OnnxBuilder builder;
     builder.input("x", {1, 2})
@@ -154,7 +154,7 @@ TEST(OnnxLimits, ANameIsGivenOnce) {
   expect_error(input, ErrorCode::unreadable, "'x'");
 }
 
-// Integers are exact or refused, never rounded.
+// Integers are exact or rejected, never rounded.
 TEST(OnnxLimits, IntegersAreExactOrRefused) {
   const auto square_of = [](std::int64_t n) {
     OnnxBuilder builder;

@@ -190,7 +190,7 @@ TEST(OnnxMl, EveryOperatorHasARow) {
 }
 
 // A node that is its own child, a child that does not exist, a node with two parents.
-TEST(OnnxMl, WhatIsNoTreeIsRefused) {
+TEST(OnnxMl, RejectsGraphsThatAreNotTrees) {
   for (const Integers& yes : {Integers{0, 2, 0, 0, 0}, Integers{9, 2, 0, 0, 0}, Integers{1, 4, 0, 0, 0}}) {
     MlRow row{"TreeEnsembleRegressor", {1, 2}, {0, 0}, {}, regressor_tree("SUM")};
     row.attributes[5] = ints("nodes_truenodeids", yes);
@@ -201,7 +201,7 @@ TEST(OnnxMl, WhatIsNoTreeIsRefused) {
   }
 }
 
-TEST(OnnxMl, TheLogitsOfALinearClassifierAreFoundBehindItsSoftmax) {
+TEST(OnnxMl, TheLogitsOfALinearClassifierAreFoundBeforeItsSoftmax) {
   OnnxBuilder builder;
   builder.input("x", {-1, 2});
   builder.node("LinearClassifier", {"x"}, {"label", "p"},

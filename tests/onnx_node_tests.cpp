@@ -206,7 +206,7 @@ int run_folders(const std::vector<std::string>& folders) {
   std::map<Verdict, int> counts;
   for (const std::string& folder : folders) {
     if (!fs::is_directory(folder)) {
-      std::fprintf(stderr, "probust-onnx-tests: %s: is not a folder; give folders with model.onnx\n", folder.c_str());
+      std::fprintf(stderr, "probust-onnx-tests: %s is not a folder; give folders with model.onnx\n", folder.c_str());
       return 2;
     }
     for (const fs::path& path : find_cases(folder)) {

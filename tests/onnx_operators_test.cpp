@@ -608,7 +608,7 @@ Floats gradient_at_zero(const std::string& op, const std::vector<Attribute>& att
 }
 
 // The square root has an infinite derivative there; times the square's zero derivative, that would be NaN.
-TEST(OnnxOperators, NormsHaveADerivativeWhereThereIsNothing) {
+TEST(OnnxOperators, NormsHaveADerivativeAtZero) {
   const Floats zeros(4, 0);
   const Attribute two = Attribute::ints("kernel_shape", {2}), axes = Attribute::ints("axes", {2});
   EXPECT_EQ(gradient_at_zero("LpPool", {two}), zeros);

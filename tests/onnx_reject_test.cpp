@@ -114,19 +114,19 @@ TEST(OnnxReject, NodesThatReadTheirOwnResults) {
   EXPECT_EQ(error.code, ErrorCode::unreadable);
   // Either node of the cycle and the value that it reads; not n0 and n3, which only lead there.
   const std::string message = error.message();
-  EXPECT_TRUE(message.find("node 'n1' (Add, opset 17): reads 'b'") == 0 ||
-              message.find("node 'n2' (Neg, opset 17): reads 'a'") == 0)
+  EXPECT_TRUE(message.find("node 'n1' (Add, opset 17) reads 'b'") == 0 ||
+              message.find("node 'n2' (Neg, opset 17) reads 'a'") == 0)
       << message;
   OnnxBuilder own;
   own.input("x", {1, 2}).node("Add", {"x", "y"}, {"y"}).output("y");
-  expect_mentions(error_of(own), "node 'n0' (Add, opset 17): reads 'y', which is computed from this node's own output");
+  expect_mentions(error_of(own), "node 'n0' (Add, opset 17) reads 'y', which is computed from this node's own output");
 }
 
-TEST(OnnxReject, AGraphThatReadsWhatNothingMakes) {
+TEST(OnnxReject, AGraphThatReadsAnUndefinedValue) {
   OnnxBuilder undefined;
   undefined.input("x", {1, 2}).node("Relu", {"a"}, {"y"}).node("Add", {"x", "b"}, {"a"}).output("y");
   EXPECT_EQ(error_of(undefined).code, ErrorCode::unreadable);
-  expect_mentions(error_of(undefined), "node 'n1' (Add, opset 17): reads 'b', which the model does not define");
+  expect_mentions(error_of(undefined), "node 'n1' (Add, opset 17) reads 'b', which the model does not define");
   OnnxBuilder missing;
   missing.input("x", {1, 2}).node("Relu", {"x"}, {"a"}).output("nowhere");
   EXPECT_EQ(error_of(missing).code, ErrorCode::unreadable);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Import: ONNX operators on small models with hand-computed answers; which output is taken; what is removed.
+// Import: ONNX operators on small models with hand-computed results; the choice of the output; removed operators.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -242,7 +242,7 @@ TEST(Onnx, TheFinalSoftmaxIsLeftOut) {
   expect_values(run(import_bytes(with_head("Relu").bytes()).value(), {1, -1}), {0, 0, 0}, "Relu stays");
 }
 
-TEST(Onnx, TheOutputThatIsAVectorOfClassesIsTaken) {
+TEST(Onnx, TheOutputThatIsAVectorOfClassesDecides) {
   OnnxBuilder builder = with_head("Relu");
   builder.node("ReduceSum", {"y"}, {"total"}).output("total");
   OnnxBuilder reversed;
@@ -273,7 +273,7 @@ OnnxBuilder with_function() {
 }
 
 // As keras2onnx writes them: in the graph, in functions and in branches.
-TEST(Onnx, NodesMayStandInAnyOrder) {
+TEST(Onnx, NodesMayBeInAnyOrder) {
   OnnxBuilder builder;
   builder.input("x", {-1, 2}).node("MatMul", {"a", "w"}, {"b"}).node("Relu", {"x"}, {"a"}).node("Softmax", {"c"}, {"y"});
   builder.node("Add", {"b", "a"}, {"c"}).weight("w", Tensor({2, 2}, {1, 2, 3, 4})).output("y", {-1, 2});
@@ -354,7 +354,7 @@ TEST(Onnx, AnIfWhoseConditionDependsOnTheInputChoosesBetweenItsBranches) {
   expect_values(run(builder, {0, 1}), {1, std::exp(1.F)}, "else");
 }
 
-TEST(Onnx, TheLogitsAreFoundBehindAnArgMax) {
+TEST(Onnx, TheLogitsAreFoundBeforeAnArgMax) {
   OnnxBuilder label;
   label.input("x", {-1, 2})
       .weight("w", Tensor({2, 3}, {1, 2, 3, 4, 5, 6}))
@@ -367,7 +367,7 @@ TEST(Onnx, TheLogitsAreFoundBehindAnArgMax) {
   EXPECT_EQ(model.notes.size(), 2U);  // the ArgMax, the Softmax
 }
 
-TEST(Onnx, OneNumberBehindASigmoidMayStandForTwoClasses) {
+TEST(Onnx, OneNumberAfterASigmoidMayMeanTwoClasses) {
   OnnxBuilder builder;
   builder.input("x", {-1, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
   builder.output("y", {-1, 1});
@@ -377,7 +377,7 @@ TEST(Onnx, OneNumberBehindASigmoidMayStandForTwoClasses) {
   expect_values(run(import_bytes(builder.bytes(), options).value(), {1, 2}), {0, 5}, "two classes");
 }
 
-TEST(Onnx, ABatchThatWasFixedAtExportIsTakenOutOfTheShapes) {
+TEST(Onnx, ABatchFixedAtExportIsRemovedFromTheShapes) {
   OnnxBuilder builder;
   builder.input("x", {4, 2, 3}).integers("flat", {4, 6}).integers("heads", {8, 3}).integers("back", {4, -1});
   builder.node("Reshape", {"x", "heads"}, {"h"}).node("Relu", {"h"}, {"r"}).node("Reshape", {"r", "flat"}, {"f"});
@@ -385,10 +385,10 @@ TEST(Onnx, ABatchThatWasFixedAtExportIsTakenOutOfTheShapes) {
   const Model model = import_bytes(builder.bytes()).value();
   EXPECT_EQ(model.input_shape, (Shape{1, 2, 3}));
   expect_values(run(model, {1, -2, 3, -4, 5, -6}), {1, 0, 3, 0, 5, 0}, "Reshape");
-  EXPECT_NE(model.notes.back().find("taken out"), std::string::npos) << model.notes.back();
+  EXPECT_NE(model.notes.back().find("removed"), std::string::npos) << model.notes.back();
 }
 
-TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
+TEST(Onnx, IfABatchCannotBeRemovedARowIsRunAsCopies) {
   OnnxBuilder builder;
   builder.input("x", {3, 2}).weight("w", Tensor({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
   builder.node("MatMul", {"w", "x"}, {"y"}).output("y", {3, 2});
@@ -398,7 +398,7 @@ TEST(Onnx, WhereABatchCannotBeTakenOutARowRunsAsCopiesOfItself) {
 }
 
 // An exporter may leave the output's extent open although the input's is fixed: the computed shape decides.
-TEST(Onnx, AFixedBatchIsFoundWhereTheOutputDeclaresNone) {
+TEST(Onnx, AFixedBatchIsFoundIfTheOutputDeclaresNone) {
   OnnxBuilder builder;
   builder.input("x", {3, 2}).integers("flat", {3, 2}).node("Reshape", {"x", "flat"}, {"y"}).output("y", {-1, 2});
   const Model model = import_bytes(builder.bytes()).value();
@@ -407,7 +407,7 @@ TEST(Onnx, AFixedBatchIsFoundWhereTheOutputDeclaresNone) {
 }
 
 // [4, 1] from [4, 2] is one number for each of four examples, not four classes. If the rows depend on each other, it is classes.
-TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNoVectorOfClasses) {
+TEST(Onnx, OneNumberPerRowOfAFixedBatchIsNotAVectorOfClasses) {
   OnnxBuilder rows;
   rows.input("x", {4, 2}).weight("w", Tensor({2, 1}, {1, 2})).node("MatMul", {"x", "w"}, {"s"}).node("Sigmoid", {"s"}, {"y"});
   rows.output("y", {4, 1});
@@ -446,7 +446,7 @@ TEST(Onnx, ABatchAsLongAsTheSequenceIsFoundByTrial) {
   }
 }
 
-TEST(Onnx, TheBatchMayStandBehindTheSequence) {
+TEST(Onnx, TheBatchMayComeAfterTheSequence) {
   OnnxBuilder builder;
   builder.input("x", {3, -1, 2})
       .node("ReduceMean", {"x"}, {"y"}, {OnnxAttribute::ints("axes", {0}), OnnxAttribute::integer("keepdims", 0)});
@@ -461,7 +461,7 @@ OnnxBuilder with_open_extents() {
   return builder.output("y", {-1, 2});
 }
 
-TEST(Onnx, ExtentsThatTheModelLeavesOpenCanBeGiven) {
+TEST(Onnx, DynamicExtentsCanBeGiven) {
   ImportOptions options;
   options.input_shape = {1, 1, 2, 2};
   const Model model = import_bytes(with_open_extents().bytes(), options).value();
@@ -469,7 +469,7 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenCanBeGiven) {
   expect_values(run(model, {1, 2, 3, 6}), {6, 3}, "pools of 2 x 2");
 }
 
-TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
+TEST(Onnx, MissingDynamicExtentsAreAnError) {
   const std::string bytes = with_open_extents().bytes();
   const Error open = import_bytes(bytes).error();
   EXPECT_EQ(open.code, ErrorCode::unsupported);
@@ -484,8 +484,8 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenAreAskedFor) {
   }
 }
 
-// Extents of an input (-1: open), the shape of the points, and the resulting extents.
-TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
+// Extents of an input (-1: dynamic), the shape of the points, and the resulting extents.
+TEST(Onnx, DynamicExtentsComeFromTheData) {
   const auto import_for = [](const Shape& declared, const Shape& point, Layout layout = Layout::automatic) {
     OnnxBuilder builder;
     builder.input("x", declared).integers("flat", {1, -1}).node("Reshape", {"x", "flat"}, {"y"}).output("y");
@@ -506,13 +506,13 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
            Row{{-1, -1, -1, 1}, {1, 4, 5}, {1, 4, 5, 1}}, Row{{-1, 1, -1, -1}, {4, 5}, {1, 1, 4, 5}},
            Row{{3, -1, -1}, {3, 4, 5}, {3, 4, 5}}, Row{{-1, -1}, {7}, {1, 7}}, Row{{1, -1}, {7}, {1, 7}},
            Row{{-1, -1}, {3, 4, 5}, {1, 60}}, Row{{-1, 3, -1}, {12}, {1, 3, 4}}, Row{{-1, 3}, {3}, {1, 3}},
-           Row{{2, -1, 3}, {6}, {2, 1, 3}},  // the only open extent is the batch, wherever it is, if that fits
+           Row{{2, -1, 3}, {6}, {2, 1, 3}},  // only the batch is dynamic, wherever it is, if that fits
        }) {
     const auto model = import_for(declared, point, layout);
     ASSERT_TRUE(model) << to_string(declared) << to_string(point) << model.error().message();
     EXPECT_EQ(model->input_shape, expected) << to_string(declared) << " for " << to_string(point);
   }
-  EXPECT_FALSE(import_for({-1, 2, -1, -1}, {1, 2, 3}));  // [H, W, C] = [2, 3, 1] would fit, but nothing says that C is last
+  EXPECT_FALSE(import_for({-1, 2, -1, -1}, {1, 2, 3}));  // [H, W, C] = [2, 3, 1] would fit, but nothing shows that C is last
   const Error other = import_for({-1, 3, -1, -1}, {1, 4, 5}).error();
   EXPECT_EQ(other.code, ErrorCode::unreadable);
   EXPECT_NE(other.message().find("takes [?, 3, ?, ?], which points of shape [1, 4, 5] do not fit"), std::string::npos)
@@ -521,13 +521,13 @@ TEST(Onnx, ExtentsThatTheModelLeavesOpenComeFromTheData) {
                                         std::pair{Shape{-1, -1, -1}, Shape{12}}}) {
     const Error unsettled = import_for(declared, point).error();
     EXPECT_EQ(unsettled.code, ErrorCode::unsupported);
-    EXPECT_NE(unsettled.message().find("points of shape " + to_string(point) + " do not settle it"), std::string::npos)
+    EXPECT_NE(unsettled.message().find("points of shape " + to_string(point) + " do not determine them"), std::string::npos)
         << unsettled.message();
     EXPECT_NE(unsettled.message().find("input_shape 1,"), std::string::npos) << unsettled.message();
   }
 }
 
-TEST(Onnx, ExtentsAreOpenBesideAFixedBatch) {
+TEST(Onnx, ExtentsMayBeDynamicWithAFixedBatch) {
   OnnxBuilder builder;
   builder.input("x", {2, 2, -1, -1}).node("GlobalMaxPool", {"x"}, {"m"}).node("Flatten", {"m"}, {"y"}).output("y", {2, 2});
   ImportOptions options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Charts: ticks, places of marks, legends, text from outside, and numbers that have no place.
+// Charts: ticks, places of marks, legends, text from outside, and numbers that cannot be plotted.
 #include "report/plot.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Plot, RangesWithoutExtentAreWidened) {
   EXPECT_LT(ruler({.logarithmic = true}, {0.1}, 5, false).low, 0.1);
 }
 
-TEST(Plot, ValuesHaveTheirPlaces) {
+TEST(Plot, ValuesAreAtTheirPositions) {
   EXPECT_EQ(ruler({.low = 0, .high = 10}, {}, 5, true).share(2.5), 0.25);
   EXPECT_NEAR(ruler({.low = 0.01, .high = 100, .logarithmic = true}, {}, 5, true).share(1), 0.5, 1e-12);
   EXPECT_EQ(ruler({.low = 0, .high = 1}, {}, 5, true).share(kInfinity), 2);
@@ -131,7 +131,7 @@ TEST(Plot, ValuesThatAreNotFiniteLeaveAGap) {
   EXPECT_EQ(occurrences(path, "L"), 1U);
 }
 
-TEST(Plot, AChartWithoutValuesSaysSo) {
+TEST(Plot, AChartWithoutValuesShowsNoValues) {
   for (Chart chart : {Chart{}, Chart{.title = "empty", .series = {{"a", {}}, {"b", {{kMissing, kMissing}}}}}}) {
     for (const Mark mark : {Mark::line, Mark::bar, Mark::scatter}) {
       chart.mark = mark;
@@ -197,7 +197,7 @@ TEST(Plot, MapsFitPagesAndPhones) {
   }
 }
 
-TEST(Plot, AMapWithoutValuesSaysSo) {
+TEST(Plot, AMapWithoutValuesShowsNoValues) {
   Chart nothing{.mark = Mark::map}, missing = small_map(), torn = small_map();
   missing.grid.values.assign(6, kMissing);
   torn.grid.values.pop_back();

@@ -49,7 +49,7 @@ std::vector<CovarianceModel> pooled(const Block& block) {
   return pooled_covariances(block.own, block.targets, block.logits, kPairs);
 }
 
-TEST(Pooling, SharesWhatIsAlikeAndNothingElse) {
+TEST(Pooling, SharesOnlyBetweenSimilarPoints) {
   std::mt19937 random(3);
   const Eigen::MatrixXd one = random_root(random);
   const auto alike = pooled(block(40, random, [&](std::int64_t) { return one; }));
@@ -60,7 +60,7 @@ TEST(Pooling, SharesWhatIsAlikeAndNothingElse) {
   EXPECT_GT(unlike[0].weight, 0.7);
 }
 
-TEST(Pooling, ListensToPointsOfLikeLogits) {
+TEST(Pooling, SharesBetweenPointsOfSimilarLogits) {
   std::mt19937 random(5);
   const Eigen::MatrixXd even = random_root(random), odd = random_root(random);
   const auto of_two = [&](std::int64_t i) { return i % 2 == 0 ? even : odd; };
@@ -73,7 +73,7 @@ TEST(Pooling, ListensToPointsOfLikeLogits) {
   EXPECT_LT(distance(models[1], odd), 0.3 * distance(models[1], even));
 }
 
-TEST(Pooling, ThoseWithoutOthersOrNumbersKeepTheirOwn) {
+TEST(Pooling, PointsWithoutNeighboursKeepTheirOwnCovariance) {
   std::mt19937 random(7);
   const Eigen::MatrixXd one = random_root(random);
   Block alone = block(1, random, [&](std::int64_t) { return one; });
@@ -90,7 +90,7 @@ TEST(Pooling, ThoseWithoutOthersOrNumbersKeepTheirOwn) {
 }
 
 // A broken point has no influence, wherever it is.
-TEST(Pooling, ABrokenPointTakesNothingFromItsNeighbours) {
+TEST(Pooling, ABrokenPointDoesNotAffectItsNeighbours) {
   std::mt19937 random(9);
   const Graph graph = test::linear_classifier(test::random_tensor({4, 6}, random), test::random_tensor({4}, random));
   const auto executor = make_executor("cpu", graph, {}).value();

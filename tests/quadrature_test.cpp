@@ -56,7 +56,7 @@ TEST(Quadrature, IsPhiForTwoClasses) {
   }
 }
 
-TEST(Quadrature, KnowsCovariances) {
+TEST(Quadrature, SupportsCovariances) {
   const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 2, 0, 0}), Tensor({2}));
   const Estimate estimate = at(graph, {1, 0.5F}, correlated(0.5, 0.4, 1), "quadrature");
   const double z = 2 / std::sqrt(0.5 + 4 * 0.4 + 4);
@@ -89,7 +89,7 @@ TEST(Quadrature, ALineOfOneElement) {
 }
 
 // The share of a square above a line, and the tails of two Laplace variables' sum: P[S > s] = e^-s (2 + s) / 4.
-TEST(Quadrature, KnowsUniformAndLaplaceNoise) {
+TEST(Quadrature, SupportsUniformAndLaplaceNoise) {
   const Graph graph = test::linear_classifier(Tensor({2, 2}, {1, 1, 0, 0}), Tensor({2}));
   for (const float x : {0.5F, 1.0F, 1.5F}) {
     const Estimate square = at(graph, {x, 0}, {uniform_noise(), 1}, "quadrature"),
@@ -130,12 +130,12 @@ TEST(Quadrature, FinerGridsComeCloserAsTheSquareOfTheirCells) {
   EXPECT_LT(std::fabs(fail(256) - truth), 2e-5);
 }
 
-TEST(Quadrature, SaysWhereTheGridIsTooCoarse) {
+TEST(Quadrature, ReportsAGridThatIsTooCoarse) {
   const Estimate estimate = at(bent_network(), {0.4F, 0.1F}, gaussian(3), "quadrature:8");
   EXPECT_EQ(estimate.status, Status::inexact);
 }
 
-// What a row claims to know: the number in its note, or the accuracy that `ok` stands for.
+// The accuracy that a row claims: the number in its note, or the accuracy of `ok`.
 double claimed(const Estimate& estimate) {
   const std::string known = "known to about ";
   return estimate.status == Status::inexact ? std::stod(estimate.note.substr(known.size())) : 1e-4;
@@ -185,7 +185,7 @@ TEST(Quadrature, TwoNoisyColumnsOfManyAreAPlaneToo) {
   EXPECT_NEAR(estimate.p, normal::cdf(1 / (0.5 * std::sqrt(5.0))), 2e-6);
 }
 
-TEST(Quadrature, RefusesWhatIsNoPlane) {
+TEST(Quadrature, RejectsMoreThanTwoDimensions) {
   const Graph plane = test::linear_classifier(Tensor({2, 2}, {1, 0, 0, 1}), Tensor({2}));
   const Graph space = test::linear_classifier(Tensor({2, 3}, {1, 0, 0, 0, 1, 0}), Tensor({2}));
   const auto refusal = [](const Result<std::vector<Estimate>>& result) {

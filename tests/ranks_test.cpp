@@ -55,7 +55,7 @@ Results results_with_all_fields() {
   unanswered.sigma.reset();
   unanswered.estimate = {};
   unanswered.estimate.p = unanswered.estimate.p_fail = NAN;
-  return {{row, unanswered}, {{"ü.onnx", 7, std::nullopt, 2, {0.1F, -INFINITY, NAN}}}, {{"ü.onnx", 8, "a.png: is not an image"}}};
+  return {{row, unanswered}, {{"ü.onnx", 7, std::nullopt, 2, {0.1F, -INFINITY, NAN}}}, {{"ü.onnx", 8, "a.png is not an image"}}};
 }
 
 TEST(Ranks, ResultsArriveAsTheyWereSent) {
@@ -78,7 +78,7 @@ TEST(Ranks, ResultsArriveAsTheyWereSent) {
   EXPECT_EQ(arrived.points[0].logits[1], -INFINITY);
   EXPECT_TRUE(std::isnan(arrived.points[0].logits[2]));
   ASSERT_EQ(arrived.skipped.size(), 1U);
-  EXPECT_EQ(arrived.skipped[0].reason, "a.png: is not an image");
+  EXPECT_EQ(arrived.skipped[0].reason, "a.png is not an image");
 }
 
 TEST(Ranks, OtherBytesAreRefused) {
@@ -90,7 +90,7 @@ TEST(Ranks, OtherBytesAreRefused) {
 
 // ---- Rank 0 and the others, as threads.
 
-// What is sent to each rank.
+// The messages sent to each rank.
 struct Mail {
   std::mutex mutex;
   std::map<int, std::deque<cluster::Message>> of_rank;
@@ -126,7 +126,8 @@ Results results_of(const Assignment& assignment) {
   return results;
 }
 
-// Answers blocks. `before_it_ends`: after so many, the rank ends with an unanswered one. `pause`: before each answer.
+// Estimates blocks. `before_it_ends`: the number of blocks after which the rank ends, with one unfinished. `pause`: before each
+// result.
 void answer(Assignments& assignments, int before_it_ends, std::chrono::milliseconds pause = {}) {
   for (int blocks = 0; const auto next = assignments.next(10); ++blocks) {
     if (blocks == before_it_ends) return;
@@ -164,7 +165,7 @@ TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
     for (std::thread& other : others) other.join();
     server.finish();
   }
-  answer(ledger, 1000);  // a block that came back after the others had finished
+  answer(ledger, 1000);  // a block that was returned after the others had finished
   EXPECT_TRUE(test::mentions(testing::internal::GetCapturedStderr(), "rank 2 has ended"));
   EXPECT_EQ(ranks.gone, std::set<int>{2});
   EXPECT_TRUE(ledger.complete());
@@ -172,8 +173,8 @@ TEST(Ranks, BlocksOfARankThatEndsAreEstimatedByOthers) {
   for (std::int64_t i = 0; i < 500; ++i) EXPECT_EQ(collected.results.points[i].index, i);
 }
 
-// A rank that finds no more blocks of one model asks for those of the next one while slower ranks are still at work.
-TEST(Ranks, FastRanksGoOnToTheNextModel) {
+// A rank that finds no more blocks of one model asks for those of the next one while slower ranks are still working.
+TEST(Ranks, FastRanksStartTheNextModel) {
   const Plan plan = plan_of_one_question();
   Mail mail;
   ThreadCluster zero(mail, 0, 4);
@@ -270,7 +271,7 @@ std::vector<pid_t> processes_with(const std::string& argument) {
   return found;
 }
 
-TEST(Ranks, ARunWhoseRankIsKilledGoesOn) {
+TEST(Ranks, ARunSurvivesAKilledRank) {
   const Folder folder;
   ASSERT_EQ(test::probust(estimate_command(folder, "one.sqlite")).status, 0);
   const std::string run = folder / "two.sqlite", command = estimate_command(folder, "two.sqlite");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The report of a run: what it contains, that it stands alone, and that no name or value can break it.
+// The report of a run: what it contains, that it is self-contained, and that no name or value can break it.
 #include <gtest/gtest.h>
 #include <png.h>
 
@@ -86,7 +86,7 @@ report::Run run_of_size(const Size& size = {}) {
           {"Coat", "Bag", "Shirt", "Boot"}};
 }
 
-// The page, whatever it is about, is well formed and stands alone, and its tables can be read aloud.
+// The page is always well formed and self-contained, and its tables are accessible.
 std::string sound_page(const report::Run& run, const Pictures& pictures = {}) {
   const std::string html = report::page(run, pictures);
   EXPECT_EQ(test::misnested(html), "");
@@ -98,7 +98,7 @@ std::string sound_page(const report::Run& run, const Pictures& pictures = {}) {
   return html;
 }
 
-TEST(Report, SaysWhatAReaderAsks) {
+TEST(Report, CoversTheQuestionsOfAReader) {
   const std::string html = sound_page(run_of_size());
   for (const char* part : {"Robustness of net.onnx on x.npz", "75.0%", "6 of 8", "3 min 12 s", "gaussian:0.1", "1 (Bag)",
                            "probust estimate net.onnx x.npz", "crc32 12345678, 10 bytes", "9.8.7", "Pearson", "Certified radii",
@@ -127,13 +127,13 @@ TEST(Report, TwoRunsAreComparedInTheFirstSentence) {
   EXPECT_EQ(test::misnested(html), "");
   EXPECT_EQ(test::foreign_parts(html), "");
   const std::string sentence =
-      "At gaussian:0.1, new.sqlite keeps the right answer under noise less often than old.sqlite: 25% against 75%";
+      "At gaussian:0.1, new.sqlite keeps the correct prediction under noise less often than old.sqlite: 25% against 75%";
   EXPECT_LT(html.find(sentence), html.find("<section"));
   EXPECT_TRUE(says(html, "id=\"comparison\""));
   EXPECT_FALSE(says(sound_page(first), "id=\"comparison\""));
 }
 
-TEST(Report, AccuracyUnderNoiseStandsNextToMeanP) {
+TEST(Report, AccuracyUnderNoiseIsNextToMeanP) {
   const std::string html = sound_page(labelled_run("run.sqlite", 0.35));
   EXPECT_TRUE(says(html, "accuracy under noise at gaussian:0.1"));
   EXPECT_TRUE(says(html, "35.0%"));
@@ -192,7 +192,7 @@ TEST(Report, NoiseMayHaveNoScale) {
   EXPECT_TRUE(says(sound_page(run), "categorical:flips.json"));
 }
 
-TEST(Report, OnePointIsEnough) { EXPECT_TRUE(says(sound_page(run_of_size({.points = 1})), "1 of 1 have an answer")); }
+TEST(Report, OnePointIsEnough) { EXPECT_TRUE(says(sound_page(run_of_size({.points = 1})), "1 of 1 have p")); }
 
 TEST(Report, UnansweredPointsAreCounted) {
   report::Run run = run_of_size();
@@ -206,7 +206,7 @@ TEST(Report, UnansweredPointsAreCounted) {
   EXPECT_TRUE(says(html, "the point has NaN"));
 }
 
-TEST(Report, NoAnswerAtAllIsAPage) {
+TEST(Report, ARunWithoutPIsAPage) {
   report::Run run = run_of_size();
   for (Row& row : run.results.rows) {
     row.estimate = {};
@@ -237,11 +237,11 @@ TEST(Report, ManyClassesAndScalesStayReadable) {
   EXPECT_LT(html.size(), 1'000'000U);
 }
 
-TEST(Report, WhatHasToSurviveIsSaid) {
+TEST(Report, ReportsWhatHasToSurvive) {
   report::Run run = run_of_size();
   run.configuration = {{"target", "label"}, {"top", "5"}};
   const std::string html = sound_page(run);
-  EXPECT_TRUE(says(html, "gives a point its true label"));
+  EXPECT_TRUE(says(html, "predicts the true label of a point"));
   EXPECT_TRUE(says(html, "among the 5 largest logits"));
 }
 
@@ -262,7 +262,7 @@ std::vector<std::uint8_t> base64_bytes(const std::string& text) {
   return bytes;
 }
 
-// What a reader of PNG sees in a data URI.
+// The pixels of the PNG in a data URI.
 report::Picture decoded(const std::string& uri) {
   const std::vector<std::uint8_t> file = base64_bytes(uri.substr(uri.find(',') + 1));
   png_image image{};
@@ -319,7 +319,7 @@ TEST(Pictures, OnlyGrayAndColourImagesAreImages) {
 
 // ---- the command
 
-// A run of the digits, which says that its data are at `data`.
+// A run of the digits that records its data as `data`.
 std::string run_of_digits(const Folder& folder, const std::string& data) {
   const std::string run = folder / "run.sqlite";
   const Finished finished = test::probust("estimate " + kDigits + " --sigma 0.1,0.2 --estimator mc:50,taylor --quiet -o " + run);
@@ -348,13 +348,13 @@ TEST(CliReport, OpensWithTheSentenceAndTheImages) {
   const Finished finished = test::probust("report " + run + " " + run + " -o " + html);
   EXPECT_EQ(finished.status, 0) << finished.err;
   const std::string page = test::read_whole(html);
-  EXPECT_LT(page.find("keeps the right answer under noise about as often as"), page.find("<img"));
+  EXPECT_LT(page.find("keeps the correct prediction under noise about as often as"), page.find("<img"));
   EXPECT_LT(page.rfind("<img"), page.find("<table"));
   EXPECT_EQ(test::probust("report " + run + " " + run + " " + run + " -o " + html).status, 2);
   EXPECT_EQ(test::probust("report " + run + " " + folder / "nothing.sqlite" + " -o " + html).status, 3);
 }
 
-TEST(CliReport, SaysWhyThereAreNoImages) {
+TEST(CliReport, ReportsWhyThereAreNoImages) {
   const Folder folder;
   const std::string run = run_of_digits(folder, folder / "gone.npz"), html = folder / "r.html";
   const Finished gone = test::probust("report " + run + " -o " + html);
@@ -368,7 +368,7 @@ TEST(CliReport, SaysWhyThereAreNoImages) {
 
   const std::string other = folder.write("other.csv", "1,2\n");
   const Finished changed = test::probust("report " + run + " --data " + other + " -o " + html);
-  EXPECT_TRUE(says(changed.err, "is not the file that the run read")) << changed.err;
+  EXPECT_TRUE(says(changed.err, "is not the run's data file")) << changed.err;
 }
 
 TEST(CliReport, RankShowsItsPoints) {
@@ -383,7 +383,7 @@ TEST(CliReport, RankShowsItsPoints) {
   EXPECT_EQ(test::probust("rank " + run + " --gallery " + folder / "g.png").status, 2);
   const Finished without = test::probust("rank " + run + " --gallery " + html + " --data " + folder / "gone.npz");
   EXPECT_EQ(without.status, 3);
-  EXPECT_TRUE(says(without.err, "--gallery: There are no images")) << without.err;
+  EXPECT_TRUE(says(without.err, "probust: There are no images")) << without.err;
 }
 
 TEST(CliReport, PointsInATableHaveNoImages) {
@@ -400,7 +400,7 @@ TEST(CliReport, PointsInATableHaveNoImages) {
   EXPECT_TRUE(says(test::read_whole(html), "nonfinite"));
 }
 
-TEST(CliReport, RefusesWhatItCannotWrite) {
+TEST(CliReport, RejectsUnwritableOutputs) {
   const Folder folder;
   const std::string run = run_of_digits(folder, test::digits("points.npz")), bytes = test::read_whole(run);
   EXPECT_EQ(test::probust("report " + run + " -o " + folder / "r.pdf").status, 2);

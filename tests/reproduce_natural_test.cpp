@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The experiment `natural`: parts that have known answers, and what they share. The whole of it takes longer than a test may.
+// The experiment `natural`: the parts that have known results, and the code that they share. The whole of it takes longer than
+// a test may.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,7 +53,7 @@ TEST_F(Natural, ALinearBoundaryHasItsClosedForm) {
 
 TEST_F(Natural, ARegressionHasItsClosedForm) { expect_verdicts(tolerance(study_), Verdict::confirmed); }
 
-// p of mc, and searched distances, against sums over the boxes of the forest: two ways that share nothing.
+// p of mc, and searched distances, against sums over the boxes of the forest: two independent computations.
 TEST_F(Natural, AForestIsIntegratedOverItsBoxes) {
   const Findings findings = integrate_forest(study_, iris_table(study_, 0));
   EXPECT_EQ(findings.claims[0].verdict, Verdict::confirmed) << findings.claims[0].found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What people ask, as texts: targets, groups, budgets, and what excludes what.
+// Requests as texts: targets, groups, budgets, and options that exclude each other.
 #include "probust/run/request.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string refusal(const Body& body) {
 
 TEST(Request, ClassesHaveNamesAndNumbers) {
   EXPECT_EQ(class_number("dog", kNames), 1);
-  EXPECT_EQ(class_number("2", kNames), 2);  // the name comes first
+  EXPECT_EQ(class_number("2", kNames), 2);  // names come first
   EXPECT_EQ(class_number("7", kNames), 7);
   EXPECT_EQ(class_number("bird", kNames), std::nullopt);
 }
@@ -40,9 +40,9 @@ TEST(Request, TargetsArePredictedLabelledOrGiven) {
   EXPECT_EQ(targets_of("label", labels, logits, kNames), labels);
   EXPECT_EQ(targets_of("dog", {}, logits, kNames), (Classes{1, 1}));
   EXPECT_EQ(targets_of("0", {}, logits, {}), (Classes{0, 0}));
-  EXPECT_NE(refusal([&] { targets_of("label", {}, logits, kNames); }).find("have no labels"), std::string::npos);
+  EXPECT_NE(refusal([&] { targets_of("label", {}, logits, kNames); }).find("do not have"), std::string::npos);
   EXPECT_NE(refusal([&] { targets_of("bird", {}, logits, kNames); }).find("or a class name"), std::string::npos);
-  EXPECT_NE(refusal([&] { targets_of("3", {}, logits, {}); }).find("class 3 does not exist"), std::string::npos);
+  EXPECT_NE(refusal([&] { targets_of("3", {}, logits, {}); }).find("class 3, which does not exist"), std::string::npos);
   EXPECT_NE(refusal([&] { targets_of("label", Classes{0, 3}, logits, {}); }).find("class 3"), std::string::npos);
 }
 
@@ -58,7 +58,7 @@ TEST(Request, GroupsAreListsOfClasses) {
   EXPECT_NE(refusal([&] { event_of(split_groups("0,1"), false, 2, 4, {}); }).find("cannot be combined"), std::string::npos);
 }
 
-TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
+TEST(Request, BudgetsNeedAutoAndSharingNeedsModelsOfMargins) {
   const auto texts = [](std::vector<std::string> given, const AutoBudget& budget) {
     std::vector<std::string> all;
     for (const EstimatorSpec& estimator : parse_estimators(std::move(given), budget)) all.push_back(estimator.text());
@@ -80,7 +80,7 @@ TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
   EXPECT_EQ(texts({"mc:9"}, {.share = "none"}), (Texts{"mc:9"}));
   EXPECT_NE(refusal([&] { texts({"auto"}, {.independent = true, .share = "draws"}); }).find("independent"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"auto"}, {.total = 500, .share = "draws"}); }).find("total_budget"), std::string::npos);
-  EXPECT_NE(refusal([&] { texts({"probit:9"}, {.share = "much"}); }).find("'much' is not known"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"probit:9"}, {.share = "much"}); }).find("cannot be 'much'"), std::string::npos);
   EXPECT_EQ(texts({}, {50}), (Texts{"auto:50"}));
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {50}); }).find("needs auto"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {{}, 50}); }).find("needs auto"), std::string::npos);
@@ -90,10 +90,10 @@ TEST(Request, BudgetsAreOfAutoAndSharingIsOfModelsOfMargins) {
     EXPECT_NE(refusal([&] { texts({"auto"}, {wrong}); }).find("is not a number of at least 2"), std::string::npos);
 }
 
-TEST(Request, SomeThingsExcludeOthers) {
+TEST(Request, SomeOptionsExcludeEachOther) {
   const std::vector<EstimatorSpec> counts{parse_estimator("mc:10")}, models{parse_estimator("probit:10")};
   EXPECT_NE(refusal([&] { require_combinable({100, true, false}, counts); }).find("smooth"), std::string::npos);
-  EXPECT_NE(refusal([&] { require_combinable({0, false, true}, counts); }).find("models copies"), std::string::npos);
+  EXPECT_NE(refusal([&] { require_combinable({0, false, true}, counts); }).find("models noisy samples"), std::string::npos);
   EXPECT_NO_THROW(require_combinable({0, true, true}, models));
 }
 
@@ -129,10 +129,11 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   EXPECT_EQ(labelled.rows()[1].target, 2);
   request.labels = {1};
   EstimateRun few(*executor, request);
-  EXPECT_NE(refusal([&] { few.finish(); }).find("labels: are 1; give one for each of the 2 points"), std::string::npos);
+  EXPECT_NE(refusal([&] { few.finish(); }).find("labels must have one label per point, not 1; there are 2 points"),
+            std::string::npos);
 }
 
-// One of several estimators that cannot answer says so in its rows, also if the others are asked elsewhere.
+// One of several unsupported estimators gives rows with the reason, also if the others are in other requests.
 TEST(Request, ARunThatIsPartOfOneKeepsRowsWithoutP) {
   std::mt19937 random(3);
   ExecutorOptions small;

@@ -94,7 +94,7 @@ TEST(RunAnalysis, QuantilesInterpolate) {
   EXPECT_TRUE(std::isnan(quantile_of({kMissing}, 0.5)));
 }
 
-TEST(RunAnalysis, ASummaryCountsWhatWasNotAnswered) {
+TEST(RunAnalysis, ASummaryCountsPointsWithoutP) {
   Results results{rows_with({{0, 0.5, 1, 1}, {1, 0.7, 1, 0}, {2, kMissing, 2, 2}, {3, 0.9, {}, 2}}), {}};
   append(results.rows, rows_with({{0, 1, 1, 1}, {1, kMissing, 1, 0}, {2, kMissing, 2, 2}, {3, kMissing, {}, 2}}, 0.2));
   results.rows.back().estimate.status = Status::undefined;
@@ -116,7 +116,7 @@ TEST(RunAnalysis, ASummaryCountsWhatWasNotAnswered) {
   EXPECT_EQ(first.backwards, 9);
   const GroupSummary& second = summary.groups[1];
   EXPECT_EQ(second.unanswered, (std::vector<std::pair<Status, std::int64_t>>{{Status::undefined, 1}, {Status::nonfinite, 2}}));
-  EXPECT_EQ(second.p.low, 0);  // of a single point nothing is known but that it is a probability
+  EXPECT_EQ(second.p.low, 0);  // a single point only shows that p is a probability
   EXPECT_EQ(second.p.high, 1);
 }
 
@@ -174,7 +174,7 @@ TEST(RunAnalysis, IntervalsOfClassesAreAdjusted) {
   EXPECT_NEAR(bias.largest->low, 0.375 - 0.3693449173873147, 1e-8);
 }
 
-// Class 7 is 0.365 above class 4, with an interval of 0.38 to either side, and a single point of class 9 says little.
+// Class 7 is 0.365 above class 4, with an interval of 0.38 to either side, and a single point of class 9 shows little.
 TEST(RunAnalysis, ClassesThatMayBeTheMostFragile) {
   EXPECT_EQ(bias_of(grouped(rows_with(four_classes()))[0]).fragile, (std::vector<std::int64_t>{4, 9, 7}));
 }
@@ -221,7 +221,7 @@ std::vector<std::int64_t> indices(const std::vector<const Row*>& rows) {
   return result;
 }
 
-TEST(RunAnalysis, RanksTellPointsApartByPFail) {
+TEST(RunAnalysis, RanksDistinguishPointsByPFail) {
   std::vector<Row> rows = rows_with({{0, 1}, {1, 0.2}, {2, 1}, {3, kMissing}, {4, 0.2}, {5, 0.7}});
   rows[0].estimate.p_fail = 1e-20;
   rows[2].estimate.p_fail = 1e-30;
@@ -281,7 +281,7 @@ TEST(RunAnalysis, QuantilesOfToleratedScalesMayBeBeyondTheRange) {
   EXPECT_EQ(tolerances.quantiles[4].kind, ToleratedScale::Kind::above);
 }
 
-TEST(RunAnalysis, SharesOfAllCopiesCountAsHalfACopyLess) {
+TEST(RunAnalysis, SharesOfAllSamplesCountAsHalfASampleLess) {
   std::vector<Row> rows = {row_with({0, 1}, 0.1), row_with({0, 0}, 0.4)};
   const Tolerances tolerances = tolerances_of(sweeps_of(rows)[0], 0.5);
   EXPECT_NEAR(tolerances.points[0].scale.sigma, 0.2, 1e-12);  // halfway in ln sigma, by symmetry
@@ -340,7 +340,7 @@ TEST(RunAnalysis, TheSoftmaxProbabilityComesFromTheLogits) {
   EXPECT_NEAR(pairs[0].relative_fail, (0.15 / 0.25 + 0.1 / 0.5) / 2, 1e-7);
 }
 
-TEST(RunAnalysis, NothingInCommonIsNoNumber) {
+TEST(RunAnalysis, NoCommonPointsGiveNaN) {
   Results results{rows_with({{0, 0.9}, {1, kMissing}}), {}};
   append(results.rows, rows_with({{0, kMissing}, {1, 0.3}}, 0.1, "taylor"));
   const std::vector<Comparison> pairs = compare_estimators(results);
@@ -360,8 +360,8 @@ Row counted(std::int64_t index, std::int64_t kept, std::int64_t copies, double s
   return row;
 }
 
-// If all n copies agree, Clopper and Pearson's one-sided bound is alpha^(1/n). Cohen et al. (section 3.2.2) say that 100,000
-// copies then certify 3.8 sigma at alpha = 0.001.
+// If all n samples agree, Clopper and Pearson's one-sided bound is alpha^(1/n). According to Cohen et al. (section 3.2.2),
+// 100,000 samples then certify 3.8 sigma at alpha = 0.001.
 TEST(RunAnalysis, CertifiedRadii) {
   const std::vector<Row> rows = {counted(0, 100000, 100000, 0.25), counted(1, 60000, 100000, 0.25),
                                  counted(2, 50100, 100000, 0.25), counted(3, 0, 100000, 0.25)};
@@ -398,8 +398,8 @@ TEST(RunAnalysis, OnlyCountsUnderIsotropicGaussianNoiseCertify) {
   }
   Row smoothed = counted(0, 90, 100, 0.1);
   smoothed.estimate.p = 0.9012345;
-  EXPECT_EQ(reason(smoothed), "no row has a count of copies");
-  EXPECT_EQ(reason(row_with({0, kMissing}, 0.1)), "no row has a count of copies");
+  EXPECT_EQ(reason(smoothed), "no row has a count of noisy samples");
+  EXPECT_EQ(reason(row_with({0, kMissing}, 0.1)), "no row has a count of noisy samples");
   const std::vector<Row> rows = {counted(0, 90, 100, 0.1)};
   for (const double confidence : {0.4, 1.0, kMissing}) EXPECT_THROW(certificates_of(grouped(rows)[0], confidence), Error);
 }
@@ -463,7 +463,7 @@ TEST(RunAnalysis, WithoutLabelsThereIsNoAccuracyUnderNoise) {
   EXPECT_TRUE(bias_of(grouped(rows)[0]).clean.empty());
 }
 
-TEST(RunAnalysis, ABoundOfPFailIsNoEstimate) {
+TEST(RunAnalysis, ABoundOfPFailIsNotAnEstimate) {
   std::vector<Row> rows = {row_with({0, 0.9999}, 0.1), row_with({0, 0.5}, 0.2)};
   const Tolerances exact = tolerances_of(sweeps_of(rows)[0], 0.9);
   rows[0].estimate.p_fail = 0.034;

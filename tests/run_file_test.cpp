@@ -73,7 +73,7 @@ TEST(RunFile, RowsComeBackAsTheyWere) {
     EXPECT_EQ(rows("", "mc:10", 2, 6), 2);
     EXPECT_EQ(rows("", "mc:11", 2, 6), 0);
     EXPECT_EQ(rows("other", "mc:10", 2, 6), 0);
-    run.append({.skipped = {{"", 3, "a.png: is not an image"}}});
+    run.append({.skipped = {{"", 3, "a.png is not an image"}}});
     EXPECT_EQ(rows("", "mc:10", 2, 6), 3) << "a skipped point is done";
     EXPECT_EQ(rows("", "mc:11", 2, 6), 1);
     EXPECT_EQ(rows("", "mc:10", 4, 4), 1);
@@ -83,7 +83,7 @@ TEST(RunFile, RowsComeBackAsTheyWere) {
   ASSERT_EQ(rows.size(), 4U);
   ASSERT_EQ(run.results().skipped.size(), 1U);
   EXPECT_EQ(run.results().skipped[0].index, 3);
-  EXPECT_EQ(run.results().skipped[0].reason, "a.png: is not an image");
+  EXPECT_EQ(run.results().skipped[0].reason, "a.png is not an image");
   EXPECT_EQ(rows[0].index, 2);
   EXPECT_EQ(rows[0].label, 3);
   EXPECT_EQ(rows[2].label, std::nullopt);
@@ -195,7 +195,7 @@ TEST(RunFile, AnOpenTransactionOfAKilledProcessIsUndoneInACopy) {
   EXPECT_EQ(test::read_whole(left + "-journal"), journal);
 }
 
-// Who reads slowly holds up nobody: export to a pager, for example.
+// A slow reader does not block a writer: for example, export to a pager.
 TEST(RunFile, RowsAreAppendedWhileOthersAreUsed) {
   const Folder folder;
   RunFile run = RunFile::open(folder / "r.sqlite", {{"seed", "0"}}, Mode::resume);
@@ -214,7 +214,7 @@ TEST(RunFile, RowsAreAppendedWhileOthersAreUsed) {
   EXPECT_EQ(rows[10000].index, 9001);
 }
 
-TEST(RunFile, ALockedFileNamesWhoHoldsIt) {
+TEST(RunFile, ALockedFileIsReported) {
   const Folder folder;
   const std::string path = folder / "r.sqlite";
   RunFile::open(path, {{"seed", "0"}}, Mode::resume);
@@ -298,7 +298,7 @@ TEST(Checksum, OfAFolderFollowsItsFiles) {
   EXPECT_NE(store::checksum(folder / "."), before);
 }
 
-// The tables as they were before rows had p_label.
+// The tables before rows had p_label.
 void make_old_run(const std::string& path) {
   store::Database database(path, true);
   database.execute(R"(

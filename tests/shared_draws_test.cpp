@@ -70,7 +70,7 @@ TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
     return start ? element_count(start->first[start->first.outputs[0]].shape) : 0;
   };
   EXPECT_EQ(outputs(perceptron({20, 30})), 20);
-  EXPECT_EQ(outputs(perceptron({30, 12}, Op::negate)), 0);  // affine to the end: nothing is left
+  EXPECT_EQ(outputs(perceptron({30, 12}, Op::negate)), 0);  // affine to the end: nothing remains
   EXPECT_EQ(outputs(strided(2)), 16);                       // fewer values than the input has
   EXPECT_EQ(outputs(strided(6)), 0);                        // more, of 6 products each
   EXPECT_EQ(outputs(forked()), 0);
@@ -80,7 +80,7 @@ TEST(SharedDraws, TheStartIsSplitOffIfItIsAffineAndWorthIt) {
   EXPECT_EQ(outputs(squared()), 0);
 }
 
-// A pair of a point is the pair that it would have at the position of its key.
+// A pair of a point equals the pair at the position of its key.
 TEST(SharedDraws, AreThoseOfTheirKeys) {
   constexpr std::int64_t n = 37, count = 5, first = 2;
   for (const Graph& graph : {perceptron({20, 30}), divided(), strided(6), forked(), rounded()}) {

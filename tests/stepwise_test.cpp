@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Jobs that ask an executor: their answers are bit-identical to those of uninterrupted work, and steps end in time.
+// Jobs that use an executor: their results are bit-identical to those of uninterrupted work, and steps end in time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::vector<std::string> every_estimator() {
   return texts;
 }
 
-// The answers of an uninterrupted run, block by block.
+// The results of an uninterrupted run, block by block.
 std::vector<Row> at_once(Executor& executor, const EstimateRequest& request) {
   const Tensor logits = executor.logits(request.x).value();
   const Points points = points_of(request.x, predicted_classes(logits), request.offset, request.seed);
@@ -218,7 +218,7 @@ TEST(Stepwise, AnAbandonedRunLeavesTheExecutorAsItWas) {
   expect_same(in_steps(*executor, request, 0, steps), expected);
 }
 
-// Whatever the estimator: without a limit nothing is kept, and the executor is asked as by an uninterrupted run.
+// For every estimator: without a limit nothing is kept, and the executor is called as by an uninterrupted run.
 TEST(Stepwise, ARunMayBeFinishedAtAnyTime) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   for (const std::string& estimator : every_estimator()) {
@@ -234,7 +234,7 @@ TEST(Stepwise, ARunMayBeFinishedAtAnyTime) {
   }
 }
 
-// auto:100 asks for moments first, which this classifier has none of, and goes on without them.
+// auto:100 tries moments first, which this classifier does not have, and continues without them.
 TEST(Stepwise, ARefusalIsAnAnswerThatIsRepeated) {
   Graph graph = test::small_cnn();
   const ValueId logits = graph.outputs[0];
@@ -248,7 +248,7 @@ TEST(Stepwise, ARefusalIsAnAnswerThatIsRepeated) {
   EXPECT_GT(steps, 1);
 }
 
-// A piece that depends on something else than its answers would get the answers to other questions.
+// A piece of work that depends on more than its results would get results of other questions.
 TEST(Stepwise, ARepeatedPieceThatAsksSomethingElseIsAnInternalError) {
   const auto executor = make_executor("cpu", test::small_cnn(), {}).value();
   std::mt19937 random(8);
@@ -338,7 +338,7 @@ TEST(Stepwise, AStopRequestIsSeenWithinAPiece) {
   executor->progress.stop = false;
 }
 
-// A job may do its work by other jobs.
+// A job may run other jobs.
 TEST(Stepwise, JobsMayBeNested) {
   const auto executor = make_executor("cpu", test::small_cnn(), {1, std::int64_t{1} << 30, 8}).value();
   const EstimateRequest request = request_of(3, {"mmse:200", "mc:100"}, {"gaussian:0.2"});
@@ -368,7 +368,7 @@ TEST(MarginGradients, AreThoseOfTheLinearization) {
   compare(margin_gradients(*executor, points, 1, noise, 6), executor->linearize_averaged(points, noise, 6).value()[1].gram);
 }
 
-TEST(Rows, ATieIsSaidAndTheLowestIndexPredicted) {
+TEST(Rows, ATieIsReportedAndTheLowestIndexPredicted) {
   const Points points{Tensor({1, 2}), {7}, {1}, 0};
   const Noise noise = parse_noise("gaussian:0.1");
   const auto row = [&](std::vector<float> logits) { return row_of(points, Tensor({1, 3}, logits), 0, noise, "mc:9", {}); };

@@ -106,7 +106,7 @@ TEST(Stratified, IsTheSameForAnyThreadsAndMemory) {
   EXPECT_NEAR(one.p, cnn.ask("mc:20000", 1)[0].p, 0.04);
 }
 
-TEST(Stratified, KnowsEventsAndModelsWithoutGradients) {
+TEST(Stratified, SupportsEventsAndModelsWithoutGradients) {
   const Tensor weights({3, 2}, {1, 0, -1, 1, 0, -2});
   Problem problem{test::linear_classifier(weights, Tensor({3})), {0.4F, 0.1F}, {isotropic_gaussian(), 0.7}};
   for (const Event& event : {Event{{0, 0, 1}, false, 1}, Event{{}, false, 2}}) {
@@ -123,7 +123,7 @@ TEST(Stratified, KnowsEventsAndModelsWithoutGradients) {
   EXPECT_EQ(flat.ask("mc:10:stratified", 1)[0].p, 1);
 }
 
-TEST(Stratified, RefusesNoiseThatIsNoFunctionOfNormals) {
+TEST(Stratified, RejectsNoiseThatIsNotAFunctionOfNormals) {
   const auto categories = categorical_noise({{{0, 1}, {0.6, 0.4, 0.3, 0.7}}}, "J");
   const auto executor = make_executor("cpu", test::ball(3, 1), {}).value();
   const Points point{Tensor({1, 3}), {0}, {0}, 0};

@@ -10,13 +10,13 @@
 namespace probust {
 namespace {
 
-TEST(Text, WhatIsPrintableStaysAsItIs) {
+TEST(Text, PrintableTextIsUnchanged) {
   for (const char* text :
        {"", "conv1/Conv:0", "a b\\n", "\xc3\xa4", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80", "\xc2\xa0", "\xef\xbf\xbd"})
     EXPECT_EQ(printable(text), text);
 }
 
-TEST(Text, ControlsAndWhatIsNotUtf8AreEscaped) {
+TEST(Text, ControlsAndInvalidUtf8AreEscaped) {
   struct Row {
     std::string raw, shown;
   };
@@ -42,7 +42,7 @@ TEST(Text, ControlsAndWhatIsNotUtf8AreEscaped) {
 
 TEST(Text, AnErrorIsOnePrintableLine) {
   const Error error{ErrorCode::unreadable, "a\nb", "is \x1b[1mbad\xff", ""};
-  EXPECT_EQ(error.message(), "a\\x0ab: is \\x1b[1mbad\\xff");
+  EXPECT_EQ(error.message(), "a\\x0ab is \\x1b[1mbad\\xff");
 }
 
 }  // namespace

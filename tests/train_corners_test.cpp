@@ -45,7 +45,7 @@ TEST(TrainerCorners, WeightsDecayAndBiasesDoNot) {
 }
 
 // Adam's first step, with bias correction, is the rate against the sign of the gradient.
-TEST(TrainerCorners, AdamBeginsWithStepsOfTheRate) {
+TEST(TrainerCorners, AdamStartsWithStepsOfTheRate) {
   Trainer sgd = plain({}, 4), adam = plain({}, 4, Optimizer::adam);
   const std::vector<Parameter> before = adam.network().weights;
   TrainingOptions options;
@@ -63,7 +63,7 @@ TEST(TrainerCorners, AdamBeginsWithStepsOfTheRate) {
 }
 
 // With weights that hardly move, the loss of a batch of 1 identifies its point. All six orders of three points occur.
-TEST(TrainerCorners, EveryOrderOfPointsTurnsUp) {
+TEST(TrainerCorners, EveryOrderOfPointsOccurs) {
   Trainer trainer = plain({}, 1, Optimizer::sgd, Tensor({3, 1}, {1, 2, 3}), {0, 1, 0});
   TrainingOptions options;
   options.rate = 1e-9;

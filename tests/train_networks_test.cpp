@@ -211,7 +211,7 @@ TEST(Networks, ExportedNetworksComeBackAsTheyWere) {
   }
 }
 
-TEST(Networks, NamesSayWhatIsMeant) {
+TEST(Networks, NamesDetermineTheNetwork) {
   const Shape image{1, 28, 28};
   for (const char* name : {"linear", "mlp:64,32", "cnn", "vit"})
     EXPECT_EQ(named_network(name, image, 10, Activation::relu, {}).name, name);
@@ -310,7 +310,7 @@ class Checkpoints : public testing::Test {
   static Checkpoint read(const std::string& bytes) { return read_checkpoint(std::as_bytes(std::span(bytes)), "a.checkpoint"); }
 };
 
-TEST_F(Checkpoints, AResumedTrainingIsTheUninterruptedOne) {
+TEST_F(Checkpoints, AResumedTrainingEqualsTheUninterruptedOne) {
   const TrainingOptions options{.sigma = 0.1, .decay = 0.01, .schedule = Schedule::cosine};
   for (const Optimizer optimizer : {Optimizer::adam, Optimizer::sgd}) {
     Trainer whole = fresh(optimizer);
@@ -334,7 +334,7 @@ TEST_F(Checkpoints, AResumedTrainingIsTheUninterruptedOne) {
   }
 }
 
-TEST_F(Checkpoints, NoPrefixAndNoChangedByteIsRead) {
+TEST_F(Checkpoints, TruncatedAndChangedFilesAreRejected) {
   const std::string bytes = write_checkpoint({fresh().state(), "record"});
   for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 50)
     expect_refusal(ErrorCode::unreadable, [&] { read(bytes.substr(0, size)); });
@@ -345,7 +345,7 @@ TEST_F(Checkpoints, NoPrefixAndNoChangedByteIsRead) {
   }
 }
 
-TEST_F(Checkpoints, OfAnotherNetworkOrOptimizerAreRefused) {
+TEST_F(Checkpoints, RejectsStatesOfOtherNetworksAndOptimizers) {
   Trainer trainer = fresh();
   expect_refusal(ErrorCode::usage, [&] { trainer.resume(fresh(Optimizer::sgd).state()); });
   const TrainingProblem other = training_problem(small_networks()[0], 6);

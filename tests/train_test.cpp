@@ -144,7 +144,7 @@ TEST(Objective, TheClassifierIsTheNetwork) {
 
 // ---- Training.
 
-TEST(Trainer, LearnsWhatNoLineSeparates) {
+TEST(Trainer, LearnsClassesThatAreNotLinearlySeparable) {
   for (const char* kind : {"moons", "spirals", "xor", "rings"}) {
     const MadeData data = made(kind, 400, 1), held_out = made(kind, 1000, 2);
     for (const Activation activation : {Activation::relu, Activation::tanh, Activation::gelu}) {
@@ -169,7 +169,7 @@ TEST(Trainer, GradientDescentLearnsToo) {
   EXPECT_GT(trainer.score().accuracy, 0.95);
 }
 
-TEST(Trainer, LearnsDigitsThatItHasNotSeen) {
+TEST(Trainer, GeneralisesToUnseenDigits) {
   const MadeData data = made("digits", 1500, 1), held_out = made("digits", 500, 2);
   Trainer trainer = trainer_of(data, {.hidden = {64}});
   trainer.epochs(15);
@@ -192,7 +192,7 @@ TEST(Trainer, IsDeterministic) {
   EXPECT_NE(weights_of(4), weights_of(5));
 }
 
-TEST(Trainer, PiecesOfARunAreTheRun) {
+TEST(Trainer, ARunInPiecesEqualsTheRun) {
   const MadeData data = made("rings", 100);
   Trainer whole = trainer_of(data, {.batch = 30}), pieces = trainer_of(data, {.batch = 30});
   EXPECT_EQ(whole.steps_an_epoch(), 3);
@@ -288,7 +288,7 @@ TEST(Trainer, OptionsMayChangeWhileItRuns) {
   EXPECT_NE(trainer.network().weights[0].value.data, before);
 }
 
-TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
+TEST(Trainer, DivergenceIsAnErrorAndChangesNothing) {
   Trainer trainer = trainer_of(made("moons", 200), {.optimizer = Optimizer::sgd});
   std::vector<float> before;
   try {
@@ -303,7 +303,7 @@ TEST(Trainer, DivergenceIsSaidAndMovesNothing) {
   }
 }
 
-TEST(Trainer, AStopRequestEndsARunAndMovesNothing) {
+TEST(Trainer, AStopRequestEndsARunAndChangesNothing) {
   Trainer trainer = trainer_of(made("moons", 200), {});
   TrainingRun run(trainer, 4, {});
   EXPECT_FALSE(run.step(0));
@@ -321,7 +321,7 @@ TEST(Trainer, AStopRequestEndsARunAndMovesNothing) {
   EXPECT_EQ(trainer.steps(), 2);
 }
 
-TEST(Trainer, RefusesWhatDoesNotFit) {
+TEST(Trainer, RejectsInvalidArguments) {
   const Tensor x({2, 1}, {1, -1});
   const auto usage = [](const std::function<void()>& body) { expect_refusal(ErrorCode::usage, body); };
   usage([&] { trainer_of(x, {0}, 2); });
@@ -344,7 +344,7 @@ TEST(Trainer, RefusesWhatDoesNotFit) {
   usage([] { parse_optimizer("lbfgs"); });
 }
 
-TEST(Trainer, ChecksSizesBeforeItTakesMemory) {
+TEST(Trainer, ChecksSizesBeforeAllocation) {
   const Tensor x({2, 1}, {1, -1});
   const auto resources = [](const std::function<void()>& body) { expect_refusal(ErrorCode::resources, body); };
   resources([&] { trainer_of(x, {0, 1}, 2, {.hidden = {1 << 20, 1 << 20}}); });

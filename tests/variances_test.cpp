@@ -264,7 +264,7 @@ Spread of_regression(std::int64_t classes, std::int64_t draws) {
 }
 
 // Slopes fitted to three pairs leave residuals that are too small, so their variance is divided by 1 - leverage. Measured ratio
-// to the truth: 0.79 (the rest is the bias of few copies); with only the intercept's leverage 0.74, with none 0.70.
+// to the truth: 0.79 (the rest is the bias of few samples); with only the intercept's leverage 0.74, with none 0.70.
 TEST(Variances, OfResidualsAreDividedByOneMinusLeverage) {
   const Spread spread = of_regression(10, 500);
   EXPECT_GT(spread.bias, 0.765);

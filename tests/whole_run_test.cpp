@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decisions that use all estimates of a run: how many copies each gets, and the bias of a model.
+// Decisions that use all estimates of a run: how many samples each gets, and the bias of a model.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace probust {
 namespace {
 
-TEST(Schedule, CopiesGoWithTheCubeRootOfTheVariance) {
+TEST(Schedule, SamplesAreProportionalToTheCubeRootOfTheVariance) {
   const std::vector<double> variances = {1, 1.0 / 8, 1.0 / 64, 0, 0.125};
   for (const std::int64_t total : {400, 1000, 100000}) {
     const auto copies = allocate(variances, total);
@@ -64,11 +64,11 @@ struct Line {
   std::vector<double> truth;
 };
 
-// Clipped far away, so that no estimator treats it as Gaussian and gets the exact answer from gradients.
+// Clipped far away, so that no estimator treats it as Gaussian and gets the exact result from gradients.
 const Noise kUnit{clipped(isotropic_gaussian(), {-100, 100, 0}), 1};
 
 // Eight seeds of 80 points: the ratio is 0.65.
-TEST(Schedule, ATotalIsBetterSpentWhereItReducesError) {
+TEST(Schedule, ATotalReducesTheMeanError) {
   double equal = 0, scheduled = 0;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Line line(seed);
@@ -87,7 +87,7 @@ TEST(Schedule, ATotalIsBetterSpentWhereItReducesError) {
   EXPECT_LT(scheduled, 0.85 * equal) << scheduled / equal;
 }
 
-// Noise models share the total: the one under which the answer hardly changes gets the least.
+// Noise models share the total: the one under which the prediction hardly changes gets the least.
 TEST(Schedule, NoiseModelsShareTheTotal) {
   Line line(0);
   const std::vector<Noise> noises = {{kUnit.shape, 1e-4}, kUnit};
@@ -97,7 +97,7 @@ TEST(Schedule, NoiseModelsShareTheTotal) {
   EXPECT_GT(estimates[1][2].forwards, 60);
 }
 
-TEST(Schedule, CountsOtherEventsAndRefusesTooLittle) {
+TEST(Schedule, SupportsOtherEventsAndRejectsTooSmallTotals) {
   Line line(0);
   const Event top{{}, false, 2};
   const auto estimates = estimate_within(*line.executor, line.points, line.logits, std::span(&kUnit, 1), top, 30 * 80).value()[0];
@@ -122,7 +122,7 @@ double mean_p(const std::vector<Estimate>& estimates) {
   return sum;
 }
 
-TEST(Calibration, TakesMostOfAKnownBiasOffTheMean) {
+TEST(Calibration, RemovesMostOfAKnownBias) {
   std::mt19937 random(7);
   const auto executor = make_executor("cpu", rectified(), {}).value();
   const std::int64_t n = 300;
@@ -183,7 +183,7 @@ TEST(Calibration, AConstantShiftIsFound) {
   EXPECT_NEAR(std::log(estimates[400].p_fail) / std::log(before[400].p_fail), 1, 0.05);
 }
 
-// A point's own copies do not influence its own calibration.
+// A point's own samples do not influence its own calibration.
 TEST(Calibration, IsCrossFitted) {
   std::vector<Estimate> one, other;
   for (int i = 0; i < 60; ++i) one.push_back(counted(0.02 * i, 40 + i % 3, 60));
@@ -196,7 +196,7 @@ TEST(Calibration, IsCrossFitted) {
   EXPECT_NE(one[18].p, other[18].p);
 }
 
-TEST(Calibration, LeavesAloneWhatItCannotJudge) {
+TEST(Calibration, LeavesEstimatesWithoutCountsUnchanged) {
   std::vector<Estimate> few(29, counted(1, 40, 60));
   EXPECT_EQ(calibrate(few).points, 0);
   EXPECT_EQ(few[0].status, Status::ok);

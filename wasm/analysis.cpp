@@ -21,7 +21,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<val> objects(const CallArguments& arguments, const char* name) {
   if (!arguments.has(name)) return {};
-  if (!arguments[name].isArray()) throw Error{ErrorCode::usage, name, "are no list", "give an array of objects"};
+  if (!arguments[name].isArray()) throw Error{ErrorCode::usage, name, "are not a list", "give an array of objects"};
   return emscripten::vecFromJSArray<val>(arguments[name]);
 }
 
@@ -49,14 +49,14 @@ void read(const CallArguments& row, const char* name, std::vector<double>& field
 void read(const CallArguments& row, const char* name, Status& field) {
   const std::string status = row.text(name, "ok");
   const auto known = status_of(status);
-  if (!known) throw Error{ErrorCode::usage, name, "'" + status + "' is not known", "give rows of estimate"};
+  if (!known) throw Error{ErrorCode::usage, name, "cannot be '" + status + "'", "give rows of estimate"};
   field = *known;
 }
 void read(const CallArguments& row, const char* name, MethodField<Row>& field) { field.set(row.text(name, field.row.estimator)); }
 
 Row read_row(const val& object) {
   if (object.typeOf().as<std::string>() != "object" || object.isNull())
-    throw Error{ErrorCode::usage, "rows", "hold something that is no row", "give rows of estimate"};
+    throw Error{ErrorCode::usage, "rows", "have an entry that is not a row", "give rows of estimate"};
   const CallArguments arguments(object);
   Row row{};
   for_each_field(row, [&](Column column, auto&& field) { read(arguments, in_javascript(column.name).c_str(), field); });
@@ -149,8 +149,8 @@ val curve(const Results& results, const CallArguments& arguments) {
   std::vector<RowSweep> sweeps = sweeps_of(results.rows);
   std::erase_if(sweeps, [](const RowSweep& sweep) { return sweep.scales.size() < 2; });
   if (sweeps.empty())
-    throw Error{ErrorCode::usage, "rows", "are of a single noise scale",
-                "a curve needs two or more, for example of ['gaussian:0.1', 'gaussian:0.2']"};
+    throw Error{ErrorCode::usage, "rows", "have a single noise scale, but a curve needs two",
+                "estimate with, say, ['gaussian:0.1', 'gaussian:0.2']"};
   return list_of(sweeps, [&](const RowSweep& sweep) { return write(describe(sweep, threshold)); });
 }
 
@@ -177,7 +177,7 @@ val analyse(const std::string& operation, const CallArguments& arguments) {
   for (const Analysis& entry : kAnalyses) {
     if (operation == entry.name) return entry.make(read_results(arguments), arguments);
   }
-  throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
+  throw Error{ErrorCode::usage, "operation", "cannot be '" + operation + "'", ""};
 }
 
 }  // namespace probust::wasm

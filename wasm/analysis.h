@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is made of rows (probust/analysis), for JavaScript.
+// The analyses of rows (probust/analysis), for JavaScript.
 #pragma once
 
 #include <string>

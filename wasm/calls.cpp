@@ -122,7 +122,7 @@ PointArguments read_point(const Runner& runner, const CallArguments& arguments) 
                        runner.regression()};
   if (point.regression != nullptr) point.wanted = std::to_string(2 * point.regression->classes());
   if (point.x.shape[0] != 1)
-    throw Error{ErrorCode::usage, "x", "holds " + std::to_string(point.x.shape[0]) + " points", "give one"};
+    throw Error{ErrorCode::usage, "x", "has " + std::to_string(point.x.shape[0]) + " points", "give one"};
   return point;
 }
 
@@ -235,9 +235,9 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   const std::vector<double> sigmas = arguments.numbers("sigmas");
   for (const double sigma : sigmas) {
     if (!(sigma > 0) || !std::isfinite(sigma))
-      throw Error{ErrorCode::usage, "sigmas", "holds a value that is not a positive number", "give for example [0.1, 0.2]"};
+      throw Error{ErrorCode::usage, "sigmas", "has a value that is not a positive number", "try [0.1, 0.2]"};
   }
-  if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "give for example [0.1, 0.2]"};
+  if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "try [0.1, 0.2]"};
   refuse_beside_tolerance(runner, arguments);
   Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
   if (point.regression != nullptr)
@@ -325,7 +325,7 @@ std::shared_ptr<Call> start_nearest_by_search(const Runner& runner, const PointA
 std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
   if (!point.target.empty() || point.wanted != "predicted")
-    throw Error{ErrorCode::usage, "target", "cannot be given", "the boundary is that of the class at x"};
+    throw Error{ErrorCode::usage, "target", "cannot be given, because the boundary is that of the class at x", "leave it out"};
   const bool gradients = runner.executor().differentiable() && !runner.executor().piecewise_constant();
   return gradients ? start_nearest_by_gradients(runner, point) : start_nearest_by_search(runner, point);
 }
@@ -370,7 +370,7 @@ val Call::step(double milliseconds) {
 
 val Call::answer(const val& values) {
   return outcome("logits", [&] {
-    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
+    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "answer only what step asks for"};
     runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor().classes());
     return val(true);
   });
@@ -380,11 +380,11 @@ std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, 
   for (const Operation& entry : kOperations) {
     if (operation != entry.name) continue;
     if (runner.regression() != nullptr && !entry.of_regression)
-      throw Error{ErrorCode::usage, operation, "is for classifiers, and this is a regression model within a tolerance",
+      throw Error{ErrorCode::usage, operation, "is for classifiers, but this is a regression model within a tolerance",
                   "use estimate or sweep"};
     return entry.start(runner, arguments);
   }
-  throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
+  throw Error{ErrorCode::usage, "operation", "cannot be '" + operation + "'", ""};
 }
 
 }  // namespace probust::wasm

@@ -16,7 +16,7 @@
 
 namespace probust::wasm {
 
-/// What answers calls: a model, and the external engine if its executor does not run it itself.
+/// What runs calls: a model, and the external engine if its executor does not run it itself.
 struct Runner {
   std::shared_ptr<LoadedModel> model = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;

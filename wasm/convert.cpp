@@ -21,7 +21,7 @@ bool is(const val& value, const char* type) { return value.typeOf().as<std::stri
 // Accepts typed arrays and plain arrays only.
 void require_list(const val& value, const char* name) {
   if (value.isArray() || val::global("ArrayBuffer").call<bool>("isView", value)) return;
-  refuse(name, "is no array", "give an array or a typed array of numbers");
+  refuse(name, "is not an array", "give an array or a typed array of numbers");
 }
 
 template <class T>
@@ -34,7 +34,7 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
   constexpr auto kExact = static_cast<double>(kMostInteger);
   std::vector<std::int64_t> integers;
   for (const double value : values) {
-    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "holds a number that is not whole", "");
+    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "has a number that is not whole", "");
     integers.push_back(static_cast<std::int64_t>(value));
   }
   return integers;
@@ -45,12 +45,13 @@ NoiseArray read_array(const val& entry, const std::string& name) {
   const CallArguments array(entry);
   NoiseArray result{array.extents("shape"), array.numbers("data"), name};
   if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
-    refuse(name, "holds " + std::to_string(result.values.size()) + " numbers", "its shape is " + to_string(result.shape));
+    refuse(name, "has " + std::to_string(result.values.size()) + " numbers",
+           "give as many as its shape " + to_string(result.shape) + " needs");
   return result;
 }
 
 std::vector<val> list_of(const val& value, const char* name) {
-  if (!value.isArray()) refuse(name, "is no list", "write for example '0,1/2,3', or [[0, 1], [2, 3]]");
+  if (!value.isArray()) refuse(name, "is not a list", "try '0,1/2,3' or [[0, 1], [2, 3]]");
   return emscripten::vecFromJSArray<val>(value);
 }
 
@@ -78,7 +79,7 @@ Quantization read_range(const CallArguments& arguments) {
   range.levels = arguments.integer("levels", 0, 0);
   if (!arguments.has("clip")) return range;
   const std::vector<double> clip = arguments.numbers("clip");
-  if (clip.size() != 2) refuse("clip", "is not [low, high]", "give for example [0, 1]");
+  if (clip.size() != 2) refuse("clip", "is not [low, high]", "try [0, 1]");
   range.low = clip[0];
   range.high = clip[1];
   return range;
@@ -134,7 +135,7 @@ bool CallArguments::has(const char* name) const {
 
 double CallArguments::number(const char* name, double otherwise) const {
   if (!has(name)) return otherwise;
-  if (!is(object_[name], "number")) refuse(name, "is no number", "");
+  if (!is(object_[name], "number")) refuse(name, "is not a number", "");
   return object_[name].as<double>();
 }
 
@@ -149,7 +150,7 @@ bool CallArguments::flag(const char* name) const { return has(name) && object_[n
 
 std::string CallArguments::text(const char* name, const std::string& otherwise) const {
   if (!has(name)) return otherwise;
-  if (!is(object_[name], "string")) refuse(name, "is no text", "");
+  if (!is(object_[name], "string")) refuse(name, "is not a string", "");
   return object_[name].as<std::string>();
 }
 
@@ -171,7 +172,7 @@ std::vector<std::string> CallArguments::texts(const char* name, const std::strin
   if (!has(name) || !object_[name].isArray()) return {text(name, otherwise)};
   std::vector<std::string> list;
   for (const val& entry : emscripten::vecFromJSArray<val>(object_[name])) {
-    if (!is(entry, "string")) refuse(name, "holds something that is no text", "");
+    if (!is(entry, "string")) refuse(name, "has an entry that is not a string", "");
     list.push_back(entry.as<std::string>());
   }
   return list;
@@ -183,9 +184,9 @@ Tensor read_points(const CallArguments& arguments, const Shape& point) {
   const auto size = static_cast<std::size_t>(element_count(point));
   if (values.empty() || values.size() % size != 0)
     refuse("x", "has " + std::to_string(values.size()) + " numbers",
-           "a point has shape " + to_string(point) + ": give " + std::to_string(size) + " for each");
+           "give " + std::to_string(size) + " for each point, whose shape is " + to_string(point));
   for (std::size_t e = 0; e < values.size(); ++e) {
-    if (!std::isfinite(values[e])) refuse("x", "holds NaN or infinity at " + std::to_string(e), "give finite numbers");
+    if (!std::isfinite(values[e])) refuse("x", "has NaN or infinity at " + std::to_string(e), "give finite numbers");
   }
   Shape shape = point;
   shape.insert(shape.begin(), static_cast<std::int64_t>(values.size() / size));
@@ -204,7 +205,7 @@ Noise parsed(const std::string& text, const NoiseSource& source) {
 
 std::vector<Noise> read_noises(const CallArguments& arguments) {
   std::vector<Noise> noises;
-  if (!arguments.has("noise")) refuse("noise", "is missing", "give for example 'gaussian:0.1'");
+  if (!arguments.has("noise")) refuse("noise", "is missing", "try 'gaussian:0.1'");
   const NoiseSource source = named_values(arguments);
   for (const std::string& text : arguments.texts("noise", "")) {
     noises.push_back(parsed(text, source));
@@ -216,7 +217,7 @@ std::vector<Noise> read_noises(const CallArguments& arguments) {
 
 Noise read_noise(const CallArguments& arguments) {
   std::vector<Noise> noises = read_noises(arguments);
-  if (noises.size() != 1) refuse("noise", "names " + std::to_string(noises.size()) + " models", "give one");
+  if (noises.size() != 1) refuse("noise", "has " + std::to_string(noises.size()) + " models", "give one");
   return std::move(noises[0]);
 }
 
@@ -227,7 +228,7 @@ std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const
   budget.independent = arguments.flag("independent");
   budget.share = arguments.text("share", "");
   std::vector<std::string> texts = arguments.texts(name, "auto");
-  if (texts.empty()) refuse(name, "are missing", "give for example taylor");
+  if (texts.empty()) refuse(name, "are missing", "try taylor");
   return parse_estimators(std::move(texts), budget);
 }
 
@@ -250,7 +251,7 @@ Event read_event(const CallArguments& arguments, std::int64_t classes) {
 
 EstimatorSpec read_estimator(const CallArguments& arguments) {
   const std::vector<EstimatorSpec> estimators = read_estimators(arguments, "estimator");
-  if (estimators.size() != 1) refuse("estimator", "names " + std::to_string(estimators.size()) + " estimators", "give one");
+  if (estimators.size() != 1) refuse("estimator", "has " + std::to_string(estimators.size()) + " estimators", "give one");
   return estimators[0];
 }
 

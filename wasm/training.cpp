@@ -64,7 +64,7 @@ Tensor read_labelled_points(const CallArguments& arguments, std::size_t labels) 
   const auto values = static_cast<std::int64_t>(arguments.numbers("x").size()), points = static_cast<std::int64_t>(labels);
   if (points == 0 || values % points != 0)
     throw Error{ErrorCode::usage, "x", "has " + std::to_string(values) + " numbers for " + std::to_string(points) + " labels",
-                "give equally many for each"};
+                "give the same number for each point"};
   return read_points(arguments, {std::max<std::int64_t>(1, values / points)});
 }
 
@@ -73,7 +73,7 @@ Network read_network(const CallArguments& arguments, const Shape& point, std::in
   const std::string model = arguments.text("model", "mlp");
   const NetworkOptions made{options.seed, options.memory};
   if (model == "cnn") return cnn(point, classes, activation, made);
-  if (model != "mlp") throw Error{ErrorCode::usage, "model", "'" + model + "' is not known", "give mlp or cnn"};
+  if (model != "mlp") throw Error{ErrorCode::usage, "model", "cannot be '" + model + "'", "use mlp or cnn"};
   std::vector<std::int64_t> hidden = {32};
   if (arguments.has("hidden")) hidden = arguments.integers("hidden");
   return mlp(point, hidden, classes, activation, made);
@@ -113,7 +113,7 @@ std::shared_ptr<Call> start_training(const std::string& operation, const std::sh
     const auto save = std::make_shared<SaveJob>(trainer);
     return std::make_shared<Call>(save, [save] { return write_bytes(save->bytes()); });
   }
-  throw Error{ErrorCode::usage, "operation", "'" + operation + "' is not known", ""};
+  throw Error{ErrorCode::usage, "operation", "cannot be '" + operation + "'", ""};
 }
 
 }  // namespace probust::wasm

@@ -26,7 +26,7 @@ ImportOptions import_options(const LoadOptions& options) {
   return import;
 }
 
-// What people are told of a regression model as the classifier "within tolerance".
+// The descriptions of a regression model as the classifier "within tolerance".
 void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
   model.class_names.clear();
   if (classes == 3) model.class_names = {"below", "above", "within"};
@@ -36,7 +36,7 @@ void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
 
 void require_classifier(const Executor* regression, const char* call) {
   if (regression != nullptr)
-    throw Error{ErrorCode::usage, call, "is for classifiers, and this is a regression model within a tolerance", "use estimate"};
+    throw Error{ErrorCode::usage, call, "is for classifiers, but this is a regression model within a tolerance", "use estimate"};
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::vector<std::string> LoadedModel::attach_check(CheckReport report, bool labe
   std::set<std::int64_t> points;
   for (const Row& row : rows) points.insert(row.index);
   const auto same = [&](const Row& row) { return row.predicted == rows.front().predicted; };
-  const bool classes_differ = !labelled && regression_ == nullptr;  // "within" is what most answers should be
+  const bool classes_differ = !labelled && regression_ == nullptr;  // "within" should be the most frequent prediction
   if (classes_differ && !rows.empty() && std::all_of(rows.begin(), rows.end(), same))
     add_one_class(report, std::ssize(points), rows.front().predicted);
   const std::string hint = report.hint();
@@ -132,7 +132,7 @@ Shape point_shape_of(const Model& model) {
 Model import_model(std::span<const std::byte> bytes, const LoadOptions& options) {
   Model model = import_onnx(bytes, import_options(options)).value();
   if (options.tolerance && model.classifies)
-    throw Error{ErrorCode::usage, option("tolerance"), "is for regression models, and this is a classifier", "leave it out"};
+    throw Error{ErrorCode::usage, option("tolerance"), "applies to regression models, but this is a classifier", "leave it out"};
   return model;
 }
 
@@ -160,7 +160,7 @@ LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape
   const std::int64_t d = element_count(point_shape);
   if (point_shape.empty() || d < 1)
     throw Error{ErrorCode::usage, option("point_shape"), "has no elements", "give the shape of one point"};
-  if (classes < 2) throw Error{ErrorCode::usage, option("classes"), "are fewer than two", "give the number of logits"};
+  if (classes < 2) throw Error{ErrorCode::usage, option("classes"), "is less than two", "give the number of logits"};
   if (!functions.logits) throw Error{ErrorCode::usage, "logits", "is not a function", ""};
   ExecutorOptions options = execution;
   if (options.batch == 0) options.batch = std::clamp(kMostElements / d, std::int64_t{1}, kMostPoints);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The public interface: a model is loaded once, then asked. Everything below it can be used on its own, too (probust.h).
+// The public interface: load a model once, then query it. Everything below it can also be used on its own (probust.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -26,15 +26,15 @@
 namespace probust {
 
 struct LoadOptions {
-  Preprocessing preprocessing = {};   ///< mean, std and layout between the data and the model's input
-  Shape point_shape = {};             ///< of one point of the data, e.g. [3, 32, 32]; empty: the model's input without its batch
-  Shape input_shape = {};             ///< of the model's input for one example, if neither the model nor point_shape settles it
-  std::string output_name = {};       ///< the output or inner tensor that decides; empty: the only one that can
-  bool decide = true;                 ///< whether classes are decided between (ImportOptions); not within a tolerance
-  std::optional<double> threshold{};  ///< of one number: class 1 if it is above; empty: 0 for scores, 0.5 for probabilities
+  Preprocessing preprocessing = {};  ///< mean, std and layout between the data and the model's input
+  Shape point_shape = {};  ///< shape of one point of the data, e.g. [3, 32, 32]; empty: the model's input without its batch
+  Shape input_shape = {};  ///< shape of the model's input for one example, if neither the model nor point_shape determines it
+  std::string output_name = {};       ///< the deciding output or inner tensor; empty: the only one that can decide
+  bool decide = true;                 ///< whether the model decides between classes (ImportOptions); false within a tolerance
+  std::optional<double> threshold{};  ///< for one number: class 1 if it is above; empty: 0 for scores, 0.5 for probabilities
   std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes; empty: all
   std::int64_t data_classes = 0;           ///< one more than the largest label, which helps to choose the output; 0: unknown
-  /// Of a regression model: an answer survives if every output changes by less than this (estimators/tolerance.h).
+  /// For a regression model: a prediction survives if every output changes by less than this (estimators/tolerance.h).
   std::optional<double> tolerance{};
   std::string device = "cpu";         ///< one of devices() (exec/devices.h), or "auto"
   ExecutorOptions execution = {};     ///< threads and memory
@@ -42,14 +42,14 @@ struct LoadOptions {
 };
 
 struct EstimateOptions {
-  std::vector<std::int64_t> targets = {};  ///< [N] the classes that have to survive; empty: the predicted ones
+  std::vector<std::int64_t> targets = {};  ///< [N] target classes; empty: the predicted ones
   std::uint64_t seed = 0;                  ///< of the noise
   std::int64_t first_index = 0;            ///< position of the first point in the data; the noise depends on it
-  NoiseSource noise_source = {};           ///< reads the files that a noise text names
+  NoiseSource noise_source = {};           ///< reads the files named in noise texts
   std::vector<std::int64_t> labels = {};   ///< [N] classes, -1 for none; empty: none. Rows then have p_label
 };
 
-/// What a device has to say (ExecutorOptions::warn), from any thread.
+/// Collects the warnings of a device (ExecutorOptions::warn), from any thread.
 class DeviceWarnings {
  public:
   void add(const std::string& text) {
@@ -66,8 +66,8 @@ class DeviceWarnings {
   std::vector<std::string> texts_;
 };
 
-/// A model that answers questions. A handle to weights and threads: it can be moved, and its calls must not overlap.
-/// All calls throw Error. x is [N, ...], or one point, in the units of the data.
+/// A loaded model. It is a handle to weights and threads: it can be moved, and its calls must not overlap. All calls throw Error.
+/// x is [N, ...], or one point, in the units of the data.
 class LoadedModel {
  public:
   /// `model` is kept without its graph. `regression`: if `executor` is within_tolerance of it.
@@ -79,12 +79,12 @@ class LoadedModel {
   std::int64_t classes() const { return executor_->classes(); }
   /// The shape of one point of the data.
   const Shape& point_shape() const { return regression_ ? regression_->point_shape() : executor_->point_shape(); }
-  /// What import found: inputs, outputs, operators, what decides, notes. Empty for functions, and without the graph.
+  /// What import found: inputs, outputs, operators, decision rule, notes. Empty for functions, and without the graph.
   const Model& imported() const { return model_; }
-  /// The regression model itself, within whose tolerance the answers are; or null.
+  /// The regression model whose predictions must stay within the tolerance; or null.
   Executor* regression() const { return regression_.get(); }
 
-  /// How many numbers logits() has for a point: C, or K of a regression model.
+  /// The number of outputs of logits() per point: C, or K of a regression model.
   std::int64_t outputs() const { return regression_ ? regression_->classes() : classes(); }
   /// [N, C]; of a regression model its outputs [N, K].
   Tensor logits(const Tensor& x);
@@ -92,22 +92,22 @@ class LoadedModel {
   /// [N, C - 1] margins f_t - f_i over the rivals i of the target t, in order. Targets are [N]; empty: the predicted classes.
   Tensor margins(const Tensor& x, const std::vector<std::int64_t>& targets = {});
 
-  /// The probability that each point keeps its target under the noise: one row for each point, noise and estimator, in this
-  /// order. Noise is written as in "gaussian:0.1" (parse_noise), estimators as in "auto:100" (parse_estimator). If one of several
-  /// estimators does not support the model, its rows say why in their status.
+  /// The probability that each point keeps its target under the noise: one row per point, noise and estimator, in this order.
+  /// Noise is written like "gaussian:0.1" (parse_noise), estimators like "auto:100" (parse_estimator). If one of several
+  /// estimators does not support the model, the status of its rows gives the reason.
   std::vector<Row> estimate(const Tensor& x, const std::vector<std::string>& noises,
                             const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
 
-  /// Whether the points, the preprocessing and the labels [N] (may be empty) suit the model; `sigmas` are noise scales to compare
-  /// with the data's range.
+  /// Checks whether the points, the preprocessing and the labels [N] (may be empty) suit the model; `sigmas` are noise scales to
+  /// compare with the data's range.
   CheckReport check(const Tensor& x, const std::vector<std::int64_t>& labels = {}, const std::vector<double>& sigmas = {});
 
-  /// A shorter check, the first step of an estimate (check/of_model.h). `points` is of how many points those of the request are a
-  /// selection; 0: they are all.
+  /// A shorter check, the first step of an estimate (check/of_model.h). `points`: the number of all points, if those of the
+  /// request are a selection; 0: they are all.
   CheckReport first_check(const EstimateRequest& request, std::int64_t points = 0);
 
-  /// Adds to the note of every row what the check before an estimate found, and returns the warnings. Points without labels are
-  /// not compared before: if 20 of them or more get one class, that is a warning, too.
+  /// Adds the findings of the check before an estimate to the note of every row, and returns the warnings. Points without labels
+  /// are not run by the check: if 20 of them or more get one class, that is a warning too.
   std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) const;
 
   /// `estimate` as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take run.rows(). The
@@ -116,10 +116,10 @@ class LoadedModel {
                              const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
   EstimateRun start_estimate(EstimateRequest request);
 
-  /// What checks see of it, if `of` runs it: its executor, or one around that.
+  /// The model as the check sees it, run by `of`: its executor, or one that wraps it.
   CheckedModel checked(Executor& of) const;
 
-  /// What the device had to say since the last call, such as that it rounds, or that the processor is used in its place. Empty if
+  /// Warnings of the device since the last call, for example about rounding, or that the processor is used instead. Empty if
   /// ExecutorOptions::warn was given.
   std::vector<std::string> take_warnings() { return warnings_->take(); }
 
@@ -127,7 +127,7 @@ class LoadedModel {
   /// Error{interrupted}.
   Progress& progress() { return executor_->progress; }
 
-  /// For calls that are not here.
+  /// Access to the executor, for calls that this class lacks.
   Executor& executor() { return *executor_; }
   const Executor& executor() const { return *executor_; }
 
@@ -144,15 +144,15 @@ class LoadedModel {
 /// node), usage (options that do not fit the model), resources (one example does not fit the memory).
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
 
-/// The shape of one point of the data, unless they say another: the model's input without its batch.
+/// The shape of one point of the data, unless the options give another: the model's input without its batch.
 Shape point_shape_of(const Model& model);
 
 /// The two steps of load_model.
 Model import_model(std::span<const std::byte> bytes, const LoadOptions& options);
 LoadedModel compile_model(Model model, const LoadOptions& options);
 
-/// A classifier that is a function, of points of this shape. A call of the function gets as many points as fit the memory, but at
-/// most `execution.batch`; by default at most 8192 points of 64 MB together. No result depends on this. Throws Error{usage} for a
+/// A classifier given by functions, for points of this shape. A call gets as many points as fit the memory, but at most
+/// `execution.batch`; by default at most 8192 points of 64 MB together. Results do not depend on this. Throws Error{usage} for a
 /// shape without elements or fewer than two classes.
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
                                 const ExecutorOptions& execution = {});

@@ -29,7 +29,7 @@ struct probust_data {
 struct probust_rows {
   std::vector<probust::Row> rows;
   std::vector<std::string> warnings;
-  std::vector<std::string> methods;  // a row's is made on request, but a C text must stay
+  std::vector<std::string> methods;  // created on request, but a C string must stay valid
 };
 
 namespace {
@@ -40,7 +40,7 @@ using probust::ErrorCode;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMillisecondsBetweenCalls = 50;
 
-// Error messages end up here. A fixed array, because memory may be what is missing.
+// Error messages are stored here. A fixed array, because memory may have run out.
 thread_local char last_error[2048] = "no call has failed";
 
 probust_status keep(const Error& error) {
@@ -73,7 +73,7 @@ void require(bool condition, const char* argument, const char* mistake, const ch
 
 void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
 
-// The caller's struct as this version knows it: members that the caller's version did not have are zero.
+// The caller's struct as this version knows it: members missing in the caller's version are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
@@ -83,7 +83,7 @@ Options options_of(const Options* given, const char* name) {
   return options;
 }
 
-// Writes as much of `value` as the caller's version of the struct has.
+// Writes the part of `value` that the caller's version of the struct has.
 template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
@@ -120,8 +120,8 @@ probust::LoadOptions load_options(const probust_load_options* given) {
   options.input_shape = list(from.input_shape, from.input_rank, "input_shape");
   options.output_name = text(from.output_name);
   options.device = text(from.device, "cpu");
-  require(from.threads >= 0, "threads", "is negative", "give the number of threads, or 0 for one");
-  require(from.memory >= 0, "memory", "is negative", "give bytes, or 0 for what suits the device");
+  require(from.threads >= 0, "threads", "is negative", "give the number of threads, or 0 for one thread");
+  require(from.memory >= 0, "memory", "is negative", "give bytes, or 0 for the device's default");
   if (from.threshold != nullptr) options.threshold = *from.threshold;
   options.outputs = list(from.outputs, from.output_count, "outputs");
   if (from.threads > 0) options.execution.threads = from.threads;
@@ -133,8 +133,7 @@ probust::LoadOptions load_options(const probust_load_options* given) {
 }
 
 void require_success(int status, const char* function) {
-  if (status != 0)
-    throw Error{ErrorCode::internal, function, "returned " + std::to_string(status), "a function returns 0 if it succeeds"};
+  if (status != 0) throw Error{ErrorCode::internal, function, "returned " + std::to_string(status), "return 0 for success"};
 }
 
 probust::ClassifierFunctions functions_of(const probust_functions& from) {
@@ -153,7 +152,7 @@ probust::ClassifierFunctions functions_of(const probust_functions& from) {
   return functions;
 }
 
-// x [count, ...] of a model.
+// Points x [count, ...] for a model.
 probust::Tensor points(const probust_model& model, const float* x, std::int64_t count) {
   require_argument(x, "x");
   require(count > 0, "count", "is not positive", "give at least one point");
@@ -169,12 +168,12 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   request.x = points(model, x, count);
   if (from.labels != nullptr) request.labels.assign(from.labels, from.labels + count);
   request.target = text(from.target, "predicted");
-  require(from.top >= 0, "top", "is negative", "give how many classes the target may be among, or 0 for one");
+  require(from.top >= 0, "top", "is negative", "give the number of largest logits, or 0 for one");
   request.event = probust::event_of(probust::split_groups(text(from.groups)), from.per_class != 0,
                                     std::max<std::int64_t>(from.top, 1), model.loaded.classes(), {});
   request.offset = from.first_index;
   request.seed = from.seed;
-  require(from.noise_count > 0, "noises", "has none", "give at least one, such as \"gaussian:0.1\"");
+  require(from.noise_count > 0, "noises", "is empty", "give at least one, such as \"gaussian:0.1\"");
   for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
     request.noises.push_back(probust::parse_noise(noise, probust::datasets::noise_files()));
   request.estimators =
@@ -244,10 +243,10 @@ probust_status probust_load_model(const char* path, const probust_load_options* 
     require_argument(path, "path");
     require_argument(model, "model");
     const probust::datasets::Buffer file =
-        probust::datasets::map_regular_file(path, "give the path of a file that exists", "give an ONNX file");
-    probust::datasets::FilesBeside beside(path);
+        probust::datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
+    probust::datasets::FilesBeside files(path);
     probust::LoadOptions wanted = load_options(options);
-    wanted.external_files = std::ref(beside);
+    wanted.external_files = std::ref(files);
     *model = new probust_model{probust::load_model(std::as_bytes(file.bytes), wanted)};
   });
 }
@@ -269,7 +268,7 @@ probust_status probust_model_from_function(const probust_functions* functions, p
     const probust_functions from = options_of(functions, "functions");
     require(from.logits != nullptr, "logits", "is NULL", "");
     probust::ExecutorOptions execution;
-    require(from.batch >= 0, "batch", "is negative", "give the most points per call, or 0");
+    require(from.batch >= 0, "batch", "is negative", "give the largest number of points per call, or 0");
     execution.batch = from.batch;
     *model = new probust_model{probust::model_from_function(
         functions_of(from), list(from.point_shape, from.point_rank, "point_shape"), from.classes, execution)};
@@ -369,7 +368,7 @@ probust_status probust_read_data(const char* path, const probust_data_options* o
     require_argument(data, "data");
     const probust_data_options from = options_of(options, "options");
     probust::DatasetOptions wanted;
-    require(from.limit >= 0, "limit", "is negative", "give how many points to read, or 0 for all");
+    require(from.limit >= 0, "limit", "is negative", "give the number of points to read, or 0 for all");
     wanted.offset = from.offset;
     if (from.limit != 0) wanted.limit = from.limit;
     if (from.scale != 0) wanted.scale = from.scale;

@@ -36,21 +36,21 @@ typedef enum probust_status {
   PROBUST_OK = 0,
   PROBUST_USAGE = 2,        /* an option or argument is wrong */
   PROBUST_UNREADABLE = 3,   /* a model or data file is missing, truncated, of the wrong kind, width or content */
-  PROBUST_UNSUPPORTED = 4,  /* the model uses something that probust does not do */
+  PROBUST_UNSUPPORTED = 4,  /* the model uses something that probust does not support */
   PROBUST_RESOURCES = 5,    /* not enough memory, or no such device */
   PROBUST_NUMERICAL = 6,    /* no number could be computed */
-  PROBUST_INTERNAL = 70,    /* an error in probust */
+  PROBUST_INTERNAL = 70,    /* a bug in probust */
   PROBUST_INTERRUPTED = 130 /* a progress callback asked for a stop */
 } probust_status;
 
-typedef struct probust_model probust_model; /* a classifier, ready to be asked */
-typedef struct probust_data probust_data;   /* points of a file */
+typedef struct probust_model probust_model; /* a loaded classifier */
+typedef struct probust_data probust_data;   /* points read from a file */
 typedef struct probust_rows probust_rows;   /* estimates */
 
 /* The version of the library: "0.2.0". */
 PROBUST_API const char* probust_version(void);
 
-/* What was wrong with the last call of this thread that failed: "where: problem; hint", on one line. Never NULL. */
+/* The error of this thread's last failed call, as a sentence on one line: "points.npz has no labels; ...". Never NULL. */
 PROBUST_API const char* probust_error(void);
 
 /* ---- Models ---- */
@@ -61,21 +61,21 @@ typedef struct probust_load_options {
   size_t mean_count;
   const double* std; /* [std_count] divided by after that */
   size_t std_count;
-  const char* layout;         /* how the model takes images: "auto", "nchw", "nhwc" or "whcn" */
-  const int64_t* point_shape; /* [point_rank] of one point of the data, if it differs from the model's input */
+  const char* layout;         /* axis order of the model's input: "auto", "nchw", "nhwc" or "whcn" */
+  const int64_t* point_shape; /* [point_rank] shape of one point of the data, if it differs from the model's input */
   size_t point_rank;
-  const int64_t* input_shape; /* [input_rank] of the model's input for one example, if it leaves extents open */
+  const int64_t* input_shape; /* [input_rank] shape of the model's input for one example, if it has dynamic extents */
   size_t input_rank;
-  const char* output_name; /* the output or inner tensor that decides; NULL: the only one that can */
+  const char* output_name; /* the deciding output or inner tensor; NULL: the only one that can decide */
   const char* device; /* one of probust_device, such as "cpu" (the default), "eigen", which takes less memory, or "cuda"; "auto":
                          a GPU if there is one */
   int threads;        /* 0: one */
-  int64_t memory;     /* bytes for activations and gradients; 0: 2 GiB, and 80% of what is free on a GPU */
-  const double* threshold; /* of a model with one number: class 1 if it is above; NULL: 0 for scores, 0.5 for probabilities */
-  const int64_t* outputs;  /* [output_count] the values of the output that are the classes, in this order; NULL: all */
+  int64_t memory;     /* bytes for activations and gradients; 0: 2 GiB, and 80% of free memory on a GPU */
+  const double* threshold; /* for models with one output number: class 1 above this; NULL: 0 for scores, 0.5 for probabilities */
+  const int64_t* outputs;  /* [output_count] the output values to use as classes, in this order; NULL: all */
   size_t output_count;
-  const char* precision; /* of products and convolutions on a GPU: "float32" (the default), "tf32" or "bf16" */
-  double tolerance; /* of a regression model: an answer survives if every output changes by less than this; 0: a classifier */
+  const char* precision; /* precision of products and convolutions on a GPU: "float32" (the default), "tf32" or "bf16" */
+  double tolerance; /* for a regression model: a prediction survives if every output changes by less than this; 0: a classifier */
 } probust_load_options;
 
 /* The name of the i-th device of this machine, such as "cpu" or "cuda:0"; NULL if there are fewer. If problem is not NULL,
@@ -83,7 +83,7 @@ typedef struct probust_load_options {
  * thread's next call. */
 PROBUST_API const char* probust_device(size_t i, const char** problem);
 
-/* Loads an ONNX model from a file, with the weights that it keeps in its folder. */
+/* Loads an ONNX model from a file, with weight files in its folder. */
 PROBUST_API probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model);
 
 /* Loads an ONNX model from memory. The bytes are not needed afterwards. */
@@ -103,7 +103,7 @@ typedef struct probust_functions {
   int64_t classes;
   const int64_t* point_shape; /* [point_rank] */
   size_t point_rank;
-  int64_t batch; /* the most points per call; 0: as many as fit the memory, but at most 8192 and 64 MB */
+  int64_t batch; /* largest number of points per call; 0: as many as fit the memory, but at most 8192 and 64 MB */
 } probust_functions;
 
 PROBUST_API probust_status probust_model_from_function(const probust_functions* functions, probust_model** model);
@@ -113,7 +113,7 @@ PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, a
 /* Within a tolerance of a regression model's K outputs: 2 K + 1, of which the last is "all change by less than it". */
 PROBUST_API int64_t probust_classes(const probust_model* model);
 
-/* What decides the class, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model. */
+/* The decision rule, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model. */
 PROBUST_API const char* probust_decision(const probust_model* model);
 
 /* The name of a class, from the model's metadata or operators; NULL if it has none. Valid as long as the model. */
@@ -139,15 +139,15 @@ typedef struct probust_estimate_options {
   size_t estimator_count;
   const int64_t* labels;     /* [count] classes of the points, from 0 to classes - 1, or NULL */
   const char* target;        /* the class that has to survive: "predicted" (the default), "label", or a number */
-  const char* groups;        /* "0,1/2,3": any class of the target's group will do */
+  const char* groups;        /* "0,1/2,3": any class of the target's group counts as the target */
   int per_class;             /* also the probability of each class */
-  int64_t top;               /* the target need only be among so many; 0: 1 */
-  uint64_t seed;             /* of the noise */
+  int64_t top;               /* the target need only be among this many largest logits; 0: 1 */
+  uint64_t seed;             /* random seed of the noise */
   int64_t first_index;       /* position of the first point in its data, which the noise depends on */
   probust_progress progress; /* or NULL */
   void* context;             /* for progress */
-  int no_check;      /* not 0: do not check first, on at most 100 points, that points, preprocessing and labels suit the model */
-  const char* share; /* what the points of probit and regression share: "none" (the default), "pooled", "learned" or "draws";
+  int no_check;      /* not 0: skip the check, on at most 100 points, that points, preprocessing and labels suit the model */
+  const char* share; /* what points share in probit and regression: "none" (the default), "pooled", "learned" or "draws";
                         "none" also for auto */
 } probust_estimate_options;
 
@@ -160,8 +160,8 @@ typedef struct probust_row {
   int64_t target;    /* the class that has to survive */
   const char* noise; /* "gaussian" */
   double sigma;
-  const char* estimator; /* the one that was asked */
-  double p;              /* probability that the target survives; NaN if it could not be computed: `note` says why */
+  const char* estimator; /* the requested one */
+  double p;              /* probability that the target survives; NaN if it could not be computed: `note` gives the reason */
   double p_fail;         /* 1 - p, computed directly; with the status "bound", the upper end of its 95% interval */
   double std_error;      /* of p */
   double ci_low;         /* 95% interval of p */
@@ -169,11 +169,11 @@ typedef struct probust_row {
   int64_t forwards; /* passes used */
   int64_t backwards;
   const char* status;    /* "ok", or a word that docs/estimators.md explains */
-  const char* method;    /* the estimator that answered: what "auto" chose */
+  const char* method;    /* the estimator that was used, such as the choice of "auto" */
   const char* note;      /* a sentence for people; may be empty */
   const double* classes; /* [class_count] the probability of each class, with per_class; else NULL */
   size_t class_count;
-  double p_label;     /* probability that the label is given, from the same passes; NaN without a label */
+  double p_label;     /* probability of the label, from the same passes; NaN without a label */
   double p_label_low; /* 95% interval of p_label */
   double p_label_high;
 } probust_row;
@@ -185,9 +185,9 @@ PROBUST_API probust_status probust_estimate(probust_model* model, const float* x
 
 PROBUST_API size_t probust_row_count(const probust_rows* rows);
 
-/* The i-th warning of the check that precedes an estimate, such as "accuracy is 23.3% as given, and 78.1% with CIFAR-10 mean and
- * std (...)", which the notes of all rows hold, too; then what the device had to say, such as that a precision changes logits.
- * NULL if there are fewer. Belongs to the rows. */
+/* The i-th warning of the check that precedes an estimate, such as "the accuracy is 23.3% as given and 78.1% with CIFAR-10 mean
+ * and std (...)", which the notes of all rows hold, too; then what the device had to say, such as that a precision changes
+ * logits. NULL if there are fewer. Belongs to the rows. */
 PROBUST_API const char* probust_warning(const probust_rows* rows, size_t i);
 
 /* Sets row->size first: probust_row row = {.size = sizeof row}. */
@@ -202,7 +202,7 @@ typedef struct probust_check_options {
   const int64_t* labels; /* [count] of the points, or NULL */
   const double* sigmas;  /* [sigma_count] noise scales to compare with the data's range */
   size_t sigma_count;
-  int text; /* not 0: for people; else JSON */
+  int text; /* not 0: readable text; 0: JSON */
 } probust_check_options;
 
 /* Whether points, preprocessing, layout and labels suit the model: the accuracy under the usual alternatives, warnings, and the
@@ -218,15 +218,15 @@ PROBUST_API void probust_free_text(char* text);
 typedef struct probust_data_options {
   size_t size;              /* sizeof(probust_data_options) */
   int64_t offset;           /* the first point to read */
-  int64_t limit;            /* how many; 0: all */
-  double scale;             /* stored values times this; 0: 1/255 for bytes, else 1 */
+  int64_t limit;            /* how many points; 0: all */
+  double scale;             /* multiplies stored values; 0: 1/255 for bytes, else 1 */
   const char* labels_path;  /* a file of labels, or NULL */
-  const char* label_column; /* of CSV: a column counted from 0, a name in the first row, "last" or "none"; NULL: "last" */
-  int skip_bad;             /* not 0: leave out points that cannot be read, instead of an error */
+  const char* label_column; /* for CSV: a column counted from 0, a name in the first row, "last" or "none"; NULL: "last" */
+  int skip_bad;             /* not 0: skip unreadable points instead of failing */
   const char* classes_path; /* a file with a class name per line, in the model's order: text labels and folders are matched with
                                them; NULL: numbers are class numbers, and names are numbered in sorted order */
-  int64_t resize;           /* of images: the shorter side after resizing; 0: as stored */
-  int64_t crop;             /* of images: the side of the square taken from the centre after that; 0: all */
+  int64_t resize;           /* for images: the shorter side after resizing; 0: as stored */
+  int64_t crop;             /* for images: the side of the central square to crop to after that; 0: all */
 } probust_data_options;
 
 /* Points of a file, valid as long as the data. */
@@ -246,7 +246,7 @@ PROBUST_API probust_status probust_read_data(const char* path, const probust_dat
 /* Set points->size first. */
 PROBUST_API probust_status probust_get_points(const probust_data* data, probust_points* points);
 
-/* What was decided or left out, such as how text labels are numbered: note i, or NULL beyond the last. Valid as long as the data.
+/* Notes of the reader, such as how text labels are numbered: note i, or NULL beyond the last. Valid as long as the data.
  */
 PROBUST_API const char* probust_data_note(const probust_data* data, size_t i);
 

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// "a..b:n": n values from a to b, each the same multiple of the one before, with six digits so that people can read them.
+// "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
   const auto high = parse_double(text.substr(dots + 2, colon == std::string::npos ? colon : colon - dots - 2));
   const auto count = colon == std::string::npos ? std::nullopt : parse_integer(text.substr(colon + 1));
   if (!low || !high || !count || *low <= 0 || *high <= 0 || *count < 2 || *count > kMostValues) {
-    throw Error{ErrorCode::usage, option, "'" + text + "' is not a range", "write for example 0.01..1:20"};
+    throw Error{ErrorCode::usage, option, "is '" + text + "', which is not a range", "try 0.01..1:20"};
   }
   const auto steps = static_cast<double>(*count - 1);
   const bool distinct = std::fabs(std::log(*high / *low)) > 1e-4 * steps;  // with six digits
@@ -37,7 +37,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
-// Whether `folder` is one, and has the file in it.
+// Whether `folder` is a folder with the file in it.
 bool lies_in(const std::string& file, const std::string& folder) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
@@ -56,7 +56,7 @@ std::vector<std::int64_t> parse_outputs(const std::string& text) {
     const auto first = parse_integer(part.substr(0, dots));
     const auto last = dots == std::string::npos ? first : parse_integer(part.substr(dots + 2));
     if (!first || !last || *first < 0 || *last < *first || *last > kMost)
-      throw Error{ErrorCode::usage, "--outputs", "'" + part + "' is neither a number nor a range", "write 0,1 or 0..9"};
+      throw Error{ErrorCode::usage, "--outputs", "has '" + part + "', which is neither a number nor a range", "try 0,1 or 0..9"};
     for (std::int64_t k = *first; k <= *last; ++k) outputs.push_back(k);
   }
   return outputs;
@@ -72,7 +72,7 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
       continue;
     }
     const auto value = parse_double(part);
-    if (!value) throw Error{ErrorCode::usage, option, "'" + part + "' is not a number", "write for example 0.1,0.2"};
+    if (!value) throw Error{ErrorCode::usage, option, "has '" + part + "', which is not a number", "try 0.1,0.2"};
     values.push_back(*value);
   }
   return values;
@@ -80,7 +80,7 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// "MODEL:SCALES@COLUMNS" with every scale; a text without a list of scales is one model. All scales share one shape.
+// "MODEL:SCALES@COLUMNS" for every scale; a text without a list of scales is one model. All scales share one shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
@@ -89,13 +89,12 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
   const bool sweep = list.find(',') != std::string::npos || list.find("..") != std::string::npos;
   if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {parse_noise(text, source)};
   if (text.find('+') < colon && text.find('+') != std::string::npos)
-    throw Error{ErrorCode::usage, "noise '" + text + "'", "sweeps one part of several",
-                "give each mixture with --noise of its own"};
+    throw Error{ErrorCode::usage, "noise '" + text + "'", "has several scales for one of its parts",
+                "give each mixture with its own --noise"};
   std::vector<Noise> noises;
   for (const double scale : parse_numbers(list, "--noise")) {
     if (!std::isfinite(scale) || scale <= 0)
-      throw Error{ErrorCode::usage, "noise '" + text + "'", "a scale is not a positive number",
-                  "write for example gaussian:0.1,0.2"};
+      throw Error{ErrorCode::usage, "noise '" + text + "'", "has a scale that is not a positive number", "try gaussian:0.1,0.2"};
     if (noises.empty()) noises.push_back(parse_noise(text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at), source));
     noises.push_back({noises.front().shape, scale});
   }
@@ -119,8 +118,8 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
   for (const std::string& list : arguments.question.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) {
       if (!std::isfinite(sigma) || sigma <= 0) {
-        throw Error{ErrorCode::usage, "--sigma", "'" + list + "' holds a value that is not a positive number",
-                    "write for example 0.1,0.2"};
+        throw Error{ErrorCode::usage, "--sigma", "is '" + list + "', which has a value that is not a positive number",
+                    "try 0.1,0.2"};
       }
       noises.push_back({isotropic_gaussian(), sigma});
     }
@@ -128,7 +127,7 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
   for (const std::string& text : arguments.question.noise) {
     for (Noise& noise : parse_sweep(text, source)) noises.push_back(std::move(noise));
   }
-  if (noises.empty()) throw Error{ErrorCode::usage, "--sigma", "is missing", "give the noise scale, for example --sigma 0.1,0.2"};
+  if (noises.empty()) throw Error{ErrorCode::usage, "--sigma", "is missing", "give noise scales, such as --sigma 0.1,0.2"};
   if (arguments.question.clip.empty() && arguments.question.levels == 0) return noises;
   for (Noise& noise : noises) noise.shape = clipped(noise.shape, quantization(arguments));
   return noises;
@@ -140,16 +139,16 @@ void refuse_overwriting(const Arguments& arguments) {
                                      std::pair{"--gallery", arguments.analysis.gallery}}) {
     if (output.empty()) continue;
     if (lies_in(output, data.path)) {
-      throw Error{ErrorCode::usage, flag, fmt::format("'{}' lies in {}, whose files are the data", output, data.path),
+      throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is in the data folder {}", output, data.path),
                   "name a file elsewhere"};
     }
     std::vector<std::string> inputs = arguments.runs;
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
                                  arguments.train.test});
     for (const std::string& input : inputs) {
-      std::error_code unlike;  // set if one of them does not exist
+      std::error_code unlike;  // set if a file does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
-        throw Error{ErrorCode::usage, flag, fmt::format("'{}' is {}, which is read", output, input), "name another file"};
+        throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "name another file"};
     }
   }
 }

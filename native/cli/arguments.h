@@ -49,7 +49,7 @@ struct ReproduceArguments {
   bool quick = false;
 };
 
-/// What is asked of every point.
+/// What to estimate at every point.
 struct QuestionArguments {
   std::vector<std::string> sigma, noise, estimators;
   std::vector<double> clip;  ///< low, high; or empty
@@ -57,20 +57,20 @@ struct QuestionArguments {
   std::string target = "predicted";
   std::string groups;  ///< "0,1/2,3": classes that count as one
   bool per_class = false;
-  std::int64_t top = 1;                ///< being among this many largest logits is enough
+  std::int64_t top = 1;                ///< the target may be among this many largest logits
   std::optional<double> tolerance;     ///< regression: outputs must change by less than this
-  std::optional<double> budget;        ///< of auto, in forwards per point
-  std::optional<double> total_budget;  ///< of auto, in forwards for all points and noise models together
-  bool independent = false;            ///< auto does not share draws of the noise between points
+  std::optional<double> budget;        ///< budget of auto, in forwards per point
+  std::optional<double> total_budget;  ///< budget of auto, in forwards for all points and noise models together
+  bool independent = false;            ///< auto must not share draws between points
   std::string share;                   ///< what points share: none, pooled, learned or draws; empty: as the estimators' names say
-  bool calibrate = false;              ///< correct estimates for the bias that all copies of the run show
+  bool calibrate = false;              ///< correct estimates for the bias that all noisy samples of the run show
   bool smooth = false;                 ///< smooth each sweep over its scales
   std::uint64_t seed = 0;
 };
 
-/// What the analyses show.
+/// The options of the analyses.
 struct AnalysisArguments {
-  std::string images;         ///< the run's data, to read images from; empty: where the run read them
+  std::string images;         ///< the run's data, to read images from; empty: the files that the run read
   std::string plot;           ///< an .svg file to write; empty: none
   std::string gallery;        ///< an .html file of images to write; empty: none
   std::int64_t count = 10;    ///< points to show
@@ -78,13 +78,13 @@ struct AnalysisArguments {
   double confidence = 0.999;  ///< of a certified radius
 };
 
-/// Options that several commands have; each reads those it uses. What only one command has is declared in its file.
+/// Options that several commands have; each reads those it uses. Options of a single command are declared in its file.
 struct Arguments {
   std::string model, output_name, output;
-  std::optional<double> decision_threshold;  ///< of one number: class 1 if it is above; empty: import settles it
-  std::vector<std::int64_t> outputs;         ///< the values of the output that are the classes; empty: all
+  std::optional<double> decision_threshold;  ///< for one number: class 1 if it is above; empty: chosen by the import
+  std::vector<std::int64_t> outputs;         ///< the values of the output to use as classes; empty: all
   std::vector<std::string> more_models;      ///< other models for the same data
-  std::string run;                           ///< a run (.sqlite) that is read
+  std::string run;                           ///< a run (.sqlite) to read
   std::vector<std::string> runs;             ///< several
   bool force_new = false;                    ///< replace what --output names
   bool extend = false;                       ///< add to the run that --output names
@@ -99,7 +99,7 @@ struct Arguments {
   ReproduceArguments reproduce;
   std::string format;
   bool json = false, quiet = false;
-  bool no_check = false;  ///< do not check first whether data and labels suit the model
+  bool no_check = false;  ///< skip the check of data, preprocessing and labels
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.

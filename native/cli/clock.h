@@ -7,7 +7,7 @@
 
 namespace probust::cli {
 
-/// Runs from when it is made.
+/// A stopwatch that starts when it is created.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
@@ -17,7 +17,7 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-/// A time (now) as UTC, by a format of strftime: "2026-11-23 08:00:00 UTC".
+/// A time (default: now) in UTC, in a format of strftime: "2026-11-23 08:00:00 UTC".
 std::string utc_text(const char* format = "%Y-%m-%d %H:%M:%S UTC", std::time_t when = std::time(nullptr));
 
 }  // namespace probust::cli

@@ -15,14 +15,14 @@ class Option;
 
 namespace probust::cli {
 
-/// An option that was added to a command. All but describe() narrow what it takes, or add to its help.
+/// An option of a command. All members except describe() restrict its values, or add to its help.
 class CommandOption {
  public:
   explicit CommandOption(CLI::Option* option) : option_(option) {}
 
   CommandOption& required();
   CommandOption& show_default();                     ///< in its help
-  CommandOption& describe(const std::string& text);  ///< instead of the text it has
+  CommandOption& describe(const std::string& text);  ///< replaces its help text
   CommandOption& at_least(std::int64_t least);       ///< whole numbers from this one on
   CommandOption& between(double low, double high);
   CommandOption& one_of(const std::vector<std::string>& values);
@@ -41,20 +41,20 @@ class Command {
  public:
   explicit Command(CLI::App& command) : command_(&command) {}
 
-  /// Names: "--sigma", "-o,--output", or "MODEL" for a positional. `value` keeps what is given; it is a string, an integer, a
-  /// double, a list of one of them, or optional, and lives as long as the parser.
+  /// Names: "--sigma", "-o,--output", or "MODEL" for a positional. `value` receives the value: a string, an integer, a double, a
+  /// list of one of them, or optional; it must live as long as the parser.
   template <class T>
   CommandOption add_option(const std::string& names, T& value, const std::string& text) const;
   CommandOption add_flag(const std::string& name, bool& value, const std::string& text) const;
-  /// An option whose text `read` takes.
+  /// An option whose text is passed to `read`.
   CommandOption add_option_function(const std::string& name, const std::function<void(const std::string&)>& read,
                                     const std::string& text) const;
 
-  CommandOption option(const std::string& name) const;  ///< that was added
+  CommandOption option(const std::string& name) const;  ///< an option that exists
   void set_footer(const std::string& text) const;       ///< of its help
   void set_footer(std::function<std::string()> text) const;
 
-  /// Moves the options that were added so far to a group of the help, but positionals and those named.
+  /// Moves the options added so far to a group of the help, except positionals and those named.
   void group_options(const std::string& group, const std::vector<std::string>& except) const;
   /// An option of this group that was given; empty if there is none.
   std::string given_of_group(const std::string& group) const;
@@ -63,7 +63,7 @@ class Command {
   CLI::App* command_;
 };
 
-/// Reads a text with the options that `add` adds. Returns what is wrong with it; empty if nothing is.
+/// Parses a text with the options that `add` adds. Returns the error; empty if there is none.
 std::string parse_options(const std::string& text, const std::function<void(const Command&)>& add);
 
 }  // namespace probust::cli

@@ -25,13 +25,13 @@ constexpr const char* kExitStatuses =
     "  1    gate: a threshold is not met\n"
     "  2    wrong usage\n"
     "  3    a model or data file cannot be read\n"
-    "  4    an operator is not supported\n"
-    "  5    device, memory, or output that cannot be written\n"
+    "  4    the model uses something that is not supported\n"
+    "  5    a device or memory is missing, or output cannot be written\n"
     "  6    no row, or no probability, could be computed\n"
-    "  7    a run that another process writes, or with another configuration\n"
-    "  130  interrupted; a run goes on if the command is repeated";
+    "  7    the run is in use, or has another configuration\n"
+    "  130  interrupted; repeat the command to resume a run";
 
-// What every program does first.
+// Initialises every program.
 void begin() {
 #ifdef M_MMAP_THRESHOLD
   // Otherwise, after one large block is freed, glibc keeps later freed blocks of that size: the copies of weights made at import.
@@ -46,7 +46,7 @@ int report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
-// Where the command stands among the arguments: the first word that is no option, or else the first.
+// The position of the command among the arguments: the first word that is not an option, or else the first.
 int command_position(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (argv[i][0] != '-') return i;
@@ -54,16 +54,39 @@ int command_position(int argc, char** argv) {
   return 1;
 }
 
+// A message of CLI11 as a sentence: "--threads: '0' is not a number" becomes "--threads is '0', which is not a number".
+std::string as_sentence(std::string text) {
+  const auto replace = [&text](std::string_view from, std::string_view to) {
+    const std::size_t at = text.find(from);
+    if (at == std::string::npos) return false;
+    text.replace(at, from.size(), to);
+    return true;
+  };
+  const bool of_option = text.starts_with("--") && text.find(": ") < text.find(' ');
+  if (of_option && (replace("' is not", "', which is not") || replace(" not in range ", ", which is not in ") ||
+                    replace(" not in ", ", which is not one of "))) {
+    (void)(replace(": Value ", " is ") || replace(": ", " is "));
+  } else if (replace("Could not convert: ", "")) {
+    replace(" = ", " cannot be ");
+  } else if (replace("The following argument was not expected: ", "the argument ") ||
+             replace("The following arguments were not expected: ", "the arguments ")) {
+    text += " cannot be used here";
+  } else {
+    replace("A subcommand", "a command");
+  }
+  return text;
+}
+
 // The problem in CLI11's words, which contain the option's name, on one line.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const bool no_command = app.get_subcommands().empty() && argc > 1;
   const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || no_command;
   const int before = command_position(argc, argv) - 1;  // --help, for example
-  std::string problem = error.what();
+  std::string problem = as_sentence(error.what());
   if (no_command) problem = "'" + std::string(argv[before + 1]) + "' is not a command";
   const std::string hint = unknown || argc < 2 ? suggestion(app, argc - before, argv + before)
                                                : "see probust " + app.get_subcommands().front()->get_name() + " --help";
-  return report(Error{ErrorCode::usage, "command line", problem, hint});
+  return report(Error{ErrorCode::usage, "", problem, hint});
 }
 
 // Parses and runs the command that the arguments name.
@@ -81,7 +104,7 @@ int run(CommandLine& line, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argc, argv);
   } catch (...) {
-    // What was thrown by a failed write to stdout would be taken for an error of ours.
+    // A failed write to stdout may have caused the exception, which would look like a bug.
     return std::ferror(stdout) != 0 ? end_output(0) : report(handled_error(""));
   }
 }
@@ -89,7 +112,7 @@ int run(CommandLine& line, int argc, char** argv) {
 }  // namespace
 
 CommandLine::CommandLine(CLI::App& app, std::vector<std::string> words) : app_(app), words_(std::move(words)) {
-  app_.formatter(wrapped_help());  // of the commands that are added, too
+  app_.formatter(wrapped_help());  // for the commands that are added, too
 }
 
 Command CommandLine::command(const std::string& name) const { return Command(*app_.get_subcommand(name)); }
@@ -126,7 +149,7 @@ int run(int argc, char** argv) {
       return report(error);
     }
   }
-  CLI::App app("probust: the probability that a classifier's answer survives noise");
+  CLI::App app("probust: the probability that a classifier's prediction survives noise");
   app.footer(kExitStatuses);
   app.set_version_flag("--version", PROBUST_VERSION);
   CommandLine line(app, {argv, argv + argc});
@@ -139,7 +162,7 @@ int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const st
   std::string program = "probust", name = kReproduce;
   std::vector<char*> words{program.data(), name.data()};
   words.insert(words.end(), argv + 1, argv + argc);
-  CLI::App app("probust-reproduce: what `probust reproduce` starts");
+  CLI::App app("probust-reproduce: the program behind `probust reproduce`");
   app.footer(kExitStatuses);
   CommandLine line(app, {words.begin(), words.end()});
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, body);

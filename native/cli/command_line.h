@@ -22,14 +22,14 @@ struct Added {
   Own& own;
 };
 
-/// The words that were typed, and the commands that they may name.
+/// The typed words, and the commands that they may name.
 class CommandLine {
  public:
   /// `words`: the program's name first.
   CommandLine(CLI::App& app, std::vector<std::string> words);
 
-  /// Adds a command, which `run` does: it prints its results on stdout and returns the exit status, or throws Error. `Own` are
-  /// Arguments with what only this command has.
+  /// Adds a command that calls `run`, which prints its results on stdout and returns the exit status, or throws Error. `Own` are
+  /// Arguments with the options of this command only.
   template <typename Own>
   Added<Own> add(const std::string& name, const std::string& what, std::function<int(const Own&)> run) {
     const auto own = std::make_shared<Own>();
@@ -42,9 +42,9 @@ class CommandLine {
   }
 
   CLI::App& app() { return app_; }
-  Command command(const std::string& name) const;  ///< that was added
+  Command command(const std::string& name) const;  ///< a command that was added
 
-  /// Does what the parsed words name, and returns the exit status.
+  /// Runs the command that the parsed words name, and returns the exit status.
   int run() const { return chosen_(); }
 
  private:
@@ -60,15 +60,15 @@ class CommandLine {
 void describe_all(CommandLine& line);
 
 inline constexpr const char* kReproduce = "reproduce";
-inline constexpr const char* kAboutReproduce = "the experiments of the papers, with their claims checked, as one HTML page";
+inline constexpr const char* kAboutReproduce = "repeat the papers' experiments and check their claims, as one HTML page";
 
-/// Replaces this process by the program of the experiments, with these words. Throws Error if there is none.
+/// Replaces this process by the program of the experiments, with these words. Throws Error if it is missing.
 int start_experiments(std::vector<std::string> words);
 
 /// Parses main's arguments, runs the command, and returns the exit status. Prints errors to stderr and throws nothing.
 int run(int argc, char** argv);
 
-/// The same for the program probust-reproduce, whose words are those of the command `reproduce`; its help ends with `footer`.
+/// The same for the program probust-reproduce, which takes the words of the command `reproduce`; its help ends with `footer`.
 int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const std::string& footer);
 
 inline constexpr int kInterrupted = 130;

@@ -6,10 +6,10 @@
 
 namespace probust::cli {
 
-/// Whether the run is on the processor although there is another device, such as a GPU.
+/// Whether the run uses the processor although there is another device, such as a GPU.
 bool leaves_device_idle(const Arguments& arguments);
 
-/// What the device options say of execution; the device's warnings are printed.
+/// The execution options of the device options; prints the device's warnings.
 ExecutorOptions execution_options(const Arguments& arguments);
 
 }  // namespace probust::cli

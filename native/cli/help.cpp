@@ -17,7 +17,7 @@
 namespace probust::cli {
 namespace {
 
-// Where the continuation of a line begins: below its second column, if it has one, or below its first word.
+// The indentation of a continued line: that of its second column, if it has one, otherwise of its first word.
 std::size_t indentation(const std::string& line) {
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", begin);
@@ -36,7 +36,7 @@ std::string wrapped_line(std::string line, std::size_t width) {
   return text + line;
 }
 
-// The text with line breaks, so that no line is longer than `width` if words allow it. Breaks in the text stay.
+// The text with line breaks, so that no line is longer than `width` if words allow it. Existing breaks stay.
 std::string wrapped(std::string_view text, int width) {
   std::vector<std::string> lines = split(std::string(text), '\n');
   std::string result;
@@ -80,7 +80,7 @@ int terminal_width() {
   return std::max(kLeast, static_cast<int>(given.value_or(terminal ? size.ws_col : kDefault)));
 }
 
-// The least number of letters to insert, remove or replace, or neighbours to exchange (optimal string alignment).
+// The smallest number of letters to insert, remove, replace or swap with a neighbour (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0U);
@@ -95,7 +95,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// The words that are the most like a mistyped one, best first: at most three, none that is too different.
+// The words most similar to a mistyped one, best first: at most three, and none that is too different.
 std::vector<std::string> similar_words(std::string_view typed, const std::vector<std::string>& words) {
   std::vector<std::pair<std::size_t, std::string>> candidates;
   for (const std::string& word : words) {

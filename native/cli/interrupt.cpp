@@ -21,7 +21,7 @@ std::atomic<StopToken*> watched{nullptr};
 constexpr suseconds_t kPatience = 1'500'000;  // microseconds for a calculation to stop by itself
 
 void end_now(int) {
-  constexpr std::string_view kMessage = "\nprobust: interrupted; rows that were written stay\n";
+  constexpr std::string_view kMessage = "\nprobust: interrupted; rows already written are kept\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
   _exit(kInterrupted);
 }
@@ -46,7 +46,7 @@ class StopOnSignal {
 void end_on_signals() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;  // a write to a full pipe goes on
+  action.sa_flags = SA_RESTART;  // a write to a full pipe continues
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup = {};
@@ -63,7 +63,7 @@ int run_interruptibly(StopToken& stop, const std::function<int()>& work, const s
   try {
     status = work();
   } catch (const std::exception&) {
-    if (!stop) throw;  // otherwise whatever failed did so because it was interrupted
+    if (!stop) throw;  // otherwise it failed because it was interrupted
   }
   if (!stop) return status;
   say("probust: interrupted; {}\n", outcome());

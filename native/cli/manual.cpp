@@ -77,12 +77,12 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-// Lines as they are: footers have columns.
+// Lines printed unchanged: footers have columns.
 std::string roff_lines(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string man_page(const CLI::App& app) {
   std::string page = fmt::format(".TH PROBUST 1 \"\" \"probust {}\"\n.SH NAME\nprobust \\- {}\n", PROBUST_VERSION,
-                                 roff("the probability that a classifier's answer survives noise"));
+                                 roff("the probability that a classifier's prediction survives noise"));
   page += ".SH SYNOPSIS\n.B probust\n.I COMMAND\n[ARGUMENTS] [OPTIONS]\n.SH COMMANDS\n";
   for (const CommandText& command : commands_of(app)) {
     page += fmt::format(".SS {}\n{}\n", roff(synopsis(command)), roff(command.text));

@@ -13,7 +13,9 @@ void say(std::string_view message) {
   [[maybe_unused]] const auto written = std::fwrite(message.data(), 1, message.size(), stderr);
 }
 
-Error write_error() { return {ErrorCode::resources, "output", "could not be written", "is the disk full, or the pipe closed?"}; }
+Error write_error() {
+  return {ErrorCode::resources, "the output", "could not be written", "check that the disk is not full and the pipe not closed"};
+}
 
 int end_output(int status) {
   std::cout.flush();

@@ -10,7 +10,7 @@
 
 namespace probust::cli {
 
-/// Writes a message to stderr. If stderr is closed or its disk is full, the message is lost and the command goes on.
+/// Writes a message to stderr. If stderr is closed or its disk is full, the message is lost and the command continues.
 void say(std::string_view message);
 
 template <class... T>
@@ -21,7 +21,7 @@ void say(fmt::format_string<T...> format, T&&... values) {
 /// The error of output that could not be written.
 Error write_error();
 
-/// Flushes stdout. Returns `status`, or after a failed write, which it reports, that of write_error().
+/// Flushes stdout. Returns `status`, or that of write_error() after a failed write, which it reports.
 int end_output(int status);
 
 }  // namespace probust::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// The command line: what main does. A library of its own where it is installed for several instruction sets.
+/// The command line, called by main. A separate library, so that it can be installed for several instruction sets.
 extern "C" int probust_program(int argc, char** argv);

@@ -16,7 +16,7 @@
 namespace probust::cluster {
 namespace {
 
-// What Open MPI, MPICH and Slurm's PMI set for the processes that they start.
+// Variables that Open MPI, MPICH and Slurm's PMI set for the processes that they start.
 bool started_by_mpirun() {
   const char* const names[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   return std::any_of(std::begin(names), std::end(names), [](const char* name) { return std::getenv(name) != nullptr; });
@@ -33,15 +33,16 @@ std::unique_ptr<Cluster> join() {
   if (!started_by_mpirun()) return nullptr;
   const std::filesystem::path module = find_module(kModule);
   if (module.empty()) {
-    throw Error{ErrorCode::resources, "mpirun", "this build has no MPI",
-                "build where Open MPI is, or divide the data with " + option("shard")};
+    throw Error{ErrorCode::resources, "mpirun", "needs MPI, which this build does not have",
+                "build with Open MPI installed, or divide the data with " + option("shard")};
   }
   void* const handle = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules look for its symbols
   void* const found = handle == nullptr ? nullptr : dlsym(handle, kJoin);
   if (found == nullptr)
-    throw Error{ErrorCode::resources, "mpirun", "MPI cannot be loaded: " + reason(), "install Open MPI's libraries"};
+    throw Error{ErrorCode::resources, "mpirun", "needs MPI, which cannot be loaded: " + reason(), "install Open MPI's libraries"};
   std::unique_ptr<Cluster> cluster(reinterpret_cast<Join>(found)());
-  if (!cluster) throw Error{ErrorCode::resources, "mpirun", "MPI cannot be initialised", "see what MPI printed"};
+  if (!cluster)
+    throw Error{ErrorCode::resources, "mpirun", "needs MPI, which cannot be initialised", "see the messages that MPI printed"};
   return cluster;
 }
 

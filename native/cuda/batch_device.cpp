@@ -103,7 +103,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   void draw_soon(int, const PlacedPoints& placed, const CopyRange& copies) override {
     Array<float>& other = buffers().inputs[static_cast<std::size_t>((current_ + 1) % Buffers::kInputs)];
     other.grown(device_, copies.lanes * elements_);
-    device_.beside([&] {
+    device_.on_side_stream([&] {
       there(placed).draw(copies, other.data());
       ahead_ = {copies, device_.mark()};
     });

@@ -15,7 +15,7 @@ constexpr std::int64_t kSweepValues = 4;  // as many as a point has, for each la
 
 [[noreturn]] void too_little_memory(std::int64_t needed) {
   throw Error{ErrorCode::resources, option("memory"),
-              "one example takes " + std::to_string((needed >> 10) + 1) + "K, which is more than the given memory",
+              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K",
               "give at least " + std::to_string((needed >> 10) + 1) + "K"};
 }
 

@@ -79,8 +79,8 @@ class ResNet18 {
 
   ValueId residual(ValueId x, std::int64_t channels, std::int64_t stride) {
     const ValueId y = conv(relu(conv(x, channels, 3, stride)), channels, 3, 1);
-    const ValueId beside = graph_[x].shape == graph_[y].shape ? x : conv(x, channels, 1, stride);
-    return relu(build::add(graph_, y, beside));
+    const ValueId skip = graph_[x].shape == graph_[y].shape ? x : conv(x, channels, 1, stride);
+    return relu(build::add(graph_, y, skip));
   }
 
   Graph graph_;

@@ -33,7 +33,7 @@ std::vector<Undone> take_all(std::span<const Chunk> chunks, std::span<const std:
   std::vector<std::optional<Undone>> undone(static_cast<std::size_t>(takers));
   parallel_for(takers, static_cast<int>(takers), [&](std::int64_t k, int) {
     for (std::int64_t i = k; i < total; i = next++) {
-      const auto done = guarded("model", [&] {
+      const auto done = guarded("the model", [&] {
         work(devices[k], chunks[i]);
         return std::monostate{};
       });

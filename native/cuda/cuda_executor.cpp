@@ -9,7 +9,7 @@ namespace probust::cuda {
 
 Result<std::unique_ptr<Executor>> make_cuda_executor(const Graph& classifier, const ExecutorOptions& options,
                                                      const CudaOptions& cuda) {
-  return guarded("model", [&]() -> std::unique_ptr<Executor> {
+  return guarded("the model", [&]() -> std::unique_ptr<Executor> {
     if (cuda.ordinal == CudaOptions::kAll) return make_multi_gpu_executor(classifier, options, cuda);
     return make_chunked_executor(make_cuda_batch_device(classifier, options, cuda), cuda.progress);
   });

@@ -108,8 +108,8 @@ struct Zone {
   std::int64_t first = 0, count = 0;
 };
 
-/// One device and its two streams of work: the main one and, within beside(), the side one. Calls return before the work is done,
-/// except copies to and from host memory, which wait for their stream.
+/// One device and its two streams of work: the main one and, within on_side_stream(), the side one. Calls return before the work
+/// is done, except copies to and from host memory, which wait for their stream.
 class Device {
  public:
   /// Throws Error{resources} if there is no such device.
@@ -145,7 +145,7 @@ class Device {
 
   /// Submits `work` to the side stream, which runs concurrently with the main one and is ordered only by events. Kernels, copies
   /// and clearing only: products and convolutions share one workspace.
-  void beside(const std::function<void()>& work);
+  void on_side_stream(const std::function<void()>& work);
   Event mark();
   /// Subsequent work of this stream runs after an event of the other one.
   void await(const Event& event);

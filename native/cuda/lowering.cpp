@@ -16,8 +16,9 @@ constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
 void require_small(const Node& node) {
   if (element_count(node.shape) <= kMostElements) return;
-  throw Error{ErrorCode::unsupported, node.name.empty() ? "model" : node.name,
-              "a value of shape " + to_string(node.shape) + " is too large for the device", "use " + option("device") + " cpu"};
+  throw Error{ErrorCode::unsupported, node.name.empty() ? "the model" : node.name,
+              "has a value of shape " + to_string(node.shape) + ", which is too large for the device",
+              "use " + option("device") + " cpu"};
 }
 
 }  // namespace

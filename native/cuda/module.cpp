@@ -27,7 +27,7 @@ class CudaDevices final : public DeviceKind {
   }
 
   Result<DeviceRates> rates(int ordinal, Precision precision) const override {
-    return guarded("device", [&] { return measure_rates(ordinal, precision); });
+    return guarded("the device", [&] { return measure_rates(ordinal, precision); });
   }
 };
 

@@ -32,7 +32,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   Batch gradient_batch() const override { return largest_->gradient_batch(); }
 
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override {
-    auto result = answer_by_type(question, [this](const auto& asked) { return guarded("model", [&] { return divide(asked); }); });
+    auto result =
+        answer_by_type(question, [this](const auto& asked) { return guarded("the model", [&] { return divide(asked); }); });
     facts_.forward_batch = largest_->forward_batch();  // what a part compiled takes memory
     facts_.options.memory = largest_->options().memory;
     return result;
@@ -165,7 +166,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
       cuda.warn = [](const std::string&) {};  // the others would warn of the same
     }
     if (parts_.empty()) throw Error(left_out.begin()->second);
-    for (const auto& [ordinal, error] : left_out) warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.problem);
+    for (const auto& [ordinal, error] : left_out)
+      warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.where + " " + error.problem);
   }
 
   std::int64_t devices() const { return static_cast<std::int64_t>(parts_.size()); }
@@ -183,7 +185,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         std::move(chunks), parts_.size(), [&](std::size_t k, const Chunk& chunk) { work(*parts_[k], chunk); },
         [&](std::size_t k, const Error& error) {
           if (!told_.insert(k).second) return;
-          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.problem);
+          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.where +
+                " " + error.problem);
         });
   }
 

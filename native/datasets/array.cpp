@@ -106,7 +106,7 @@ bool rows_are_separate(const Array& array) {
   return array.shape.size() == 1 || std::all_of(array.strides.begin() + 1, array.strides.end(), apart);
 }
 
-// Some rows of a column-major array: for each element of a row, the values of neighbouring rows lie next to each other.
+// Some rows of a column-major array: for each element of a row, the values of neighbouring rows are adjacent.
 LoadedRows gather_rows(const Array& array, std::int64_t begin, Shape shape) {
   Shape strides = byte_strides(shape, array.type.bytes, true);
   const std::int64_t bytes = array.type.bytes, piece = shape[0] * bytes;
@@ -163,7 +163,7 @@ std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const st
   std::int64_t count = element_bytes, product = element_bytes;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && product > kLimit / extent)) {
-      refuse(path, "has an impossible shape " + to_string(shape), "no file holds that many values");
+      refuse(path, "has an impossible shape " + to_string(shape), "save the data again");
     }
     if (extent > 0) product *= extent;
     count *= extent;
@@ -175,7 +175,7 @@ Array dense_array(ElementType type, Shape shape, bool column_major, Stored store
   const std::int64_t needed = byte_count(shape, type.bytes, path), found = static_cast<std::int64_t>(stored.size());
   if (found != needed) {
     refuse(path, std::string(found < needed ? "is truncated" : "is too long") + ": it has " + std::to_string(header + found) +
-                     " bytes, and its shape " + to_string(shape) + " needs " + std::to_string(header + needed));
+                     " bytes, but its shape " + to_string(shape) + " needs " + std::to_string(header + needed));
   }
   Shape strides = byte_strides(shape, type.bytes, column_major);
   return {type, std::move(shape), std::move(strides), std::move(stored)};
@@ -207,16 +207,16 @@ std::vector<double> decode_doubles(const Array& array) {
 }
 
 std::vector<std::int64_t> decode_labels(const Array& array, const std::string& path) {
-  const std::string hint = "labels are one whole number a row";
+  const std::string hint = "give one whole number per row";
   if (array.shape.empty() || std::any_of(array.shape.begin() + 1, array.shape.end(), [](std::int64_t n) { return n != 1; })) {
-    refuse(path, "has shape " + to_string(array.shape) + " where labels [N] were expected", hint);
+    refuse(path, "has shape " + to_string(array.shape) + ", but labels have shape [N]", hint);
   }
   std::vector<std::int64_t> labels;
   for_each_part(array, [&](const LoadedRows& loaded) {
     with_type(array.type, [&]<class T>() {
       loaded.for_each<T>(array.type, [&](T value) {
         const auto label = whole(value);
-        if (!label) refuse(path, "label " + std::to_string(labels.size()) + " is not a whole number", hint);
+        if (!label) refuse("label " + std::to_string(labels.size()) + " of " + path, "is not a whole number", hint);
         labels.push_back(*label);
       });
     });

@@ -15,13 +15,13 @@ namespace probust::datasets {
 
 using Bytes = std::span<const std::uint8_t>;
 
-/// Bytes together with whatever keeps them alive (a mapped file, an inflated copy). Copies share.
+/// Bytes together with their owner (a mapped file, an inflated copy). Copies share them.
 struct Buffer {
   Bytes bytes;
   std::shared_ptr<const void> owner;
 };
 
-/// Throws the Error for an unusable data file: "path: what; hint".
+/// Throws the Error for an unusable data file, with `path` as its subject.
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "");
 
 /// The bytes of a regular file, paged in on access; empty for an empty file. Throws Error{unreadable}, with `hint_missing` if the
@@ -30,8 +30,8 @@ Buffer map_regular_file(const std::string& path, const std::string& hint_missing
 
 class DataFile;
 
-/// Bytes in memory, or in a file, of which a part is read when it is asked for: a file is not mapped, because a file that shrinks
-/// would then end the process. Copies share.
+/// Bytes in memory, or in a file, which is read in parts on request: a file is not mapped, because a file that shrinks would then
+/// crash the process. Copies share the bytes.
 class Stored {
  public:
   Stored() = default;
@@ -65,7 +65,7 @@ Stored open_file(const std::string& path);
 /// The same, and throws Error{unreadable} that names the known formats if it is a folder or empty.
 Stored open_data_file(const std::string& path);
 
-/// The first bytes of a file, which tell its kind, and the size of all of it.
+/// The first bytes of a file, which determine its kind, and its size.
 struct Head {
   Bytes bytes;
   std::uint64_t size = 0;
@@ -88,10 +88,10 @@ std::uint64_t big_endian(Bytes bytes);
 bool starts_with(Bytes bytes, std::string_view magic);
 
 /// The first `count` bytes of an unpacked raw deflate stream (a zip member); it must end there. At most `count` bytes are
-/// unpacked, and a count that the packed bytes cannot hold is refused before allocating. Throws Error{unreadable}.
+/// unpacked, and a count that the packed bytes cannot hold is rejected before allocating. Throws Error{unreadable}.
 Buffer inflate_member(Bytes packed, std::uint64_t count, const std::string& path);
 
-/// Values as bytes that they keep alive.
+/// Values as bytes that own them.
 template <class T>
 Buffer as_buffer(std::vector<T> values) {
   auto owner = std::make_shared<const std::vector<T>>(std::move(values));

@@ -15,9 +15,9 @@ void check_size(std::size_t bytes, std::int64_t row, bool hundred, const std::st
   const std::size_t other = hundred ? kPixels + 1 : kPixels + 2;
   const std::string remedy = (hundred ? "leave out " : "give ") + option("cifar100");
   refuse(path,
-         "is truncated: it has " + std::to_string(bytes) + " bytes, and " + std::to_string(rows + 1) + " CIFAR rows of " +
+         "is truncated: it has " + std::to_string(bytes) + " bytes, but " + std::to_string(rows + 1) + " CIFAR rows of " +
              std::to_string(row) + " need " + std::to_string(full),
-         bytes % other == 0 ? remedy + ": the rows have " + std::to_string(other) + " bytes" : "");
+         bytes % other == 0 ? remedy + " if its rows have " + std::to_string(other) + " bytes" : "");
 }
 
 void check_labels(const std::vector<std::int64_t>& labels, std::int64_t classes, const std::string& path) {
@@ -25,7 +25,7 @@ void check_labels(const std::vector<std::int64_t>& labels, std::int64_t classes,
   if (wrong == labels.end()) return;
   refuse(path,
          "is not CIFAR data: row " + std::to_string(wrong - labels.begin()) + " has label " + std::to_string(*wrong) +
-             ", beyond " + std::to_string(classes - 1),
+             ", which is above " + std::to_string(classes - 1),
          "give .npy, .npz, IDX or .csv for other data");
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars and
-// blanks separate, too.
+// Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars
+// and spaces are separators, too.
 //
-// A first row without numbers is a header. So is one whose cells are numbers if they count the columns, as names made by pandas
-// do, and the rows below differ in type: decimals below integers, or labels below the word that names their column.
+// A first row without numbers is a header. A first row of numbers is a header, too, if the numbers count the columns, as pandas
+// names them, and the rows below differ in type: decimals below integers, or labels below a word that names their column.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-// Whether a column's name says that it has labels. "y" does only in a file of labels: it may be a coordinate.
+// Whether a column's name is one for labels. "y" is one only in a file of labels: it may be a coordinate.
 bool is_label_name(const std::string& name) {
   constexpr std::string_view kNames[] = {"label", "labels", "class", "classes", "target", "species", "category"};
   return std::find(std::begin(kNames), std::end(kNames), lower_case(name)) != std::end(kNames);
@@ -30,13 +30,13 @@ bool has_decimal_comma(const std::string& cell) {
   return at != std::string::npos && csv_number(std::string(cell).replace(at, 1, "."));
 }
 
-// What pandas reads as a missing value, too. No class is called so without anybody's noticing.
+// Values that pandas also reads as missing. No class is likely to have such a name.
 bool is_missing(const std::string& cell) {
   constexpr std::string_view kMarks[] = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"};
   return std::find(std::begin(kMarks), std::end(kMarks), cell) != std::end(kMarks);
 }
 
-// A whole table: the numbers row by row, and the cells of the label column. A bad row takes its place among them, with zeros.
+// A whole table: the numbers row by row, and the cells of the label column. A bad row keeps its place, with zeros.
 class CsvTable {
  public:
   CsvTable(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header)
@@ -90,14 +90,14 @@ class CsvTable {
       label_is_named_ = true;
     } else {
       refuse(path_, "has no column " + shown(label_column_) + " among its " + std::to_string(width_),
-             option("label_column") + " is a number from 0, a name in the first row, last or none");
+             "give " + option("label_column") + " a number from 0, a name in the first row, last or none");
     }
     if (width_ == 1) refuse_title();
     if (width_ == 1)
-      refuse(path_, "has one column, which is taken as the label", "give " + option("label_column") + " none if it is not");
+      refuse(path_, "has one column, which is read as the labels", "give " + option("label_column") + " none if it is a feature");
   }
 
-  // The last column, or the only one that a header calls like labels, if that is another.
+  // The last column, or the only one whose header is a name for labels, if that is another.
   std::size_t usual_label_column() {
     const auto usual = [](const std::string& cell) { return is_label_name(cell); };
     const auto named = std::find_if(first_.begin(), first_.end(), usual);
@@ -105,22 +105,22 @@ class CsvTable {
     if (std::count_if(first_.begin(), first_.end(), usual) != 1 || csv_feature(first_[last]) || named == first_.end() - 1)
       return last;
     label_is_named_ = true;
-    notes_.push_back("labels are in the column " + shown(*named) + "; if they are in the last, give " + option("label_column") +
+    notes_.push_back("labels are in column " + shown(*named) + "; if they are in the last one, give " + option("label_column") +
                      " " + std::to_string(last));
     return static_cast<std::size_t>(named - first_.begin());
   }
 
-  // A word above the table, which is not a row of it.
+  // A word above the table that is not a row.
   void refuse_title() {
     if (!rows_.next()) return;
     const std::vector<std::string>& cells = rows_.cells();
     if (cells.size() > 1 || cells[0].find_first_of(",;\t|") != std::string::npos)
-      refuse(path_, "has one cell in its first row, " + shown(first_[0]) + ", and more in the next",
+      refuse(path_, "has one cell in its first row, " + shown(first_[0]) + ", but more in the next",
              "remove the first row, or give each column a name");
   }
 
-  // Row numbers, as pandas and R write them in a column without a name, are left out. With a name or without a header, they may
-  // be a feature.
+  // Row numbers, which pandas and R write in a column without a name, are left out. With a name or without a header, they may be
+  // a feature.
   void find_index_column(bool header) {
     if (columns_.size() < 2 || columns_[0] != 0 || count_ < 2) return;
     std::set<double> distinct;
@@ -134,7 +134,7 @@ class CsvTable {
     }
     const bool unnamed = first_[0].empty() || first_[0].starts_with("Unnamed");
     if (header && unnamed && !distinct.empty()) {
-      notes_.emplace_back("the first column has no name and numbers the rows: it is left out");
+      notes_.emplace_back("the first column has no name and numbers the rows, so it is left out");
       return drop_first_column();
     }
     constexpr std::int64_t kMany = 10;
@@ -152,15 +152,15 @@ class CsvTable {
     columns_.erase(columns_.begin());
   }
 
-  // Labels that are all the same, next to whole numbers in the first column that are not.
+  // Warns if all labels are the same and the first column has different whole numbers.
   void note_constant_labels() {
     if (label_column_ != "last" || label_ != width_ - 1 || count_ < 2 || columns_[0] != 0 || !labels_are_numbers(0)) return;
     if (std::set<std::string>(labels_.begin(), labels_.end()).size() > 1 || !first_column_may_be_labels()) return;
-    notes_.push_back("the last column has the same value everywhere and is read as the labels; if they are in the first, give " +
+    notes_.push_back("the last column, with a single value throughout, is read as the labels; if they are in the first, give " +
                      option("label_column") + " 0");
   }
 
-  // Whether the first column has a few different whole numbers from 0 on.
+  // Whether the first column has a few different whole numbers from 0.
   bool first_column_may_be_labels() const {
     std::set<double> distinct;
     for (std::size_t i = 0; i < values_.size(); i += features()) {
@@ -180,7 +180,7 @@ class CsvTable {
     return true;
   }
 
-  // Whether the first row, in which features are numbers, is a header all the same.
+  // Whether the first row, in which features are numbers, is still a header.
   bool header_of_numbers() {
     if (count_ < 2) return false;
     const bool number_label = label_ != kNone && csv_number(labels_[0]);
@@ -210,7 +210,7 @@ class CsvTable {
     return header;
   }
 
-  // Whether the label's cell in the first row is a word that no other row has, and the words of other rows repeat.
+  // Whether the label's cell in the first row is a word that no other row has, while the words of other rows repeat.
   bool names_the_labels() const {
     const auto others = labels_.begin() + 1;
     if (labels_[0].empty() || csv_feature(labels_[0])) return false;
@@ -222,7 +222,7 @@ class CsvTable {
     return std::none_of(labels_.begin() + 1, labels_.end(), [](const std::string& label) { return csv_number(label); });
   }
 
-  // How the whole numbers among the features of the first row go up. No numbers: not in equal steps.
+  // The step between the whole numbers among the features of the first row. Zero: not equal steps.
   struct Counting {
     std::size_t numbers = 0;
     bool from_start = false;   // 0, 1, 2, ... or 1, 2, 3, ...
@@ -242,7 +242,7 @@ class CsvTable {
         constexpr std::size_t kMany = 4;  // "1,2" may well be a point
         counting.from_start = number == 0 || (number == 1 && (label_ == 0 || width_ >= kMany));
       } else {
-        // The label's column within the features may count as one.
+        // The label's column within the features may be counted.
         const double columns = i - last_column == 2 && label_ == i - 1 && number - last != step ? 2 : 1;
         if (counting.numbers == 1) step = (number - last) / columns;
         if (step <= 0 || number - last != columns * step) return {};
@@ -256,14 +256,14 @@ class CsvTable {
     return counting;
   }
 
-  // Whether the label's cell in the first row goes on with the count: "0,1,2,3,4".
+  // Whether the label's cell in the first row continues the count: "0,1,2,3,4".
   bool label_counts() const {
     if (label_ == kNone) return true;
     const auto own = csv_integer(first_[label_]), other = csv_integer(first_[label_ == 0 ? 1 : 0]);
     return own && other && *own - *other == (label_ == 0 ? -1 : static_cast<std::int64_t>(label_));
   }
 
-  // Numbers with decimals are no labels; their column is the last one of a table without labels.
+  // Numbers with decimals are not labels: their column is the last one of a table without labels.
   void refuse_numbers_as_labels() {
     refuse_decimal_commas();
     if (label_ == kNone || !labels_are_numbers(0)) return;
@@ -279,7 +279,7 @@ class CsvTable {
     throw bad_.at(first);
   }
 
-  // Labels such as "1,5" are numbers, too.
+  // Labels such as "1,5" are numbers too.
   void refuse_decimal_commas() {
     const auto is_number = [](const std::string& cell) { return has_decimal_comma(cell) || csv_number(cell); };
     if (!std::all_of(labels_.begin(), labels_.end(), is_number)) return;
@@ -303,7 +303,7 @@ class CsvTable {
     --count_;
   }
 
-  // Whether all labels from a row on are numbers, and there are some. Bad rows and missing labels do not count.
+  // Whether all labels from a row on are numbers, and there are some. Bad rows and missing labels are ignored.
   bool labels_are_numbers(std::size_t from) const {
     bool any = false;
     for (std::size_t i = from; i < labels_.size(); ++i) {
@@ -344,11 +344,10 @@ class CsvTable {
     const std::vector<std::string>& cells = rows_.cells();
     if (cells.size() != width_) {
       const bool fewer = cells.size() < width_;
-      refuse(path_,
-             csv_place(rows_.line(), fewer ? cells.size() : width_) +
-                 (fewer ? " is missing: the row has " : " is one too many: the row has ") + std::to_string(cells.size()) +
-                 " cells and the first has " + std::to_string(width_),
-             "every row has as many cells as the first");
+      refuse(csv_place(rows_.line(), fewer ? cells.size() : width_) + " of " + path_,
+             (fewer ? "is missing: the row has " : "is one cell too many: the row has ") + std::to_string(cells.size()) +
+                 " cells and the first row has " + std::to_string(width_),
+             "give every row as many cells as the first");
     }
     for (const std::size_t column : columns_) values_.push_back(feature(column));
   }
@@ -360,10 +359,10 @@ class CsvTable {
     const std::string labels = label_column_ == "last" ? ", or give " + option("label_column") + " " + std::to_string(column) +
                                                              " if the labels are in it"
                                                        : "";
-    refuse(path_, csv_place(rows_.line(), column) + (cell.empty() ? " is empty" : " is not a number: " + shown(cell)),
+    refuse(csv_place(rows_.line(), column) + " of " + path_, cell.empty() ? "is empty" : "is not a number: " + shown(cell),
            has_decimal_comma(cell) ? "write decimals with a point"
-           : cell.empty()          ? "every feature is a number"
-                                   : "every feature is a number: remove the column" + labels);
+           : cell.empty()          ? "give every feature a number"
+                                   : "remove the column, because every feature is a number" + labels);
   }
 
   // Whole numbers, or texts. Bad rows have none.
@@ -388,17 +387,17 @@ class CsvTable {
     if (label) return *label;
     const std::string place = csv_place(label_lines_[i], label_);
     bad_.emplace(static_cast<std::int64_t>(i),
-                 Error{ErrorCode::unreadable, path_,
-                       place + (labels_[i].empty()       ? " is an empty label"
-                                : is_missing(labels_[i]) ? " is a missing label: " + shown(labels_[i])
-                                                         : " is a label and not a whole number: " + shown(labels_[i])),
+                 Error{ErrorCode::unreadable, place + " of " + path_,
+                       labels_[i].empty()       ? "is an empty label"
+                       : is_missing(labels_[i]) ? "is a missing label: " + shown(labels_[i])
+                                                : "is not a whole-number label: " + shown(labels_[i]),
                        hint_for_labels(labels_[i])});
     return PointSource::kNoLabel;
   }
 
   std::string hint_for_labels(const std::string& cell) const {
     if (cell.find(',') != std::string::npos) return "write decimals with a point";
-    if (!cell.empty() && is_missing(cell)) return "remove the row, or call the class otherwise";
+    if (!cell.empty() && is_missing(cell)) return "remove the row, or rename the class";
     std::string none = "give " + option("label_column") + " none if there are no labels";
     if (label_ == 0 || columns_[0] != 0 || values_.empty() || !first_column_may_be_labels()) return none;
     return none + ", or 0 if they are in the first column";
@@ -409,7 +408,7 @@ class CsvTable {
   CsvRows rows_;
   std::size_t width_ = 0, label_ = kNone;
   bool label_is_named_ = false;
-  std::vector<std::string> first_, notes_;  // the cells of the first row; what to tell people
+  std::vector<std::string> first_, notes_;  // the cells of the first row; notes for the user
   std::vector<std::size_t> columns_;        // of the features
   std::vector<bool> decimals_;              // by feature: whether a row after the first has a decimal
   std::int64_t count_ = 0;
@@ -419,7 +418,7 @@ class CsvTable {
   std::map<std::int64_t, Error> bad_;  // by row
 };
 
-// Whether the first of some words is a column's name: one of the usual ones, which no row repeats.
+// Whether the first of some words is a column's name: a usual name that no row repeats.
 bool is_label_header(const std::vector<std::string>& words, std::size_t different) {
   if (words.size() < 2 || different == 1) return false;
   return (is_label_name(words[0]) || lower_case(words[0]) == "y") &&
@@ -438,10 +437,10 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path) {
   bool all_numbers = true;
   std::size_t header_line = 0, text_line = 0;  // 0: none
   while (rows.next()) {
-    const std::string place = csv_place(rows.line(), 0);
-    if (rows.cells().size() != 1) refuse(path, place + " is not one label", "give one label per line");
+    const std::string place = csv_place(rows.line(), 0) + " of " + path;
+    if (rows.cells().size() != 1) refuse(place, "is not one label", "give one label per line");
     if (is_missing(rows.cells()[0]))
-      refuse(path, place + " is a missing label: " + shown(rows.cells()[0]), "remove the point, or call the class otherwise");
+      refuse(place, "is a missing label: " + shown(rows.cells()[0]), "remove the point, or rename the class");
     labels.texts.push_back(rows.cells()[0]);
     if (csv_integer(rows.cells()[0])) continue;
     (labels.texts.size() == 1 ? header_line : text_line) = rows.line();
@@ -450,7 +449,8 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path) {
   const bool any_number =
       std::any_of(labels.texts.begin(), labels.texts.end(), [](const std::string& text) { return csv_integer(text); });
   if (any_number && text_line > 0)
-    refuse(path, csv_place(text_line, 0) + " is not one whole number", "give one label per line: numbers, or words throughout");
+    refuse(csv_place(text_line, 0) + " of " + path, "is not a whole number",
+           "give one label per line: only numbers, or only words");
   const std::set<std::string> words(labels.texts.begin(), labels.texts.end());
   const bool first_is_header = any_number ? header_line > 0 : is_label_header(labels.texts, words.size());
   if (first_is_header) labels.texts.erase(labels.texts.begin());

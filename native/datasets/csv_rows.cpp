@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kCsvPart = std::uint64_t{1} << 20;
 
-// The next line of a text that is not blank, and moves `text` past it.
+// The next line of a text that is not blank; `text` is moved past it.
 std::string_view next_line(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
@@ -18,7 +18,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// Whether blanks separate numbers in a line, as numpy.savetxt writes them. A name of two words has no number.
+// Whether blanks separate numbers in a line, as numpy.savetxt writes them. A two-word name has no number.
 bool has_numbers_between_blanks(std::string_view line) {
   std::size_t words = 0, numbers = 0;
   while (!(line = trimmed(line)).empty()) {
@@ -31,7 +31,7 @@ bool has_numbers_between_blanks(std::string_view line) {
 }
 
 // The separator, by the first row that is not blank: a semicolon if there is one outside quotes (the row's commas are then
-// decimal marks), else a comma, a tab, a vertical bar, or blanks between numbers in this row or the next.
+// decimal marks), otherwise a comma, a tab, a vertical bar, or blanks between numbers in this row or the next.
 char separator_of(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   bool quoted = false;
@@ -108,7 +108,7 @@ CsvRows::CsvRows(Stored file, std::string path) : file_(std::move(file)), path_(
   ends_ = separator_ == ' ' ? "\r\n \t" : std::string("\r\n") + separator_;
 }
 
-// Lines of '#' before the table, as numpy.savetxt writes them. A last one that has as many cells as the next row names columns.
+// Comment lines before the table, as numpy.savetxt writes them. A last one with as many cells as the next row names the columns.
 void CsvRows::skip_comments() {
   const std::string_view blanks = " \t\r\n";
   while (true) {
@@ -153,7 +153,7 @@ bool CsvRows::next() {
   return false;
 }
 
-// Keeps what has not been read, and adds at least as much: so a long row costs time in proportion to its length.
+// Keeps the unread bytes, and adds at least as many: so a long row takes time in proportion to its length.
 void CsvRows::take_more() {
   text_.erase(0, text_.size() - rest_.size());
   const std::uint64_t begin = text_.size(), more = std::min(file_.size() - taken_, std::max(kCsvPart, begin));
@@ -165,7 +165,7 @@ void CsvRows::take_more() {
   rest_ = text_;
 }
 
-// A row that ends where the text in memory ends may go on in the file: then it is read again with more of it.
+// A row that ends where the text in memory ends may continue in the file: then it is read again with more of it.
 void CsvRows::read_row() {
   row_line_ = next_line_;
   while (true) {
@@ -188,7 +188,7 @@ void CsvRows::read_cells() {
   cells_.resize(count);
 }
 
-// Reads one cell and what ends it; true if that is a separator.
+// Reads one cell and the character that ends it; true if that is a separator.
 bool CsvRows::read_cell(std::string& cell) {
   if (separator_ == ' ') rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   std::size_t blanks = rest_.find_first_not_of(blanks_);
@@ -210,7 +210,7 @@ void CsvRows::read_quoted(std::string& cell) {
   while (true) {
     const std::size_t quote = rest_.find('"');
     if (quote == std::string_view::npos) {
-      if (all_in_memory()) refuse(path_, "row " + std::to_string(row_line_) + " has a quote that is never closed");
+      if (all_in_memory()) refuse("row " + std::to_string(row_line_) + " of " + path_, "has a quote that is never closed");
       rest_ = {};
       return;
     }
@@ -223,7 +223,7 @@ void CsvRows::read_quoted(std::string& cell) {
   }
   rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   if (separator_ != ' ' && !rest_.empty() && ends_.find(rest_.front()) == std::string::npos) {
-    refuse(path_, "row " + std::to_string(row_line_) + " has text after a closing quote");
+    refuse("row " + std::to_string(row_line_) + " of " + path_, "has text after a closing quote");
   }
 }
 

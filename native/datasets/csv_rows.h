@@ -26,7 +26,7 @@ std::string shown(std::string_view cell);
 /// "row 3, column 2", both counted from 1; the row is a line of the file, and `column` is counted from 0.
 std::string csv_place(std::size_t line, std::size_t column);
 
-/// Without blanks at its ends.
+/// Without leading and trailing blanks.
 std::string_view trimmed(std::string_view text);
 
 /// The bytes as text, without a byte order mark. Throws Error{unreadable} if there are control characters.
@@ -41,7 +41,7 @@ class CsvRows {
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
 
-  /// A blank stands for any number of blanks and tabs.
+  /// A blank matches any number of blanks and tabs.
   char separator() const { return separator_; }
 
   /// Reads the next row that is not blank into cells(); false at the end. Throws Error{unreadable} at a quote that is never

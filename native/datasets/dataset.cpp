@@ -38,14 +38,14 @@ Contents read_contents(const std::string& path, const DatasetOptions& options) {
 }
 
 void check_points(const Array& x, const std::string& path) {
-  if (x.shape.empty()) refuse(path, "holds a single number", "give an array whose first axis counts the points");
+  if (x.shape.empty()) refuse(path, "has a single number", "give an array whose first axis counts the points");
   if (x.shape[0] == 0) refuse(path, "has no rows", "give at least one point");
   if (std::find(x.shape.begin(), x.shape.end(), 0) != x.shape.end()) {
     refuse(path, "has points without values: its shape is " + to_string(x.shape), "give at least one value per point");
   }
 }
 
-// One label too many, and the first is a word that no other repeats: the name of the column.
+// One label too many, whose first is a word that no other repeats: the name of the column.
 void drop_header(Contents& contents, const std::string& source) {
   std::vector<std::string>& words = contents.labels.texts;
   const bool extra = std::ssize(words) > 2 && std::ssize(words) == contents.x.shape[0] + 1;
@@ -73,18 +73,18 @@ std::string find_labels(Contents& contents, const std::string& path, const Datas
 
 void check_options(const DatasetOptions& options) {
   if (options.scale && (!std::isfinite(*options.scale) || *options.scale == 0)) {
-    throw Error{ErrorCode::usage, option("scale"), "is zero or not finite", "give a number such as 0.00392"};
+    throw Error{ErrorCode::usage, option("scale"), "is zero or not finite", "try 0.00392"};
   }
   if (options.offset < 0) throw Error{ErrorCode::usage, option("offset"), "is negative", "give 0 or more"};
   if (options.limit == 0) throw Error{ErrorCode::usage, option("limit"), "is zero", "give 1 or more"};
   constexpr std::int64_t kMostSide = 16384;
   for (const auto& [name, side] : {std::pair{"resize", options.resize}, std::pair{"crop", options.crop}}) {
     if (side < 0 || side > kMostSide)
-      throw Error{ErrorCode::usage, option(name), "is not a number of pixels from 1 to " + std::to_string(kMostSide), "give 224"};
+      throw Error{ErrorCode::usage, option(name), "is not a number of pixels from 1 to " + std::to_string(kMostSide), "try 224"};
   }
   if (options.resize > 0 && options.crop > options.resize) {
     throw Error{ErrorCode::usage, option("crop"),
-                "is larger than the resized images' shorter side, " + std::to_string(options.resize), "give at most that"};
+                "is larger than the resized images' shorter side, " + std::to_string(options.resize), "give at most that side"};
   }
 }
 
@@ -120,7 +120,7 @@ class ArraySource final : public PointSource {
 
 std::unique_ptr<PointSource> open_array(const std::string& path, const DatasetOptions& options) {
   for (const auto& [name, given] : {std::pair{"resize", options.resize}, std::pair{"crop", options.crop}}) {
-    if (given != 0) throw Error{ErrorCode::usage, option(name), "is for folders of images", "leave it out"};
+    if (given != 0) throw Error{ErrorCode::usage, option(name), "applies only to folders of images", "leave it out"};
   }
   Contents contents = read_contents(path, options);
   check_points(contents.x, path);
@@ -147,9 +147,7 @@ std::unique_ptr<PointSource> open_array(const std::string& path, const DatasetOp
 
 PointList chosen(std::int64_t rows, const std::string& path, const DatasetOptions& options) {
   if (options.offset >= rows) {
-    refuse(path,
-           "has " + std::to_string(rows) + " rows, and " + option("offset") + " " + std::to_string(options.offset) +
-               " is beyond them",
+    refuse(path, "has " + std::to_string(rows) + " rows, but " + option("offset") + " is " + std::to_string(options.offset),
            "give an offset from 0 to " + std::to_string(rows - 1));
   }
   PointList list;

@@ -19,45 +19,46 @@ struct BadPoint {
 
 /// Points, with labels and class names if known.
 struct Dataset {
-  Tensor x;  ///< [N, ...], channel-first images or [N, d]: stored values times the scale, the natural space
+  Tensor x;  ///< [N, ...], channel-first images or [N, d]: stored values times the scale, in natural units
   std::vector<std::int64_t> labels;      ///< one per point, or empty if the data have none
   std::vector<std::string> class_names;  ///< by class number, digits for classes without a name; empty if none are known
   std::vector<std::int64_t> index{};     ///< each point's position in DATA
-  std::vector<BadPoint> bad{};           ///< points that were left out (DatasetOptions::skip_bad)
+  std::vector<BadPoint> bad{};           ///< skipped points (DatasetOptions::skip_bad)
   std::string label_mapping{};           ///< how labels became class numbers, in one line; empty for plain class numbers
-  std::vector<std::string> notes{};      ///< what the reader decided or left out, one line each: begins with the label mapping.
-                                         ///< Options in them and in the mapping are to be spelled (base/error.h)
+  std::vector<std::string> notes{};  ///< notes of the reader, one line each: begins with the label mapping. Options in them and
+                                     ///< in the mapping have to be spelled (base/error.h)
 };
 
 struct DatasetOptions {
-  std::optional<double> scale{};        ///< stored value times this; default 1/255 for uint8 storage, 1 otherwise
-  std::string label_column = "last";    ///< CSV: a column counted from 0, a name in the header, "none", or "last": the last one,
-                                        ///< or the only one that the header calls like labels
-  bool cifar100 = false;                ///< CIFAR-100 binary rows have a coarse and a fine label; the fine one is used
-  std::string labels_path{};            ///< .npy, IDX or text (a label per line) that overrides labels found in the data
+  std::optional<double> scale{};      ///< stored value times this; default 1/255 for uint8 storage, 1 otherwise
+  std::string label_column = "last";  ///< CSV: a column counted from 0, a name in the header, "none", or "last": the last one, or
+                                      ///< the only one whose header is a name for labels
+  bool cifar100 = false;              ///< CIFAR-100 binary rows have a coarse and a fine label; the fine one is used
+  std::string labels_path{};          ///< .npy, IDX or text (a label per line) that overrides labels found in the data
   std::int64_t offset = 0, limit = -1;  ///< points [offset, offset + limit) of the file; a negative limit means all
-  bool skip_bad = false;                ///< leave out points that cannot be read, instead of an error
+  bool skip_bad = false;                ///< skip unreadable points instead of failing
 
-  // Class names in the order of the classes. Text labels and folders are matched with them, whatever their case.
-  std::vector<std::string> classes{};        ///< given by the caller: a label that is not among them is an error
-  std::vector<std::string> known_classes{};  ///< of the model, without `classes`: if no label is among them, they are not used
+  // Class names in the model's order. Text labels and folders are matched with them, ignoring case.
+  std::vector<std::string> classes{};  ///< given by the caller: a label that is not among them is an error
+  std::vector<std::string>
+      known_classes{};  ///< names of the model, without `classes`: if no label is among them, they are not used
 
-  // For images. A file of another kind is refused with them.
+  // For images. Other files are rejected with them.
   std::int64_t resize = 0;    ///< the shorter side after resizing; 0: as stored
-  std::int64_t crop = 0;      ///< the side of the square taken from the centre after that; 0: all
+  std::int64_t crop = 0;      ///< the side of the central square to crop to after that; 0: all
   std::int64_t channels = 0;  ///< 1 gray, 3 colour; 0: gray if all images are gray
 };
 
-/// Reads points from a file. Its kind is determined from its content first, then from its name: .npy [N, ...]; .npz (arrays x
+/// Reads points from a file. Its format is determined from its content first, then from its name: .npy [N, ...]; .npz (arrays x
 /// and, optionally, y); IDX, plain or gzip, as [N, 1, H, W], with the labels file in the same folder (labels-idx1 for
 /// images-idx3); CIFAR binary as [N, 3, 32, 32]; CSV as [N, d].
 ///
-/// Labels that are numbers keep them; texts are matched with DatasetOptions::classes or known_classes, or numbered in sorted
-/// order (labels.h). Non-finite values are kept. Errors: unreadable (missing, truncated, of the wrong kind, without rows, label
+/// Numeric labels are kept; text labels are matched with DatasetOptions::classes or known_classes, or numbered in sorted order
+/// (labels.h). Non-finite values are kept. Errors: unreadable (missing, truncated, of the wrong format, without rows, label
 /// count, offset beyond the end), usage (a scale that is zero or not finite, a negative offset, a limit of zero), resources.
 Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& options = {});
 
-/// The formats that are read, as in a hint: ".npy, .npz, CIFAR .bin, IDX (.gz too) or .csv".
+/// The known formats, for hints: ".npy, .npz, CIFAR .bin, IDX (.gz too) or .csv".
 std::string known_formats();
 
 /// Numbers in float64.

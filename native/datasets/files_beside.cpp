@@ -13,9 +13,9 @@ std::span<const std::byte> FilesBeside::operator()(const std::string& location) 
     const std::filesystem::path path(location);
     const bool leads_out = path.empty() || path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
     if (leads_out)
-      throw Error{ErrorCode::unreadable, "'" + location + "'",
-                  "is named by the model for its weights, but lies outside its folder", ""};
-    const std::string hint = "the model keeps weights there; put it next to the model";
+      throw Error{ErrorCode::unreadable, "weights file '" + location + "'", "lies outside the model's folder",
+                  "save the model with its weights in its own folder"};
+    const std::string hint = "put it next to the model, whose weights it has";
     found = files_.emplace(location, map_regular_file((folder_ / path).string(), hint, hint)).first;
   }
   return std::as_bytes(found->second.bytes);

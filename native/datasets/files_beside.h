@@ -20,7 +20,7 @@ class FilesBeside {
   /// The bytes of the file at `location`, which must lie inside the model's folder. Throws Error{unreadable}.
   std::span<const std::byte> operator()(const std::string& location);
 
-  /// The paths of the files that were asked for.
+  /// The paths of the files that were read.
   std::vector<std::string> paths() const;
 
  private:

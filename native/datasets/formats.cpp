@@ -11,7 +11,7 @@ namespace probust {
 namespace datasets {
 namespace {
 
-// Files of other kinds that users pass by mistake.
+// Other kinds of files that users pass by mistake.
 struct Foreign {
   std::string_view magic, name;
 };
@@ -37,13 +37,13 @@ bool looks_like_text(const Head& file) {
 
 // IDX images have no channel axis: add one.
 Array with_channel(Array x, const std::string& path) {
-  if (x.shape.size() == 1) refuse(path, "holds one number per row, as a file of labels does", "give the file of images");
+  if (x.shape.size() == 1) refuse(path, "has one number per row, like a file of labels", "give the file of points");
   if (x.shape.size() != 3) return x;
   const Shape shape{x.shape[0], 1, x.shape[1], x.shape[2]};
   return reshaped(std::move(x), shape);
 }
 
-// What a reader of labels says of files that hold points.
+// The error of a reader of labels for files that hold points.
 [[noreturn]] StoredLabels no_labels(const Stored&, const std::string& path) {
   refuse(path, "is not a file of labels", "give .npy, IDX or text with one label per line");
 }
@@ -106,7 +106,7 @@ const Format& format_of(const Stored& file, const std::string& path) {
   for (const Format& format : kFormats) {
     if (format.named(path, head)) return format;
   }
-  refuse(path, "is of no known kind", "give a " + known_formats() + " file, or a folder of images");
+  refuse(path, "has an unrecognised format", "give a " + known_formats() + " file, or a folder of images");
 }
 
 }  // namespace datasets

@@ -17,7 +17,7 @@ namespace probust::datasets {
 struct Contents {
   Array x;
   StoredLabels labels{};
-  std::vector<BadPoint> bad{};       ///< rows that cannot be read, in order; their numbers in `x` mean nothing
+  std::vector<BadPoint> bad{};       ///< unreadable rows, in order; their numbers in `x` are meaningless
   std::vector<std::string> notes{};  ///< see PointList
 };
 
@@ -25,7 +25,7 @@ struct Contents {
 struct Format {
   std::string_view name;  ///< as in "give a .npy, .npz or .csv file"
   bool (*begins)(const Head& file);
-  bool (*named)(const std::string& path, const Head& file);  ///< for files that begin like no format
+  bool (*named)(const std::string& path, const Head& file);  ///< for files that match no format by content
   Contents (*read)(const Stored& file, const DatasetOptions& options, const std::string& path);
   StoredLabels (*labels)(const Stored& file, const std::string& path);
 };
@@ -33,16 +33,16 @@ struct Format {
 /// The ending of a file's name, in lower case: ".csv".
 std::string lower_extension(const std::string& path);
 
-/// The format of a file by its first bytes, then by its name; otherwise text is CSV. Throws Error{unreadable} if it has none.
+/// The format of a file by its first bytes, then by its name; other text is CSV. Throws Error{unreadable} if it has none.
 const Format& format_of(const Stored& file, const std::string& path);
 
-// One reader per format. Each reads what it needs of the file; arrays stay in it unless they are packed. Throws Error{unreadable}
-// named after `path`.
+// One reader per format. Each reads only the necessary parts; arrays stay in the file unless they are packed. Throws
+// Error{unreadable} about `path`.
 
 /// .npy: format 1 to 3.
 Array read_npy_array(const Stored& file, const std::string& path);
 
-/// .npy with labels [N]: whole numbers, or texts ('<U9', '|S9').
+/// .npy with labels [N]: whole numbers, or text ('<U9', '|S9').
 StoredLabels read_npy_labels(const Stored& file, const std::string& path);
 
 /// .npz: the array called `x` and, if present, `y` as labels.
@@ -58,23 +58,23 @@ bool is_idx(const Head& file);
 Contents read_cifar(const Stored& file, bool hundred, const std::string& path);
 
 /// CSV: one point per row, x is [N, d]. `label_column` is a number from 0, a name in the header, "last" or "none". Rows with a
-/// wrong number of cells, or with a cell that is no number, are bad. With `counted_header`, a first row of numbers may name
+/// wrong number of cells, or with a cell that is not a number, are bad. With `counted_header`, a first row of numbers may name
 /// columns.
 Contents read_csv(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header = true);
 
-/// Text with one label per line: whole numbers, or words throughout. Blank lines and a header are skipped.
+/// Text with one label per line: only whole numbers, or only words. Blank lines and a header are skipped.
 StoredLabels read_label_lines(const Stored& file, const std::string& path);
 
 /// Text with one name per line, surrounding blanks removed. Blank lines are skipped.
 std::vector<std::string> read_name_lines(const Stored& file, const std::string& path);
 
-/// The points of a file or folder. Throws Error as open_dataset returns it.
+/// The points of a file or folder. Throws the Errors that open_dataset returns.
 std::unique_ptr<PointSource> open_points(const std::string& path, const DatasetOptions& options);
 
 /// The points of a folder of images.
 std::unique_ptr<PointSource> open_image_folder(const std::string& path, const DatasetOptions& options);
 
-/// The rows from options.offset to its limit: `offset` and `count` of a list. Throws Error{unreadable} if there are none.
+/// The rows from options.offset to its limit, as `offset` and `count` of a list. Throws Error{unreadable} if there are none.
 PointList chosen(std::int64_t rows, const std::string& path, const DatasetOptions& options);
 
 /// The labels of these rows, out of all.

@@ -31,8 +31,7 @@ IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);
   if (magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0 || magic[3] > kMostAxes) {
-    refuse(path, "is not an IDX file: its first four bytes are not those of one",
-           "give images in IDX, .npy, .npz, CIFAR .bin or .csv");
+    refuse(path, "is not an IDX file: its first four bytes are wrong", "give images in IDX, .npy, .npz, CIFAR .bin or .csv");
   }
   IdxHeader header{*type, {}, 4 + 4 * std::uint64_t{magic[3]}};
   part(bytes, 0, header.bytes, path, "its IDX header");
@@ -42,13 +41,13 @@ IdxHeader read_header(Bytes bytes, const std::string& path) {
   return header;
 }
 
-// The unpacked file. The header is read first: it gives the size.
+// The unpacked file. The header is read first, because it gives the size.
 Stored unpacked(const Stored& file, const std::string& path) {
   if (!starts_with(file.from(0, 2).all().bytes, "\x1f\x8b")) return file;
   const Buffer packed = file.all();
   const Buffer begin = gunzip_prefix(packed.bytes, kLongestHeader, path);
   if (begin.bytes.size() < 4)
-    refuse(path, "is truncated: its " + std::to_string(file.size()) + " packed bytes hold no IDX header");
+    refuse(path, "is truncated: its " + std::to_string(file.size()) + " packed bytes have no IDX header");
   if (begin.bytes[0] != 0) refuse(path, "is packed, and not an IDX file", "unpack it with gunzip");
   const IdxHeader header = read_header(begin.bytes, path);
   const auto values = static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, path));

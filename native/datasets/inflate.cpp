@@ -42,7 +42,7 @@ class Stream {
       if (status == Z_STREAM_END) {
         finish_member();
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
-        refuse(path_, "holds damaged packed data", "copy or download it again");
+        refuse(path_, "has damaged packed data", "copy or download it again");
       } else if (used == 0 && made == 0) {
         break;  // `out` is full, or the packed bytes end early
       }
@@ -76,11 +76,11 @@ Buffer unpack(Bytes packed, std::uint64_t count, int window_bits, const std::str
   Stream stream(packed, window_bits, path);
   const std::size_t found = stream.read(values);
   if (found < count) {
-    refuse(path, "is truncated: it unpacks to " + std::to_string(found) + " bytes and should give " + std::to_string(count));
+    refuse(path, "is truncated: it unpacks to " + std::to_string(found) + " bytes instead of " + std::to_string(count));
   }
   std::uint8_t extra = 0;
   if (stream.read(std::span(&extra, 1)) > 0) {
-    refuse(path, "unpacks to more than the " + std::to_string(count) + " bytes that it should give");
+    refuse(path, "unpacks to more than the " + std::to_string(count) + " bytes expected");
   }
   if (!stream.ended()) refuse(path, "is truncated: its packed data stop before their end", "copy or download it again");
   return as_buffer(std::move(values));

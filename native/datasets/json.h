@@ -14,8 +14,8 @@
 
 namespace probust::datasets {
 
-/// JSON on one line, or indented. Names that users bring need not be UTF-8: what is not becomes U+FFFD. Numbers that are not
-/// finite become null.
+/// JSON on one line, or indented. User-supplied names need not be UTF-8: invalid bytes become U+FFFD. Numbers that are not finite
+/// become null.
 std::string json_text(const Document& document, int indent = -1);
 
 /// None if the text is not JSON. Keys of an object may occur more than once. Whole numbers beyond 64 bits are real numbers.

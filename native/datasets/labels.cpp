@@ -28,7 +28,7 @@ std::string called(LabelKind kind, const std::string& text) {
   return std::string(kind == LabelKind::folders ? "folder " : "label ") + shown(printable(text));
 }
 
-// The names of all classes, and who gives them.
+// The names of all classes, and their source.
 struct NamedClasses {
   const std::vector<std::string>& names;
   bool given;  // by the caller, not by the model
@@ -62,7 +62,7 @@ std::string nearest_name(const std::string& text, const std::vector<std::string>
   return *std::min_element(names.begin(), names.end(), nearer);
 }
 
-// Class names, found by their exact text or else without regard to case. Names that are numbers are found by their value.
+// Class names, found by their exact text or else ignoring case. Numeric names are found by their value.
 class NameIndex {
  public:
   explicit NameIndex(const std::vector<std::string>& names) : numbers_(are_numbers(names)) {
@@ -92,8 +92,8 @@ class NameIndex {
 
 [[noreturn]] void refuse_unknown(const std::string& text, LabelKind kind, const NamedClasses& classes, const std::string& path) {
   refuse(path, "has the " + called(kind, text) + ", which is not a class name of " + classes.owner(),
-         "the nearest is " + shown(printable(nearest_name(text, classes.names))) +
-             (classes.given ? "" : "; give the names in the order of the classes with " + option("classes")));
+         "the nearest name is " + shown(printable(nearest_name(text, classes.names))) +
+             (classes.given ? "" : "; give the names in the model's order with " + option("classes")));
 }
 
 // "setosa = 0, versicolor = 1, ..."
@@ -107,7 +107,7 @@ std::string assignments(const std::map<std::string, std::int64_t>& of) {
   return join(parts) + (of.size() > kShown ? ", ..." : "");
 }
 
-// Tables may write one class in several ways ("1" and "1.0"), but two folders of one class are a mistake.
+// Tables may write one class in several ways ("1" and "1.0"), but two folders for one class are a mistake.
 void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::string& path) {
   if (kind != LabelKind::folders) return;
   std::map<std::int64_t, std::string> texts;
@@ -121,7 +121,7 @@ void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::str
   }
 }
 
-// What follows the prefix that all names share, as numbers: "c0", "c1", ..., "c9". Long numbers are identifiers, such as
+// The text after the common prefix of all names, as numbers: "c0", "c1", ..., "c9". Long numbers are identifiers, such as
 // WordNet's n01440764, and give no class.
 std::optional<std::map<std::string, std::int64_t>> numbers_after_prefix(const std::set<std::string>& texts) {
   if (texts.size() < 2) return std::nullopt;
@@ -149,14 +149,14 @@ std::vector<std::string> names_with_gaps(const std::map<std::string, std::int64_
   return names;
 }
 
-// Whether the numbers are -1 and 1, as support vector machines have them. They are no class numbers.
+// Whether the numbers are -1 and 1, as for support vector machines. They are not class numbers.
 bool are_signs(const std::set<std::string>& texts) {
   std::set<std::int64_t> numbers;
   for (const std::string& text : texts) numbers.insert(csv_integer(text).value_or(0));
   return numbers == std::set<std::int64_t>{-1, 1};
 }
 
-// All texts are whole numbers. Names that are numbers, too, are matched, and others only name the classes.
+// All texts are whole numbers. Numeric class names are matched with them; other names only name the classes.
 ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, const NamedClasses& classes,
                             const std::string& path) {
   ClassNumbers result;
@@ -167,7 +167,7 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
                                                      [&](const std::string& text) { return index.find(text).size() == 1; }));
   if (!by_name && are_signs(texts)) {
     for (const std::string& text : texts) result.of[text] = csv_integer(text) == 1 ? 1 : 0;
-    result.mapping = "labels -1 and 1 are taken as classes 0 and 1";
+    result.mapping = "labels -1 and 1 are read as classes 0 and 1";
     return result;
   }
   bool moved = false;
@@ -177,9 +177,9 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
       const bool beyond = number < 0 || number >= std::ssize(classes.names);
       if (kind == LabelKind::folders && classes.given && beyond)
         refuse(path,
-               "has the " + called(kind, text) + ", and " + option("classes") + " has " + std::to_string(classes.names.size()) +
+               "has the " + called(kind, text) + ", but " + option("classes") + " has " + std::to_string(classes.names.size()) +
                    " names",
-               "give a name for each class from 0 on");
+               "give a name for every class from 0");
       result.of[text] = number;
       continue;
     }
@@ -192,12 +192,12 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
     result.mapping =
         "labels are matched with the class names of " + classes.owner() + ", which are numbers: " + assignments(result.of);
   } else if (kind == LabelKind::folders) {
-    result.mapping = "folder names are numbers and give the class";
+    result.mapping = "folder names are class numbers";
   }
   return result;
 }
 
-// Given names of which each label is a beginning, as b and g are of bad and good.
+// Names of which each label is a prefix, such as b and g of bad and good.
 std::optional<ClassNumbers> number_by_beginning(const std::set<std::string>& texts, const NamedClasses& classes) {
   if (!classes.given || texts.size() < 2) return std::nullopt;
   ClassNumbers result;
@@ -212,7 +212,7 @@ std::optional<ClassNumbers> number_by_beginning(const std::set<std::string>& tex
     result.of[text] = found[0];
   }
   result.class_names = classes.names;
-  result.mapping = "labels are the beginnings of class names of " + classes.owner() + ": " + assignments(result.of);
+  result.mapping = "labels are prefixes of class names of " + classes.owner() + ": " + assignments(result.of);
   return result;
 }
 
@@ -239,8 +239,8 @@ ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, 
       if (found.size() > 1)
         refuse(path,
                "has the " + called(kind, text) + ", and classes " + std::to_string(found[0]) + " and " +
-                   std::to_string(found[1]) + " of " + classes.owner() + " are both called that",
-               "give each class a name of its own with " + option("classes"));
+                   std::to_string(found[1]) + " of " + classes.owner() + " both have this name",
+               "give each class its own name with " + option("classes"));
       result.of[text] = found[0];
     }
     result.class_names = classes.names;
@@ -252,7 +252,7 @@ ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, 
     if (auto numbered = numbers_after_prefix(texts)) {
       result.of = std::move(*numbered);
       result.class_names = names_with_gaps(result.of);
-      result.mapping = "the numbers at the end of folder names give the class: " + assignments(result.of);
+      result.mapping = "folder names end in class numbers: " + assignments(result.of);
       refuse_repeated(result, kind, path);
       return result;
     }
@@ -264,7 +264,7 @@ ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, 
   result.guessed = true;
   result.mapping = std::string(plural_of(kind)) + " are numbered in sorted order: " + assignments(result.of);
   if (!classes.names.empty())
-    result.mapping += "; none is a class name of the model, such as " + shown(printable(classes.names[0]));
+    result.mapping += "; none is a class name of the model, for example " + shown(printable(classes.names[0]));
   return result;
 }
 

@@ -15,7 +15,7 @@
 
 namespace probust::datasets {
 
-/// Labels as they are stored: numbers or, if `texts` is not empty, texts. An empty text is no label.
+/// Labels as stored: numbers or, if `texts` is not empty, texts. An empty text means no label.
 struct StoredLabels {
   std::vector<std::int64_t> numbers;
   std::vector<std::string> texts;
@@ -24,29 +24,29 @@ struct StoredLabels {
   std::size_t size() const { return texts.empty() ? numbers.size() : texts.size(); }
 };
 
-/// Where labels are written, which messages say.
+/// Where labels come from, for messages.
 enum class LabelKind { folders, texts };
 
 /// The classes of a set of label texts.
 struct ClassNumbers {
   std::map<std::string, std::int64_t> of;  ///< by text
   std::vector<std::string> class_names;    ///< by class number, digits for classes without a name; may be empty
-  std::string mapping;                     ///< one line for people; empty if there is nothing to say
-  bool guessed = false;                    ///< they are numbered in sorted order, because nothing names the classes
+  std::string mapping;                     ///< one line for people; empty if there is nothing to report
+  bool guessed = false;                    ///< classes are numbered in sorted order, because nothing names them
 };
 
-/// The class of each text. `path` is the file or folder that errors name. Throws Error{unreadable} if a name is unknown or two
+/// The class of each text. `path` is the file or folder named in errors. Throws Error{unreadable} if a name is unknown or two
 /// texts mean one class.
 ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, const DatasetOptions& options,
                             const std::string& path);
 
-/// Labels with their class numbers. What PointList says about labels.
+/// Labels with their class numbers, and the label fields of PointList.
 struct SettledLabels {
   std::vector<std::int64_t> labels;  ///< PointSource::kNoLabel for an empty text
   std::vector<std::string> class_names;
   std::string mapping;
   bool guessed = false;
-  std::int64_t named = 0;  ///< how many classes are written as texts
+  std::int64_t named = 0;  ///< number of classes that are written as text
 };
 
 /// The class number of each stored label. Throws as number_classes does.

@@ -28,7 +28,7 @@ std::string letters_and_digits(const std::string& text) {
 struct LocalFile {
   std::string path;
   std::string name;      // in lower case
-  std::string squeezed;  // the path below the folder, letters and digits alone
+  std::string squeezed;  // the path below the folder, only letters and digits
   std::uint64_t bytes = 0;
 };
 
@@ -36,7 +36,7 @@ std::vector<LocalFile> files_below(const std::string& folder) {
   std::error_code error;
   std::vector<LocalFile> files;
   fs::recursive_directory_iterator each(folder, fs::directory_options::skip_permission_denied, error), end;
-  if (error) refuse(folder, "cannot be searched: " + error.message(), "give a folder that has the files, or a URL");
+  if (error) refuse(folder, "cannot be searched: " + error.message(), "give a folder with the files, or a URL");
   while (each != end && !error) {
     const fs::path path = each->path();
     if (each.depth() >= kMostDepth) each.disable_recursion_pending();
@@ -51,7 +51,7 @@ std::vector<LocalFile> files_below(const std::string& folder) {
   return files;
 }
 
-// How well a path fits the name of a data set: the length of the longest of its names that occurs in it.
+// How well a path matches the name of a data set: the length of the longest of its names that occurs in it.
 std::size_t fit(const LocalFile& file, const Published& dataset) {
   const std::string whole = letters_and_digits(dataset.name), first = dataset.name.substr(0, dataset.name.find('-'));
   std::size_t longest = 0;
@@ -66,7 +66,7 @@ bool fits_another_better(const LocalFile& file, const Published& dataset) {
   return std::any_of(all.begin(), all.end(), [&](const Published& other) { return fit(file, other) > fit(file, dataset); });
 }
 
-// Whether one of the words that a name consists of begins with `word`.
+// Whether one of the words that a name consists of starts with `word`.
 bool has_word(const std::string& name, const std::string& word) {
   for (std::size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
     if (at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0) return true;
@@ -74,7 +74,7 @@ bool has_word(const std::string& name, const std::string& word) {
   return false;
 }
 
-// The names that a published file may have: they end as its own does after "train" or "t10k", and the word is before that.
+// The names that a published file may have: they end as its own does after "train" or "t10k", and contain the word before that.
 struct NamePattern {
   std::vector<std::string> endings, words;
 
@@ -150,7 +150,7 @@ class FolderSearch {
     return parts;
   }
 
-  // The one file that has such a name and is not as published; of those that name a data set, this one.
+  // The one file that has such a name but is not as published; among files that name a data set, one of this data set.
   std::string other_file(const CachedFile& file) const {
     std::vector<const LocalFile*> candidates = named_like(file.name);
     std::erase_if(candidates, [&](const LocalFile* each) { return fits_another_better(*each, dataset_); });
@@ -162,18 +162,18 @@ class FolderSearch {
       const bool same_size = best.bytes == file.bytes();
       refuse(best.path,
              "is not the published " + file.name + " of " + dataset_.name + ": " +
-                 (same_size ? "its checksum is another"
+                 (same_size ? "its checksum differs"
                             : "it has " + std::to_string(best.bytes) + " bytes instead of " + std::to_string(file.bytes())),
-             "give " + option("unverified") + " to take it as it is");
+             "give " + option("unverified") + " to use it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
-      refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with one of them");
+      refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with only one of them");
     return best.path;
   }
 
   std::string names_hint(const CachedFile& file) const {
     const NamePattern pattern(file.name);
-    std::string hint = "its name has to end in " + pattern.endings.front();
+    std::string hint = "give a file whose name ends in " + pattern.endings.front();
     if (!pattern.words.empty()) hint += ", with '" + pattern.words.front() + "' before that";
     if (dataset_.archive) hint += "; or give " + dataset_.archive->name;
     return hint;

@@ -10,8 +10,8 @@
 
 namespace probust::datasets {
 
-/// Whether the file at `path` is there and has the published size and checksums. Throws Error{interrupted}, and
-/// Error{unreadable} if checksums cannot be computed.
+/// Whether the file at `path` exists and has the published size and checksums. Throws Error{interrupted}, and Error{unreadable}
+/// if checksums cannot be computed.
 bool is_as_published(const std::string& path, const CachedFile& file, const StopToken* stop = nullptr);
 
 /// Files of a folder that give one file of the cache.
@@ -22,13 +22,13 @@ struct Supply {
 
 struct LocalSupply {
   std::map<std::string, Supply> files;  ///< by name in the cache
-  std::string archive;                  ///< which has all of them instead; empty: none
+  std::string archive;                  ///< which contains all of them instead; empty: none
 };
 
-/// Where the folder, or folders in it to a depth of four, has the files: those that are as published or, with `unverified`,
+/// Finds the files in the folder, or in its subfolders to a depth of four: those that are as published or, with `unverified`,
 /// others with such names. Names are recognised by their ends, so that any prefix may precede: "mnist-test-images-idx3-ubyte.gz"
 /// could be MNIST's t10k-images-idx3-ubyte.gz, but not that of Fashion-MNIST. Throws Error: unreadable (the folder or a file is
-/// missing; a file is not as published; several are alike), interrupted.
+/// missing; a file is not as published; several match), interrupted.
 LocalSupply search_folder(const std::string& folder, const Published& dataset, const std::vector<CachedFile>& files,
                           bool unverified, const StopToken* stop = nullptr);
 

@@ -25,7 +25,7 @@ Category category_of(const Document& group) {
 }
 
 std::vector<Category> read_categories(const std::string& path) {
-  const Buffer file_bytes = map_regular_file(path, "give the path of a file that exists", "give a JSON file");
+  const Buffer file_bytes = map_regular_file(path, "give the path of an existing file", "give a JSON file");
   const auto text = file_bytes.bytes;
   try {
     const Document file = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}).value_or(Document());
@@ -33,7 +33,7 @@ std::vector<Category> read_categories(const std::string& path) {
     for (const Document& group : file.at("groups").as<Document::List>()) categories.push_back(category_of(group));
     return categories;
   } catch (const std::out_of_range&) {
-    throw Error{ErrorCode::unreadable, path, "does not hold categorical features",
+    throw Error{ErrorCode::unreadable, path, "does not define categorical features",
                 R"(write {"groups": [{"columns": [4, 5], "transitions": [[0.9, 0.1], [0.2, 0.8]]}]})"};
   }
 }

@@ -35,7 +35,7 @@ class HeaderText {
       const std::string key(quoted());
       expect(':');
       if (key == "descr") {
-        if (peek() == '[') refuse(path_, "holds records, not numbers", "save an array of float32 or uint8");
+        if (peek() == '[') refuse(path_, "has records, not numbers", "save an array of float32 or uint8");
         header.type = quoted();
       } else if (key == "fortran_order") {
         header.column_major = truth();
@@ -121,12 +121,12 @@ ElementType number_type(const std::string& descr, const std::string& path) {
   const std::int64_t bytes = kind == kinds.end() ? 0 : descr[2] - '0';
   const bool known = bytes == 2 || bytes == 4 || bytes == 8 || (bytes == 1 && descr[1] != 'f');
   if (!known || kByteOrders.find(descr[0]) == std::string_view::npos) {
-    refuse(path, "holds values of type '" + descr + "'", "save float32, float64 or an integer type, as with x.astype('float32')");
+    refuse(path, "has values of type '" + descr + "'", "save float32, float64 or an integer type, as with x.astype('float32')");
   }
   return {kind->second, bytes, byte_order(descr[0])};
 }
 
-// Texts of a fixed number of characters: bytes, or UTF-32.
+// Texts with a fixed number of characters: bytes, or UTF-32.
 struct TextType {
   std::int64_t characters = 0, bytes = 1;  // bytes of one character
   std::endian order = std::endian::native;
@@ -142,7 +142,7 @@ std::optional<TextType> text_type(const std::string& descr) {
 
 void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   constexpr std::uint64_t kBeyond = 0x110000;
-  if (c >= kBeyond) refuse(path, "has a text that is not Unicode", "write it with numpy.save");
+  if (c >= kBeyond) refuse(path, "has text that is not Unicode", "write it with numpy.save");
   const auto byte = [&](std::uint64_t bits) { text += static_cast<char>(bits); };
   if (c < 0x80) {
     byte(c);
@@ -155,7 +155,7 @@ void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   }
 }
 
-// One text, up to the zeros that fill it.
+// One text, up to its zero padding.
 std::string decode_text(Bytes stored, const TextType& type, const std::string& path) {
   std::string text;
   for (std::int64_t i = 0; i < type.characters; ++i) {
@@ -167,7 +167,7 @@ std::string decode_text(Bytes stored, const TextType& type, const std::string& p
   return text;
 }
 
-// A file whose header is read.
+// A file whose header has been read.
 struct NpyFile {
   NpyHeader header;
   Stored values;
@@ -181,7 +181,7 @@ NpyFile open_npy(const Stored& file, const std::string& path) {
   }
   const std::uint8_t version = part(file, 6, 2, path, "a .npy header").bytes[0];
   if (version < 1 || version > 3)
-    refuse(path, "is of .npy format version " + std::to_string(version), "versions 1 to 3 are read");
+    refuse(path, "has .npy format version " + std::to_string(version), "save it as version 1, 2 or 3");
   const std::uint64_t width = version == 1 ? 2 : 4;
   const std::uint64_t length = little_endian(part(file, 8, width, path, "a .npy header").bytes);
   const Buffer text = part(file, 8 + width, length, path, "its .npy header");
@@ -205,19 +205,19 @@ StoredLabels read_npy_labels(const Stored& file, const std::string& path) {
   const NpyFile npy = open_npy(file, path);
   const std::string& type = npy.header.type;
   if (type == "|b1") return {decode_labels(numbers_of_npy(npy, {}, path), path), {}};
-  if (type == "|O") refuse(path, "holds Python objects", "save texts or whole numbers, as with y.astype(str)");
+  if (type == "|O") refuse(path, "has Python objects", "save text or whole numbers, as with y.astype(str)");
   const auto text = text_type(type);
   if (!text || text->characters == 0) return {decode_labels(numbers_of_npy(npy, number_type(type, path), path), path), {}};
   const std::int64_t width = text->characters * text->bytes;
   const Array array = numbers_of_npy(npy, {NumberKind::unsigned_integer, width, std::endian::native}, path);
   if (array.shape.empty() || element_count(array.shape) != array.shape[0])
-    refuse(path, "has shape " + to_string(array.shape) + ", and labels have [N]", "give one label per point");
+    refuse(path, "has shape " + to_string(array.shape) + ", but labels have shape [N]", "give one label per point");
   const Buffer all = array.stored.all();
   StoredLabels labels;
   for (std::int64_t i = 0; i < array.shape[0]; ++i) {
     const Bytes stored = all.bytes.subspan(static_cast<std::size_t>(i * width), static_cast<std::size_t>(width));
     labels.texts.emplace_back(trimmed(decode_text(stored, *text, path)));
-    if (labels.texts.back().empty()) refuse(path, "label " + std::to_string(i) + " is empty", "give each point a label");
+    if (labels.texts.back().empty()) refuse("label " + std::to_string(i) + " of " + path, "is empty", "give each point a label");
   }
   return labels;
 }

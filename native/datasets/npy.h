@@ -21,7 +21,7 @@ std::string npy_header(std::string_view type, const Shape& shape);
 
 /// Writes a .npy file (format 1.0, C order) of T = float or double in parts, so that a large array need not fit in memory.
 ///
-/// A file called `path` is always complete (PartialFile). Throws Error{resources} if it cannot be written.
+/// A file named `path` is always complete (PartialFile). Throws Error{resources} if it cannot be written.
 template <class T>
 class BasicNpyWriter {
  public:

@@ -107,20 +107,18 @@ std::uint32_t checksum_of(const Stored& stored) {
   return static_cast<std::uint32_t>(checksum);
 }
 
-// The bytes of a member: in the file if they are stored as they are, else unpacked into memory.
+// The bytes of a member: in the file if they are not packed, otherwise unpacked into memory.
 Stored extract(const Stored& file, const Member& member, const std::string& path) {
   const Buffer local = part(file, member.local_header, 30, path, "member " + member.name);
-  if (!starts_with(local.bytes, kLocalMagic))
-    refuse(path, "has no zip member where its directory says", "write it with numpy.savez");
+  if (!starts_with(local.bytes, kLocalMagic)) refuse(path, "has a damaged zip directory", "write it with numpy.savez");
   if (member.flags & 1) refuse(path, "is encrypted", "save it without a password");
   if (member.method != 0 && member.method != 8) {
-    refuse(path, "is packed by zip method " + std::to_string(member.method),
-           "write it with numpy.savez or numpy.savez_compressed");
+    refuse(path, "uses zip method " + std::to_string(member.method), "write it with numpy.savez or numpy.savez_compressed");
   }
   const std::uint64_t begin = member.local_header + 30 + field(local.bytes, 26, 2) + field(local.bytes, 28, 2);
   check_part(file.size(), begin, member.packed_bytes, path, "member " + member.name);
   const Stored packed = file.from(begin, member.packed_bytes);
-  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "gives two sizes for member " + member.name);
+  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "has two sizes for member " + member.name);
   Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
   if (checksum_of(stored) != member.checksum)
     refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
@@ -153,13 +151,14 @@ Contents read_npz(const Stored& file, const std::string& path) {
            "write it with numpy.savez(path, x=points, y=labels)");
   }
   Contents contents;
-  contents.x = read_npy_array(*x, path + ": array x");
+  contents.x = read_npy_array(*x, "array x of " + path);
   for (const char* name : {"y", "labels", "label", "targets", "target"}) {
     if (!contents.labels.empty()) break;
-    if (const auto y = find_member(file, members, name, path)) contents.labels = read_npy_labels(*y, path + ": array " + name);
+    if (const auto y = find_member(file, members, name, path))
+      contents.labels = read_npy_labels(*y, std::string("array ") + name + " of " + path);
   }
   if (contents.labels.empty() && members.size() > 1)
-    contents.notes.push_back("labels are the array y, which is missing: it has " + names_of(members));
+    contents.notes.push_back("the file has no array y, so there are no labels: its arrays are " + names_of(members));
   return contents;
 }
 

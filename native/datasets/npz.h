@@ -13,8 +13,8 @@
 
 namespace probust {
 
-/// Writes a .npz file, as numpy.savez_compressed does, one array at a time. A file called `path` is always complete
-/// (PartialFile). Throws Error{resources} if it cannot be written, or beyond 2 GB: larger zip files need other records.
+/// Writes a .npz file, as numpy.savez_compressed does, one array at a time. A file named `path` is always complete (PartialFile).
+/// Throws Error{resources} if it cannot be written, or beyond 2 GB: larger zip files need other records.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::string& path) : file_(path) {}
@@ -38,7 +38,7 @@ class NpzWriter {
 
   PartialFile file_;
   std::uint64_t position_ = 0;
-  std::string directory_;  // what follows the last member
+  std::string directory_;  // the directory after the last member
   std::int64_t members_ = 0;
 };
 

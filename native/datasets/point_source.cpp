@@ -27,7 +27,7 @@ std::vector<std::string> PointSource::notes() const {
 PointBlock PointSource::read(std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 0 || first > list_.count - count) {
     const std::string asked = std::to_string(first) + " to " + std::to_string(first + count);
-    throw Error{ErrorCode::usage, "points " + asked, "are beyond the " + std::to_string(list_.count) + " of the data", ""};
+    throw Error{ErrorCode::usage, "the data set", "has " + std::to_string(list_.count) + " points, not " + asked, ""};
   }
   PointBlock block{decode(first, count), {}, {}};
   for (std::int64_t position = first; position < first + count; ++position) {
@@ -47,8 +47,7 @@ std::vector<BadPoint> PointSource::bad() const {
 
 void PointSource::found_bad(std::int64_t position, Error error) {
   if (!skip_bad_) {
-    error.hint =
-        (error.hint.empty() ? "repair it" : error.hint) + ", or leave out what cannot be read with " + option("skip_bad");
+    error.hint = (error.hint.empty() ? "repair the file" : error.hint) + ", or skip unreadable points with " + option("skip_bad");
     throw error;
   }
   bad_.emplace(list_.offset + position, std::move(error));
@@ -66,7 +65,7 @@ Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& opti
                  source->bad(),    source->label_mapping(), source->notes()};
     if (data.index.empty()) {
       Error error = data.bad.front().error;
-      error.problem = "has no point that can be read: " + error.where + " " + error.problem;
+      error.problem = "has no readable point: " + error.where + " " + error.problem;
       error.where = path;
       throw error;
     }

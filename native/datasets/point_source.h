@@ -15,17 +15,17 @@
 
 namespace probust {
 
-/// Points that lie next to each other in DATA, without those that cannot be read.
+/// Adjacent points of DATA, without unreadable ones.
 struct PointBlock {
   Tensor x;                          ///< [n, ...]: stored values times the scale, the natural space; n may be 0
   std::vector<std::int64_t> index;   ///< the position in DATA of each of the n points, ascending
   std::vector<std::int64_t> labels;  ///< one per point, or empty if the data have none
 };
 
-/// What is known of the points before they are read. Positions are counted from `offset`.
+/// The properties of the points that are known before they are read. Positions count from `offset`.
 struct PointList {
   std::int64_t offset = 0;               ///< the position in DATA of the first point
-  std::int64_t count = 0;                ///< of points, including those that will turn out to be bad
+  std::int64_t count = 0;                ///< number of points, including those that will turn out to be bad
   Shape point_shape;                     ///< of one point
   std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a bad row of a table
   std::vector<std::string> class_names;  ///< may be empty
@@ -37,7 +37,7 @@ struct PointList {
   bool bytes = false;                    ///< whether values are stored as bytes
 };
 
-/// Points in a file or folder, decoded when they are asked for. Not for use by several threads at once.
+/// Points in a file or folder, decoded on request. Not thread-safe.
 class PointSource {
  public:
   static constexpr std::int64_t kNoLabel = INT64_MIN;
@@ -46,7 +46,7 @@ class PointSource {
   PointSource(const PointSource&) = delete;
   PointSource& operator=(const PointSource&) = delete;
 
-  /// How many points there are from the source's offset to its limit, including bad ones: images are counted, not decoded.
+  /// The number of points from the source's offset to its limit, including bad ones: images are counted, not decoded.
   std::int64_t count() const { return list_.count; }
   /// The position in DATA of the first of them.
   std::int64_t offset() const { return list_.offset; }
@@ -56,13 +56,14 @@ class PointSource {
 
   /// How labels became class numbers, in one line; empty if they are class numbers.
   const std::string& label_mapping() const { return list_.label_mapping; }
-  /// How many classes DATA has as texts or folders, whatever the offset and the limit; 0 if labels are numbers of an array.
+  /// The number of classes that DATA has as text or folders, whatever the offset and the limit; 0 if labels are numbers of an
+  /// array.
   std::int64_t named_classes() const { return list_.named_classes; }
   /// Whether text labels are numbered in sorted order, because nothing names the classes.
   bool labels_guessed() const { return list_.labels_guessed; }
-  /// What the reader decided or left out, one line each: the label mapping, files with other endings, orientations ignored, ...
+  /// Notes of the reader, one line each: the label mapping, skipped files, ignored orientations, ...
   std::vector<std::string> notes() const;
-  /// What stored values were multiplied by, and whether they are bytes.
+  /// The factor applied to stored values, and whether they are bytes.
   double scale() const { return list_.scale; }
   bool stored_as_bytes() const { return list_.bytes; }
 
@@ -72,9 +73,9 @@ class PointSource {
   /// The files that the points and labels are read from, in order.
   virtual std::vector<std::string> files() const = 0;
 
-  /// The points at positions [first, first + count), counted from the source's offset. A bad point is left out and listed in
-  /// bad() with skip_bad. Throws Error: usage (positions beyond count()), unreadable (a bad point without skip_bad; a file that
-  /// has changed since it was opened), resources.
+  /// The points at positions [first, first + count), counted from the source's offset. With skip_bad, a bad point is left out and
+  /// listed in bad(). Throws Error: usage (positions beyond count()), unreadable (a bad point without skip_bad; a file that has
+  /// changed since it was opened), resources.
   PointBlock read(std::int64_t first, std::int64_t count);
 
   /// The bad points among all that were read so far, in order of their position.
@@ -83,7 +84,7 @@ class PointSource {
  protected:
   PointSource(PointList list, bool skip_bad) : list_(std::move(list)), skip_bad_(skip_bad) {}
 
-  /// A point that decode() cannot give. Throws its error without skip_bad.
+  /// Reports a point that decode() cannot read. Throws its error without skip_bad.
   void found_bad(std::int64_t position, Error error);
 
  private:
@@ -96,13 +97,11 @@ class PointSource {
 };
 
 /// Opens a file as read_dataset does, or a folder of images (PNG, JPEG), without reading its points if its format allows that:
-/// .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as they are
-/// stored.
+/// .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as stored.
 ///
 /// A folder has one subfolder per class, or only images, with labels from DatasetOptions::labels_path (a table of file names and
 /// labels) or none. Points are in the order of their sorted paths. A folder whose name is a number is that class; other names are
-/// matched as text labels are.
-/// Errors: as read_dataset.
+/// matched like text labels. Errors: as read_dataset.
 Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options = {});
 
 }  // namespace probust

@@ -34,7 +34,7 @@ Error unwritable(const std::string& path, int number) {
 Error unopenable(const std::string& path, int number) {
   std::error_code unknown;
   if (!std::filesystem::exists(path, unknown) && !unknown)
-    return {ErrorCode::unreadable, path, "cannot be opened", "give the path of a file that exists"};
+    return {ErrorCode::unreadable, path, "cannot be opened", "give the path of an existing file"};
   return {ErrorCode::unreadable, path, std::string("cannot be opened: ") + std::strerror(number),
           "give a file that you may read"};
 }

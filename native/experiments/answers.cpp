@@ -25,7 +25,7 @@ std::string_view text_of(Verdict verdict) {
 namespace {
 
 [[noreturn]] void refuse_missing(const std::string& noise, const std::string& estimator) {
-  throw Error{ErrorCode::internal, "reproduce", "there are no rows of " + noise + ", " + estimator, ""};
+  throw Error{ErrorCode::internal, "the run", "has no rows for " + noise + ", " + estimator, ""};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The rows of a run as columns of p, and what experiments say about them.
+// The rows of a run as columns of p, and the statistics that experiments report about them.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ std::vector<double> p_of(const Results& results, const std::string& noise, const
 /// The rows of each class: by true label, or by prediction for a point without one.
 std::map<std::int64_t, RowGroup> by_class(const RowGroup& group);
 
-/// The rows of one model by estimator and scale of Gaussian noise. Keeps the results.
+/// The rows of one model by estimator and scale of Gaussian noise. Owns the results.
 class Answers {
  public:
   explicit Answers(Results results);
@@ -32,7 +32,7 @@ class Answers {
   Answers(const Answers&) = delete;
   Answers& operator=(const Answers&) = delete;
 
-  /// p of each point, by index; NaN if it was not answered. Throws Error{internal} if there are no such rows.
+  /// p of each point, by index; NaN if unknown. Throws Error{internal} if there are no such rows.
   const std::vector<double>& p(const std::string& estimator, double sigma) const;
   const RowGroup& group(const std::string& estimator, double sigma) const;
   const Results& results() const { return results_; }
@@ -51,7 +51,7 @@ struct ErrorOf {
 };
 ErrorOf error_of(std::span<const double> a, std::span<const double> reference);
 
-/// The mean |error| that the reference's own `copies` copies cause: E|N(0, p (1 - p) / copies)| on average over the points.
+/// The mean |error| due to the reference's own `copies` samples: E|N(0, p (1 - p) / copies)| on average over the points.
 double sampling_error(std::span<const double> p, std::int64_t copies);
 
 /// One line of a chart.
@@ -60,7 +60,7 @@ report::Series line(const std::string& name, std::span<const double> x, std::spa
 /// Numbers as texts of a table.
 std::vector<std::string> texts(std::span<const double> values);
 
-/// Columns of numbers, except those at the positions `words`.
+/// Columns of numbers, except text at the positions `words`.
 std::vector<report::Column> columns(const std::vector<std::string>& titles, std::initializer_list<std::size_t> words = {0});
 
 }  // namespace probust::cli::reproduce

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many samples Monte Carlo and MMSE need: their difference to answers from many more samples, drawn with another seed.
+// How many samples Monte Carlo and MMSE need: their difference from results with many more samples, drawn with another seed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// Converged: what a reader of the paper's figures cannot tell from the limit.
+// Converged: indistinguishable from the limit in the paper's figures.
 constexpr double kTolerance = 0.01;
 
 struct Curve {
   std::string name;
   std::vector<double> samples, absolute, relative;
 
-  // The smallest number of samples from which on the mean difference stays within `tolerance`; 0 if none is.
+  // The smallest number of samples from which the mean difference stays within `tolerance`; 0 if there is none.
   double converged(double tolerance) const {
     double least = 0;
     for (std::size_t k = samples.size(); k-- > 0 && absolute[k] <= tolerance;) least = samples[k];
@@ -91,19 +91,20 @@ Findings convergence(Study& study) {
 
   Findings findings;
   findings.method.push_back(fmt::format(
-      "Monte Carlo (mc) with up to {:.0f} copies and the MMSE estimator (mmse) with up to {:.0f} samples, at sigma {}. The "
+      "Monte Carlo (mc) with up to {:.0f} samples and the MMSE estimator (mmse) with up to {:.0f} samples, at sigma {}. The "
       "limits "
-      "have {:.0f} copies and {:.0f} samples, drawn with another seed. Converged means a mean difference of at most {}.",
+      "have {:.0f} and {:.0f} samples, drawn with another seed. Converged means a mean difference of at most {}.",
       most, samples.back(), study.middle_sigma(), limit, mmse_limit, kTolerance));
   const double slope = std::log(mc.absolute.back() / mc.absolute.front()) / std::log(copies.back() / copies.front());
   findings.claims = {
-      {"Monte Carlo needs about 10,000 copies for each point to converge.", "section 3.1; preprint, figure 5",
-       fmt::format("Here {} are enough. The difference is {} with {:.0f} copies; it falls as n to the power of {:.2f} (expected: "
-                   "-0.5).",
-                   needed(mc), report::rounded(mc.absolute.back()), copies.back(), slope),
+      {"Monte Carlo needs about 10,000 samples per point to converge.", "section 3.1; preprint, figure 5",
+       fmt::format(
+           "Here {} are enough. The difference is {} with {:.0f} samples; it falls as n to the power of {:.2f} (expected: "
+           "-0.5).",
+           needed(mc), report::rounded(mc.absolute.back()), copies.back(), slope),
        verdict_of(mc.converged(kTolerance) > 3000 || mc.converged(kTolerance) == 0)},
       {"The MMSE estimator converges with 5 to 10 samples.", "section 3.2.2; preprint, figure 6",
-       fmt::format("Here {} are needed. With 5 samples the difference to its limit is {}, with 10 {}.", needed(mmse),
+       fmt::format("Here it needs {}. With 5 samples the difference to its limit is {}, with 10 {}.", needed(mmse),
                    report::rounded(mmse.at(5)), report::rounded(mmse.at(10))),
        verdict_of(mmse.converged(kTolerance) > 0 && mmse.converged(kTolerance) <= 10)}};
   findings.figures = {figure_of("absolute", "Absolute", {mc, mmse}, false), figure_of("relative", "Relative", {mc, mmse}, true)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Can a small network see whether an image is robust? It is trained to separate images with a large p from those with a small p,
-// and the same for the softmax probability.
+// Can a small network tell whether an image is robust? It is trained to separate images with a large p from those with a small
+// p; another does the same for the softmax probability.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr std::int64_t kFromEachEnd = 25;  // images of a class, as in the paper
+constexpr std::int64_t kFromEachEnd = 25;  // number of images of a class, as in the paper
 
 struct Labelled {
   std::vector<std::int64_t> points, labels;  // positions in the test data; 1: a large probability
@@ -56,7 +56,7 @@ Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const T
   return {rows(x, points), labels};
 }
 
-// Trains on all folds but one and counts right answers on that one, for each fold in turn.
+// Trains on all folds but one and counts correct predictions on that one, for each fold in turn.
 Proportion cross_validated(const Study& study, const Labelled& all, const Tensor& x, std::size_t folds, std::int64_t epochs) {
   std::vector<std::size_t> order(all.points.size());
   std::vector<std::pair<double, std::size_t>> keys;
@@ -84,7 +84,7 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
 Findings discriminate(Study& study) {
   Findings findings;
   if (!suits_cnn(study.subject().point)) {
-    findings.method.push_back("These points are no images of at least 16 x 16 pixels.");
+    findings.method.push_back("These points are not images of at least 16 x 16 pixels.");
     return findings;
   }
   const double sigma = study.middle_sigma();
@@ -99,7 +99,7 @@ Findings discriminate(Study& study) {
   findings.method.push_back(fmt::format(
       "From the {} test points, the images of each class with the largest and the smallest p ({}, sigma {}): {} in all, at most "
       "{} from each end of a class. The paper's small convolutional network, with two classes, is trained for {} epochs to "
-      "tell one kind from the other; the same for the softmax probability. The paper tests on 10% of the images; here every "
+      "distinguish the two; the same is done for the softmax probability. The paper tests on 10% of the images; here every "
       "image is tested once, by a network that was trained on the other {} of {} parts.",
       report::counted(study.subject().test_points), kFewSamples, sigma, robust.points.size(), kFromEachEnd, epochs, folds - 1,
       folds));

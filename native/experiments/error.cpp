@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far the estimators are from Monte Carlo with many copies, over sigma; and others of the same cost next to them.
+// How far the estimators are from Monte Carlo with many samples, over sigma, compared with estimators of the same cost.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -39,7 +39,7 @@ double mean_of(const std::vector<Errors>& errors, const std::string& estimator) 
   for (const Errors& each : errors) {
     if (each.estimator == estimator) return each.mean();
   }
-  throw Error{ErrorCode::internal, "reproduce", "there are no errors of " + estimator, ""};
+  throw Error{ErrorCode::internal, "the run", "has no errors of " + estimator, ""};
 }
 
 report::Chart chart_of(const std::string& title, const std::vector<Errors>& errors, const std::vector<double>& sigmas,
@@ -78,7 +78,7 @@ Findings error(Study& study) {
   const std::vector<Errors> paper = errors_of(answers, run.paper, run.reference, sigmas),
                             equal = errors_of(answers, run.equal_cost, run.reference, sigmas),
                             straight = errors_of(linear_answers, run.linear, run.reference, sigmas);
-  double floor = 0, linear_floor = 0;  // what the copies of the reference add to every error
+  double floor = 0, linear_floor = 0;  // the part of every error that is due to the reference's samples
   for (const double sigma : sigmas) {
     floor += sampling_error(answers.p(run.reference, sigma), study.sizes().reference) / static_cast<double>(sigmas.size());
     linear_floor +=
@@ -108,18 +108,18 @@ Findings error(Study& study) {
        fmt::format("Mean errors: {} {}, taylor {}, softmax {}.", run.mmse, report::rounded(mmse), report::rounded(taylor),
                    report::rounded(softmax)),
        verdict_of(mmse < taylor && taylor < softmax)},
-      {"With the mv-sigmoid in place of the normal CDF, mmse_mvs is among the best, next to mmse.", "section 4.1, figure 2a",
+      {"With the mv-sigmoid instead of the normal CDF, mmse_mvs is among the best, next to mmse.", "section 4.1, figure 2a",
        fmt::format("The mean error of mmse_mvs is {}, {:.1f} times that of mmse ({}); that of taylor_mvs is {}, taylor's {}.",
                    report::rounded(mmse_mvs), mmse_mvs / mmse, report::rounded(mmse), report::rounded(taylor_mvs),
                    report::rounded(taylor)),
        verdict_of(mmse_mvs < 1.25 * mmse)},
       {"For linear models, taylor and mmse are accurate for every sigma.", "section 4.1; preprint, figure 8",
-       fmt::format(
-           "The mean differences to the reference are {} (taylor) and {} ({}, whose samples vary); its copies alone cause "
-           "{}. Confirmed if neither is above 0.02.",
-           report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),
+       fmt::format("The mean differences to the reference are {} (taylor) and {} ({}, whose samples vary); the reference's "
+                   "samples alone cause "
+                   "{}. Confirmed if neither is above 0.02.",
+                   report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),
        verdict_of(straight_taylor <= 0.02 && straight_mmse <= 0.02)},
-      {"mmse is more efficient than Monte Carlo: 5 samples do instead of 10,000 copies.", "section 4.2",
+      {"mmse is more efficient than Monte Carlo: 5 samples suffice instead of 10,000.", "section 4.2",
        fmt::format("At equal cost, {} passes for each point, mmse:5 has a mean error of {}, and {} of {}.", run.equal_passes,
                    report::rounded(mmse5), run.equal_mc, report::rounded(mc)),
        verdict_of(mmse5 < mc)}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An experiment of a paper, repeated: what the paper says next to what is found here.
+// An experiment of a paper, repeated: the paper's result and the one found here.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ enum class Verdict : std::uint8_t { confirmed, not_confirmed, not_tested };
 /// "confirmed", "not confirmed" or "not tested".
 std::string_view text_of(Verdict verdict);
 
-/// The verdict of a comparison that was made.
+/// The verdict of a tested comparison.
 inline Verdict verdict_of(bool confirmed) { return confirmed ? Verdict::confirmed : Verdict::not_confirmed; }
 
-/// Both are whole sentences that contain the numbers that are compared.
+/// Both are whole sentences that contain the compared numbers.
 struct Claim {
-  std::string paper;  ///< what the paper says, in our words
+  std::string paper;  ///< the paper's claim, in our words
   std::string where;  ///< "section 4.1, figure 2a"
-  std::string found;  ///< what was found here
+  std::string found;  ///< the result here
   Verdict verdict = Verdict::not_tested;
 };
 
@@ -48,7 +48,7 @@ struct Sheet {
 };
 
 struct Findings {
-  std::vector<std::string> method{};  ///< paragraphs: models, points, copies, and what differs from the paper
+  std::vector<std::string> method{};  ///< paragraphs: models, points, samples, and differences from the paper
   std::vector<Claim> claims{};
   std::vector<Figure> figures{};
   std::vector<Sheet> sheets{};
@@ -57,7 +57,7 @@ struct Findings {
 class Study;
 
 struct Experiment {
-  std::string_view name;   ///< as on the command line
+  std::string_view name;   ///< its name on the command line
   std::string_view title;  ///< of its section
   std::string_view paper;  ///< "Han, Srinivas, Lakkaraju (2024)"
   Findings (*run)(Study& study);
@@ -66,7 +66,7 @@ struct Experiment {
 inline constexpr std::string_view kHan = "Han, Srinivas, Lakkaraju (UAI 2024)";
 inline constexpr std::string_view kScher = "Scher, Trügler (2023)";
 
-/// In the order of the report. To add one: its function in experiments.h, and its line in experiments.cpp.
+/// In the order of the report. To add one, add its function to experiments.h, and a line to experiments.cpp.
 std::span<const Experiment> all_experiments();
 
 }  // namespace probust::cli::reproduce

@@ -65,7 +65,7 @@ double correlation_with_contrast(const Tensor& x, const std::map<std::int64_t, R
 Findings gallery(Study& study) {
   Findings findings;
   if (!report::is_image(study.subject().point)) {
-    findings.method.push_back("These points are no images.");
+    findings.method.push_back("These points are not images.");
     return findings;
   }
   const WideRun run = wide_run(study);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Networks trained with ||grad_x loss||² in the loss: how robust they are, how accurate the estimators, and whether the softmax
-// probability tells p.
+// probability predicts p.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Trained {
   double pearson = 0, spearman = 0;          // of p and the softmax probability, at the middle sigma
 };
 
-// The network without regularisation is asked in the main run; the others with a fifth of the copies.
+// The network without regularisation is part of the main run; the others use a fifth of the samples.
 Trained measured(Study& study, double lambda) {
   Trained trained{lambda, study.network(lambda), {}, {}, {}, {}};
   const MainRun run = main_run(study);
@@ -67,7 +67,7 @@ std::vector<double> over_scales(const std::vector<Trained>& all, std::vector<dou
   return column;
 }
 
-// By how much the most regularised network is more robust, paired by point.
+// The increase in robustness of the most regularised network, paired by point.
 MeanInterval gain(const std::vector<Trained>& all) {
   std::vector<double> differences = all.back().p;
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= all.front().p[i];
@@ -93,7 +93,7 @@ Findings lambda(Study& study) {
   Findings findings;
   findings.method.push_back(fmt::format(
       "The same network is trained with the objective loss + lambda ||grad_x loss||² for lambda 0, 0.01, 0.1 and 1. Test "
-      "accuracies: {}. Errors are mean differences to Monte Carlo with {} copies, a fifth of them for lambda above 0.",
+      "accuracies: {}. Errors are mean differences to Monte Carlo with {} samples, a fifth of them for lambda above 0.",
       list(accuracy), study.sizes().reference));
   findings.claims = {
       {"The larger lambda, the more robust the network.", "section 4",

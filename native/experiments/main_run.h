@@ -10,7 +10,7 @@
 
 namespace probust::cli::reproduce {
 
-/// The MMSE estimator with as few samples as the paper says are enough.
+/// The MMSE estimator with the few samples that suffice according to the paper.
 inline constexpr const char* kFewSamples = "mmse:10";
 
 struct MainRun {
@@ -22,14 +22,14 @@ struct MainRun {
   std::int64_t equal_passes = 0;
 };
 
-/// A run over all test points, at the middle scale, with few samples: for what needs many points of each class.
+/// A run over all test points at the middle scale with few samples: for results that need many points of each class.
 struct WideRun {
   Question question;
   std::string mc, mmse;
 };
 WideRun wide_run(Study& study);
 
-/// Trains the two classifiers, if they are not there; makes no run.
+/// Trains the two classifiers unless they exist; does not estimate.
 MainRun main_run(Study& study);
 
 }  // namespace probust::cli::reproduce

@@ -116,7 +116,7 @@ Sheet sheet_of(const std::string& name, const std::string& caption, const std::v
 
 namespace {
 
-// The last of the tables is Ionosphere.
+// The last table is Ionosphere.
 Claim covariance_claim(const std::vector<const Compared*>& all, const std::vector<const Table*>& tables) {
   std::string found = "With random covariances, p changes on average by ";
   bool confirmed = true;
@@ -140,8 +140,8 @@ Findings natural(Study& study) {
   const scher::Weather weather = scher::weather_table(study);
   Findings all;
   all.method = {
-      fmt::format("p is the share of {} noisy copies of a point with the same answer, d the distance from the point to the "
-                  "nearest one with another answer, r = d / max d over the points. The noise is Gaussian; its covariance "
+      fmt::format("p is the share of {} noisy samples of a point with the same prediction, d the distance from the point to the "
+                  "nearest one with another prediction, r = d / max d over the points. The noise is Gaussian; its covariance "
                   "has the trace 1, and its deviations are multiplied by the scale.",
                   report::counted(scher::copies(study))),
       iris.description, hard.description, ionosphere.description, weather.table.description};

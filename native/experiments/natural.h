@@ -39,21 +39,21 @@ struct Weather {
 };
 Weather weather_table(Study& study);
 
-/// What section 4.1.3 says of one table: p against the distance, and covariances.
+/// The results of section 4.1.3 for one table: p against the distance, and covariances.
 struct Compared {
   Findings findings;
   double best_scale = 1;                                     ///< where the rank correlation is largest
-  double covariance_correlation = 0, covariance_change = 0;  ///< of p with random covariances to p with the identity
+  double covariance_correlation = 0, covariance_change = 0;  ///< correlation of p with random covariances and p with the identity
 };
 Compared compare_with_distance(Study& study, const Table& table);
 
 /// Sections 4.1.3 and 4.2: the smallest correlation between any two of twenty runs.
 Findings twenty_runs(Study& study, const std::vector<const Table*>& tables, const Weather& weather);
 
-/// Section 6: p of a forest by adding up the pieces of space with one answer.
+/// Section 6: p of a forest, exact by adding up the boxes with the same prediction.
 Findings integrate_forest(Study& study, const Table& table);
 
-/// Section 4.2: p against the distance with a covariance for each point, and drawn from the deviations themselves.
+/// Section 4.2: p against the distance with a covariance for each point, and with noise drawn from the deviations themselves.
 Findings per_point_covariances(Study& study, const Weather& weather);
 
 /// Section 3.2: transitions between categories, and regression.
@@ -69,7 +69,7 @@ Findings right_angle(Study& study);
 
 void append(Findings& to, Findings part);
 
-/// The copies of a point for `mc`: 10,000, as in the paper, or fewer if it is quick.
+/// The number of noisy samples for `mc`: 10,000, as in the paper, or fewer with --quick.
 std::int64_t copies(const Study& study);
 
 /// Points and labels as FOLDER/data/natural-NAME.npz; returns the path.
@@ -81,18 +81,18 @@ std::string write_model(Study& study, const std::string& name, const Graph& clas
 Graph read_model(const std::string& path, std::int64_t width);
 std::unique_ptr<Executor> executor_of(Study& study, const Graph& classifier);
 
-/// The distance from each point to the nearest other answer, by gradients or, for a forest, without.
+/// The distance from each point to the nearest other prediction, by gradients or, for a forest, without.
 std::vector<double> distances(Executor& executor, const Tensor& x, bool gradients);
 
 /// Distances divided by the largest of them: r in the paper.
 std::vector<double> rescaled(std::vector<double> distance);
 
-/// The largest |a - b|; and the largest error of a share of `count` copies with the probability p, in standard errors.
+/// The largest |a - b|; and the largest error of a share of `count` samples with the probability p, in standard errors.
 double largest_difference(std::span<const double> a, std::span<const double> b);
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count);
 
-/// Pairs of points that p and r put in opposite orders, p by more than twice its error with `count` copies (0: it has none); and
-/// all pairs.
+/// The number of pairs of points that p and r order differently, with p differing by more than twice its error at `count` samples
+/// (0: no error); and the number of all pairs.
 struct Pairs {
   std::int64_t reversed = 0, all = 0;
 };

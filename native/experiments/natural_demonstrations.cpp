@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 3.2 asks for perturbations as they occur: categories that change, checked by adding up all changes; and regression,
-// where an output survives if it stays within a tolerance, checked by the normal distribution of a linear model.
+// Section 3.2 asks for perturbations as they occur: categories that change, checked by summing over all changes; and
+// regression, where an output survives if it stays within a tolerance, checked by the normal distribution of a linear model.
 #include <fmt/format.h>
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr std::array<std::array<double, kFirst>, kFirst> kFirstChanges = {{{0.9,
 constexpr std::array<std::array<double, kSecond>, kSecond> kSecondChanges = {
     {{0.85, 0.05, 0.05, 0.05}, {0.1, 0.9, 0, 0}, {0.05, 0.15, 0.7, 0.1}, {0.02, 0.03, 0.05, 0.9}}};
 
-// As the file of categorical noise has it.
+// In the file format of categorical noise.
 template <std::size_t N>
 std::string matrix_text(const std::array<std::array<double, N>, N>& rows) {
   std::vector<std::string> texts;
@@ -48,7 +48,7 @@ void set_values(std::span<float> row, std::int64_t first, std::int64_t second) {
   for (std::int64_t k = 0; k < kFirst + kSecond; ++k) row[k] = k == first || k == kFirst + second ? 1.0F : 0.0F;
 }
 
-// Drawn from a rule with some exceptions.
+// Labels follow a rule with some exceptions.
 Customers customers(std::int64_t count, std::uint32_t offset) {
   constexpr std::uint32_t kStream = 0x3404;
   Customers all{Tensor({count, kColumns}), {}, {}, {}};
@@ -66,7 +66,7 @@ Customers customers(std::int64_t count, std::uint32_t offset) {
   return all;
 }
 
-// The sum of the probabilities of all pairs of values with the same answer.
+// The sum of the probabilities of all pairs of values with the same prediction.
 std::vector<double> enumerated(Executor& executor, const Customers& all) {
   const std::vector<std::int64_t> targets = predicted_classes(executor.logits(all.x).value());
   std::vector<double> p(all.labels.size(), 0.0);
@@ -104,7 +104,7 @@ Findings categories(Study& study) {
   const double error = largest_error(p, exact, copies(study));
   Findings findings;
   findings.claims = {
-      {"What may happen to a point is to be modelled for each application; it need not be a number that moves.", "section 3.2",
+      {"The changes of a point should be modelled for each application; they need not be shifts of numbers.", "section 3.2",
        fmt::format(
            "On a generated table with two features of {} and {} values that change with given probabilities "
            "(categorical:FILE), {} agrees with the sum over all {} pairs of values: the largest difference over {} points is "
@@ -124,7 +124,7 @@ Findings categories(Study& study) {
 
 namespace {
 
-// Least squares: the petal width of Iris from the other three measures. The last coefficient is the constant.
+// Least squares: predicts the petal width of Iris from the other three measures. The last coefficient is the constant.
 Eigen::Vector4d fitted(const Tensor& x) {
   Eigen::MatrixXd A(x.shape[0], 4);
   Eigen::VectorXd y(x.shape[0]);
@@ -174,8 +174,7 @@ Findings tolerance(Study& study) {
   }
   Findings findings;
   findings.claims = {
-      {"The question is whether the answer changes, whether it is right or not; for a regression the paper names no answer.",
-       "section 1.1",
+      {"The question is whether the prediction changes, right or wrong; the paper does not cover regression.", "section 1.1",
        fmt::format(
            "With --tolerance, an output survives if it changes by less than {} cm. For petal widths of Iris by a linear model "
            "of the other measures, p is known: taylor differs from it by at most {}, {} by at most {:.1f} standard errors "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 4.1.3: p against the distance to the nearest other answer, over scales of the noise; covariances; and twenty runs.
+// Section 4.1.3: p against the distance to the nearest other prediction, over scales of the noise; covariances; and twenty
+// runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,10 +70,10 @@ Claim order_claim(const Swept& of, const Table& table, const std::string& figure
   return {
       "p and the distance do not measure the same: their correlation is not 1 at any scale, and the order of the points differs.",
       "section 4.1.3, " + figure,
-      fmt::format("On {}, Spearman's correlation is at most {}, at scale {}. Even there {} of {} pairs of points have the other "
-                  "order, by more than the error of p.",
-                  table.title, report::rounded(of.spearman[best]), of.scales[best], report::counted(reversed),
-                  report::counted(all)),
+      fmt::format(
+          "On {}, Spearman's correlation is at most {}, at scale {}. Even there, {} of {} pairs of points have the opposite "
+          "order, by more than the error of p.",
+          table.title, report::rounded(of.spearman[best]), of.scales[best], report::counted(reversed), report::counted(all)),
       verdict_of(of.spearman[best] < 0.9995 && reversed > 0)};
 }
 
@@ -263,7 +264,7 @@ Findings twenty_runs(Study& study, const std::vector<const Table*>& tables, cons
   note(weather.table, weather.table.x.shape[0], "of each point", on_weather);
   Findings findings;
   findings.claims = {
-      {"Monte Carlo with 10,000 copies has converged: between any two of 20 runs, p has a correlation above 0.999.",
+      {"Monte Carlo with 10,000 samples has converged: between any two of 20 runs, p has a correlation above 0.999.",
        "sections 4.1.3 and 4.2",
        fmt::format(
            "The smallest correlations of two of {} runs, at scales {}: {}{:.4f} on {} with covariances of points. The paper "

@@ -34,7 +34,7 @@ report::Chart histogram_chart(const std::vector<double>& p, const std::vector<do
   return chart;
 }
 
-// The share of the members with which the answer stays the same.
+// The share of the members for which the prediction stays the same.
 std::vector<double> counted_members(Executor& executor, const Weather& weather) {
   const std::int64_t members = weather.deviations.shape[1], d = weather.table.width();
   const std::vector<std::int64_t> targets = predicted_classes(executor.logits(weather.table.x).value());
@@ -76,17 +76,17 @@ Findings per_point_covariances(Study& study, const Weather& weather) {
        fmt::format("On {}, {} of {} points have p above 0.99, and {} have r above 0.99.", table.title,
                    report::percent(share(p, sure)), p.size(), report::percent(share(r, sure))),
        verdict_of(share(p, sure) > 0.25)},
-      {"No point has p below 0.5: no answer is more likely to change than not.", "section 4.2, figure 6",
+      {"No point has p below 0.5: no prediction is more likely to change than not.", "section 4.2, figure 6",
        fmt::format("On {}, {} of {} points have p below 0.5; the smallest p is {}.", table.title, report::counted(below),
                    p.size(), report::rounded(*std::min_element(p.begin(), p.end()))),
        verdict_of(below == 0)},
-      {"The distance does not tell what p tells.", "section 4.2, figure 6",
+      {"The distance does not replace p.", "section 4.2, figure 6",
        fmt::format("On {}, Spearman's correlation of p and the distance is {}.", table.title, report::rounded(rank)),
        verdict_of(rank < 0.9995)},
       {"Deviations may also be given as samples, without a density.", "section 3.2",
        fmt::format(
            "With samples:FILE, which draws one of each point's ten recorded deviations, {} agrees with counting them: the "
-           "largest difference is {}, {:.1f} standard errors. Taking them as normal changes p by {} on average.",
+           "largest difference is {}, {:.1f} standard errors. Treating them as normal changes p by {} on average.",
            mc, report::rounded(largest_difference(drawn, counted)), error, report::rounded(agreement(p, drawn).mae)),
        verdict_of(error < 5)}};
   report::Chart scatter{.title = "p and the distance: " + table.title, .mark = report::Mark::scatter};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Section 6: a forest is constant on boxes, so p under independent Gaussian noise is a sum of products of normal probabilities,
-// and the nearest other answer is in the nearest box with one. The paper suggests this and leaves it open.
+// and the nearest point with another prediction is in the nearest box that has another class. The paper suggests this without
+// doing it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,8 +43,7 @@ class Boxes {
     count_ = 1;
     for (const std::vector<float>& list : thresholds_) {
       count_ *= static_cast<std::int64_t>(list.size()) + 1;
-      if (count_ > kMostBoxes)
-        throw Error{ErrorCode::resources, "reproduce", "a forest has too many thresholds", "grow a smaller one"};
+      if (count_ > kMostBoxes) throw Error{ErrorCode::resources, "the forest", "has too many thresholds", "train a smaller one"};
     }
     Tensor inside({count_, static_cast<std::int64_t>(thresholds_.size())});
     for (std::int64_t b = 0; b < count_; ++b) {
@@ -144,11 +144,11 @@ Findings integrate_forest(Study& study, const Table& table) {
   const double longest = *std::max_element(excess.begin(), excess.end());
   Findings findings;
   findings.claims = {
-      {"For decision trees, p could be integrated over the regions with one answer; the paper does not explore this.",
+      {"For decision trees, p could be integrated over the regions with one prediction; the paper does not explore this.",
        "section 6",
        fmt::format(
            "The forest on {} has {} boxes. Over {} points and {} scales, {} differs from the integral by at most {}, {:.1f} "
-           "standard errors. The distances that were searched without gradients are at most {} longer than the exact ones.",
+           "standard errors. The distances found without gradients are at most {} longer than the exact ones.",
            table.title, report::counted(boxes.count()), table.x.shape[0], scales.size(), mc, report::rounded(largest), worst,
            report::percent(longest)),
        verdict_of(worst < 5 && longest < 0.05)},

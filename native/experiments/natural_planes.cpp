@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 3.3 and appendix A: classifiers of the plane for which p and the distance have closed forms, next to what the program
-// says of a model of each. The formulas are derived here; sigma is 1.
+// Section 3.3 and appendix A: classifiers of the plane for which p and the distance have closed forms, compared with the
+// results of the program for a model of each. The formulas are derived here; sigma is 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,10 +35,10 @@ Graph linear_of_plane() {
 // Class 1 if x1 > 1 and x2 > 2: a tree of depth 2, grown on one point in each quarter of the plane.
 Graph right_angle_tree() { return decision_tree(Tensor({4, 2}, {0, 1, 2, 1, 0, 3, 2, 3}), {0, 0, 0, 1}, 2, 2); }
 
-// The closed forms of a case, and where its map is.
+// The closed forms of a case, and the position of its map.
 struct Case {
   std::string name, title;
-  std::string estimator, other, remark;  // that of the map, another, and what is to be said about that
+  std::string estimator, other, remark;  // the scale of the map, another one, and a remark about that
   bool gradients;
   double middle1, middle2;
   std::function<double(double, double)> p, distance;
@@ -78,7 +78,7 @@ Case right_angle_case(const std::string& mc) {
 struct Plane {
   std::vector<double> x1, x2;              // of columns and rows
   Tensor points;                           // [rows x columns, 2]
-  std::vector<double> p, other, distance;  // by the program: by its main and by another estimator, and searched
+  std::vector<double> p, other, distance;  // by the program: with its main and with another estimator, and by search
   std::vector<double> exact_p, exact_distance;
 
   std::size_t at(std::size_t row, std::size_t column) const { return row * x1.size() + column; }
@@ -133,7 +133,7 @@ Figure map_of(const Plane& plane, const Case& of, const std::string& what, const
           fmt::format("As the program finds it, for noise of sigma 1, on a map of {} points.", values.size()), chart};
 }
 
-// What both cases report.
+// The results that both cases report.
 Findings compared(Study& study, const Case& of, const Plane& plane, const std::string& where) {
   const bool exact = of.estimator == "taylor";
   const std::vector<double>& sampled = exact ? plane.other : plane.p;
@@ -145,7 +145,7 @@ Findings compared(Study& study, const Case& of, const Plane& plane, const std::s
       {fmt::format("At {}, p and the distance have closed forms.", of.title), where,
        fmt::format(
            "On {} points, {} differs from the closed form by at most {}, and {}{} by at most {}; Monte Carlo by at most {:.1f} "
-           "standard errors, and the distance that is searched by at most {}.",
+           "standard errors, and the searched distance by at most {}.",
            plane.p.size(), of.estimator, report::rounded(main), of.other, of.remark, report::rounded(other), error,
            report::rounded(by_search)),
        verdict_of((!exact || main < 1e-3) && error < 5 && by_search < 0.05)}};
@@ -205,7 +205,7 @@ Findings right_angle(Study& study) {
       std::find_if(plane.x1.begin(), plane.x1.end(), [](double x1) { return x1 > kCorner1 + 0.4; }) - plane.x1.begin());
   const std::size_t corner = plane.at(column, column), edge = plane.at(last, column);
   findings.claims.push_back(
-      {"Far from the corner p and the distance tell the same; near it they do not, because p is reduced by both sides.",
+      {"Far from the corner p and the distance agree; near it they do not, because p is reduced by both sides.",
        "section 3.3, figure 2a, and appendix A.2",
        fmt::format(
            "At ({0:.3f}, {1:.3f}) and at ({0:.3f}, {2:.3f}), inside the angle, the distances are {3} and {4}, and p is {5} "

@@ -59,7 +59,7 @@ double accuracy_of(Executor& executor, const Rows& data) {
   return static_cast<double>(right) / static_cast<double>(answers.size());
 }
 
-// A network for a table that is divided; both parts are written.
+// Trains a network on a table that is split; writes both parts.
 struct OfNetwork {
   Table table;
   TrainedModel trained;
@@ -115,7 +115,7 @@ Table iris_table(Study& study, std::int64_t first) {
   table.model = write_model(study, table.name + "-forest", forest);
   table.description = fmt::format(
       "{}: 100 flowers of two species (the paper does not name its two), features with variance 1; a random forest of {} trees "
-      "of depth {} grown on two thirds. Every third flower, {}, is held out; the forest gets {} of them right.",
+      "of depth {} trained on two thirds. Every third flower, {}, is held out; the forest gets {} of them right.",
       table.title, options.trees, options.depth, data.held_out.x.shape[0],
       report::percent(accuracy_of(*executor_of(study, forest), data.held_out)));
   return table;
@@ -142,7 +142,7 @@ Table ionosphere_table(Study& study) {
   result.table.title = located ? "Ionosphere" : "the generated returns";
   const char* origin = located ? "Ionosphere"
                                : "In place of Ionosphere, which probust data fetch ionosphere would get, generated radar returns "
-                                 "with as many rows and columns, whose numbers say nothing about the paper's data";
+                                 "with as many rows and columns, whose numbers are unrelated to the paper's data";
   result.table.description = fmt::format(
       "{}: {} rows, {} columns without the two of categories, with variance 1; a network of two hidden layers of 256, trained on "
       "two thirds. Every third row, {}, is held out; the network gets {} of them right.",
@@ -156,8 +156,8 @@ namespace {
 
 constexpr std::int64_t kVariables = 10, kMembers = 10;
 
-// Variables have the variance 1 and depend on each other as those of one day do; the uncertainty of a point is a multiple, from
-// point to point different, of a common direction and of independent parts.
+// Variables have variance 1 and depend on each other like those of one day; the uncertainty of a point is a random multiple of a
+// common direction plus independent parts.
 struct Forecast {
   std::vector<float> best, deviations;  // [10]; [10 members, 10], with mean 0 over the members
   std::int64_t label = 0;
@@ -223,11 +223,11 @@ Weather weather_table(Study& study) {
   weather.table = result.table;
   weather.table.title = "the generated weather";
   weather.table.description = fmt::format(
-      "In place of the paper's weather of one year and fog at Graz airport, which are not public in this form, a generated "
+      "Instead of the paper's weather of one year and fog at Graz airport, which are not public in this form, a generated "
       "table: {} variables that depend on each other, a class with {} of the {} points, and for every point an ensemble of {} "
       "members, "
       "whose deviations from their mean differ in size from point to point. A network of two hidden layers of 32 is trained on "
-      "{} points; {} are held out, of which it gets {} right. Numbers are of these data, not of the paper's.",
+      "{} points; {} are held out, of which it gets {} right. The results are for these data, not for the paper's.",
       kVariables, report::percent(static_cast<double>(fogs) / static_cast<double>(training + held_out)), training + held_out,
       kMembers, training, held_out, report::percent(result.trained.test_accuracy));
   write_npy(study.path("data/weather-deviations.npy"), weather.deviations);

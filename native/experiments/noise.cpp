@@ -41,14 +41,14 @@ Findings noise(Study& study) {
   const MainRun run = main_run(study);
   Findings findings;
   if (!report::is_image(study.subject().point)) {
-    findings.method.push_back("These points are no images.");
+    findings.method.push_back("These points are not images.");
     return findings;
   }
   const Answers answers(study.rows(run.of_network));
   const Dataset& data = study.test();
   const std::vector<std::int64_t> points = examples(data);
   const report::Brightness brightness = report::brightness_of(data.x);
-  report::PictureGrid grid{.title = "Noisy copies of test images", .side = 72};
+  report::PictureGrid grid{.title = "Noisy samples of test images", .side = 72};
   const std::vector<std::string>& names = study.subject().class_names;
   for (const std::int64_t point : points) {
     const std::int64_t label = data.labels[static_cast<std::size_t>(point)];
@@ -74,7 +74,7 @@ Findings noise(Study& study) {
         {fmt::format("{}", sigma), fmt::format("{:.1f}", 20 * std::log10((brightness.white - brightness.black) / sigma)),
          report::rounded(mean_interval(p).mean), report::percent(static_cast<double>(lost) / static_cast<double>(p.size()))});
   }
-  findings.method.push_back(fmt::format("One noisy copy of {} test images at every sigma; below it, p of the image by {}.",
+  findings.method.push_back(fmt::format("One noisy sample of {} test images at every sigma; below it, p of the image by {}.",
                                         points.size(), run.reference));
   findings.claims = {
       {"The levels of noise in the experiments are visually significant.", "preprint, figures 14 to 17",
@@ -82,7 +82,7 @@ Findings noise(Study& study) {
            "The smallest sigma, {}, is {} dB below the range of pixel values, the largest, {}, {} dB. The reader can judge.",
            scales[1], sheet.rows.front()[1], scales.back(), sheet.rows.back()[1]),
        Verdict::not_tested}};
-  findings.figures = {{"noise", "Noisy copies. The number below an image is its p.", grid}};
+  findings.figures = {{"noise", "Noisy samples. The number below an image is its p.", grid}};
   findings.sheets = {sheet};
   return findings;
 }

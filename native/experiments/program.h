@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// What the main of probust-reproduce does, as probust_program does for probust.
+/// The body of main of probust-reproduce, as probust_program is for probust.
 extern "C" int probust_reproduce(int argc, char** argv);

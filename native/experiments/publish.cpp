@@ -114,9 +114,10 @@ std::string report_page(const Study& study, const std::vector<Done>& all) {
   html += report::paragraph(
       fmt::format("{} training points, {} test points, {} classes.{} {}", report::counted(subject.training_points),
                   report::counted(subject.test_points), subject.classes,
-                  study.quick() ? " With --quick: fewer epochs, points and copies than without." : "", counted_verdicts(all)));
+                  study.quick() ? " With --quick: fewer epochs, points and samples than without." : "", counted_verdicts(all)));
   html += report::paragraph(
-      "p is the probability that the classifier’s answer for a point survives Gaussian noise with the standard deviation sigma. "
+      "p is the probability that the classifier’s prediction for a point survives Gaussian noise with the standard deviation "
+      "sigma. "
       "Verdicts are about these data and these networks.");
   html += report::section("claims", "The papers’ claims", overview(all));
   for (const Done& done : all) html += section_of(done);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What experiments found, as files and as a report.
+// The results of experiments, as files and as a report.
 #pragma once
 
 #include <string>

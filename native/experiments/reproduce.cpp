@@ -16,7 +16,7 @@ namespace {
 
 using namespace reproduce;  // NOLINT(google-build-using-namespace): this command is its only user
 
-// One by name, or all.
+// One experiment by name, or all.
 std::vector<const Experiment*> chosen(const std::string& name) {
   std::vector<const Experiment*> experiments;
   std::string known = "all";
@@ -24,7 +24,7 @@ std::vector<const Experiment*> chosen(const std::string& name) {
     if (name == "all" || name == experiment.name) experiments.push_back(&experiment);
     known += ", " + std::string(experiment.name);
   }
-  if (experiments.empty()) throw Error{ErrorCode::usage, "EXPERIMENT", "'" + name + "' is unknown", "give one of: " + known};
+  if (experiments.empty()) throw Error{ErrorCode::usage, "EXPERIMENT", "cannot be '" + name + "'", "use one of " + known};
   return experiments;
 }
 

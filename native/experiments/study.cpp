@@ -25,7 +25,7 @@ void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!std::filesystem::is_directory(folder))
-    throw Error{ErrorCode::resources, folder, "is not a folder and cannot be made one: " + error.message(),
+    throw Error{ErrorCode::resources, folder, "is not a folder and cannot be created: " + error.message(),
                 "give another --output"};
 }
 
@@ -58,7 +58,7 @@ std::string list_of(const std::vector<double>& values) {
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
-// The command that makes the same run.
+// The command that repeats the run.
 std::string estimate_command(const Question& question, const Arguments& arguments) {
   std::string text = fmt::format("probust estimate {} {}", arguments.model, arguments.data.path);
   if (arguments.data.limit >= 0) text += fmt::format(" --limit {}", arguments.data.limit);
@@ -72,7 +72,7 @@ std::string estimate_command(const Question& question, const Arguments& argument
 
 }  // namespace
 
-void end_interrupted() { throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "the same command goes on"}; }
+void end_interrupted() { throw Error{ErrorCode::interrupted, "reproduce", "was interrupted", "repeat the command to resume"}; }
 
 Study::Study(const Arguments& arguments) : arguments_(arguments), folder_(arguments.output), quick_(arguments.reproduce.quick) {
   for (const char* part : {"data", "models", "runs"}) make_folder(path(part));
@@ -115,8 +115,8 @@ TrainedModel Study::model(const Recipe& recipe) {
   const Document expected = identity(recipe, arguments);
   std::optional<Document> record = std::filesystem::exists(arguments.output) ? read_record(record_path) : std::nullopt;
   if (record && datasets::json_text(record->at("recipe")) != datasets::json_text(expected))
-    throw Error{ErrorCode::conflict, arguments.output, "was trained otherwise: " + datasets::json_text(record->at("recipe")),
-                "give another --output"};
+    throw Error{ErrorCode::conflict, arguments.output,
+                "was trained with other options: " + datasets::json_text(record->at("recipe")), "give another --output"};
   if (!record) {
     if (!arguments_.quiet) say("training {}\n", arguments.output);
     const std::optional<TrainingResult> trained = train_model(arguments);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the experiments of one command share: data, trained models and runs, all in one folder. Models and runs are made when an
-// experiment asks for them; those that are there are used again, so a command that was interrupted goes on.
+// experiment asks for them; existing ones are reused, so an interrupted command can resume.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace probust::cli::reproduce {
 
-/// The labelled points that an experiment is about.
+/// The labelled points of an experiment.
 struct Subject {
   std::string name;         ///< "digits", or the name of the file
   std::string description;  ///< "generated digits of 28 x 28 pixels"
@@ -25,13 +25,13 @@ struct Subject {
   bool generated = false, cifar100 = false;
 };
 
-/// How much an experiment does.
+/// The size of an experiment.
 struct Sizes {
   std::int64_t train = -1;         ///< training points; -1: all
   std::int64_t epochs = 20;        ///< of the convolutional network
   std::int64_t test = -1;          ///< test points; -1: all
-  std::int64_t reference = 10000;  ///< copies for the p that counts as true, as in the paper
-  std::int64_t samples = 500;      ///< of mmse, as many as the paper takes
+  std::int64_t reference = 10000;  ///< samples of the reference p, as in the paper
+  std::int64_t samples = 500;      ///< samples of mmse, as many as the paper uses
 };
 
 /// A network to train: the options of `probust train` that differ from its defaults.
@@ -74,10 +74,9 @@ class Study {
   bool quick() const { return quick_; }
   std::uint64_t seed() const { return arguments_.question.seed; }
   const Arguments& arguments() const { return arguments_; }
-  /// FOLDER/NAME, whose folder exists.
+  /// FOLDER/NAME, after creating its folder.
   std::string path(const std::string& name) const;
-  /// The scales of the noise at which the subject's classifiers are asked, ascending; the middle one stands for all in
-  /// experiments with one scale.
+  /// The noise scales of the subject, ascending; the middle one is used in experiments with one scale.
   const std::vector<double>& sigmas() const { return sigmas_; }
   double middle_sigma() const { return sigmas_[sigmas_.size() / 2]; }
 
@@ -86,13 +85,14 @@ class Study {
   /// All test points.
   Dataset all_test() const;
 
-  /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained otherwise, Error{interrupted}.
+  /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained with other options,
+  /// Error{interrupted}.
   TrainedModel model(const Recipe& recipe);
-  /// The subject's convolutional network, or for colour images of 32 x 32 pixels its ResNet-18, and a linear classifier.
+  /// The subject's convolutional network, or for colour images of 32 x 32 pixels a ResNet-18, and a linear classifier.
   TrainedModel network(double lambda = 0);
   TrainedModel linear();
 
-  /// The rows of a run, which is made or completed first. Throws as `estimate` does; Error{interrupted}.
+  /// The rows of a run, which is created or completed first. Throws as `estimate` does; Error{interrupted}.
   Results rows(const Question& question);
 
   /// "probust estimate ..." of every run so far, for the report.

@@ -49,7 +49,7 @@ Subject of_files(const std::string& train, const std::string& test) {
 
 Subject published(const std::string& name, const std::string& cache) {
   const std::optional<Located> located = locate(name, cache);
-  if (!located) throw Error{ErrorCode::usage, "--data", name + " is not there yet", "run probust data fetch " + name};
+  if (!located) throw Error{ErrorCode::usage, name, "is not in the cache", "run probust data fetch " + name};
   Subject subject = of_files(located->train, located->test);
   subject.name = subject.description = name;
   subject.class_names = located->classes;
@@ -82,7 +82,7 @@ void measure(Subject& subject) {
   const Shape test = look(subject.test, subject.test_points, subject.classes);
   if (test != subject.point)
     throw Error{ErrorCode::usage, "--test", "has points of shape " + to_string(test),
-                "the training points have " + to_string(subject.point)};
+                "give points of the training data's shape " + to_string(subject.point)};
 }
 
 }  // namespace
@@ -98,9 +98,8 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
     subject = published(name, arguments.reproduce.cache);
   } else {
     if (!std::filesystem::exists(name))
-      throw Error{ErrorCode::usage, "--data", "'" + name + "' is unknown", "give " + known_names()};
-    if (arguments.train.test.empty())
-      throw Error{ErrorCode::usage, "--test", "is missing", "name a file of test points next to the training points of --data"};
+      throw Error{ErrorCode::usage, "--data", "cannot be '" + name + "'", "use " + known_names()};
+    if (arguments.train.test.empty()) throw Error{ErrorCode::usage, "--test", "is missing", "name a file of test points"};
     subject = of_files(name, arguments.train.test);
   }
   measure(subject);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The data that --data names, and how much is done with them.
+// The data that --data names, and the sizes of their experiments.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace probust::cli::reproduce {
 
 /// Generated data of this name, which are written to `folder`; published data, from the cache of `probust data fetch`; or files,
-/// with the test points in --test. Throws Error{usage} saying which names there are, and Error{unreadable}.
+/// with the test points in --test. Throws Error{usage} listing the names, and Error{unreadable}.
 Subject find_subject(const Arguments& arguments, const std::string& folder, bool quick);
 
 /// Whether the small convolutional network takes such points: images of at least 16 x 16 pixels.
@@ -21,8 +21,8 @@ Sizes sizes_of(const Subject& subject, bool quick);
 
 std::vector<double> sigmas_of(const Subject& subject);
 
-/// The network of the paper for such points: its convolutional network for gray images, ResNet-18 for colour images (with `quick`
-/// the convolutional one), and a perceptron for points that are no images.
+/// The paper's network for such points: its convolutional network for gray images, ResNet-18 for colour images (with `quick` the
+/// convolutional one), and a perceptron for points that are not images.
 Recipe network_recipe(const Subject& subject, bool quick);
 
 }  // namespace probust::cli::reproduce

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long each estimator takes: one pass after the other on one point, as the paper's serial figures, and batched; and the
+// How long each estimator takes: one pass after the other on one point, as in the paper's serial figures, and batched; and the
 // memory of a whole process.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -74,8 +74,8 @@ class Clocked {
   Points points_;
 };
 
-// The largest resident memory of a process so far, in megabytes; 0 if the system does not say. wait4 would give that of its
-// parent if it was larger, because the child begins in the parent's memory.
+// The largest resident memory of a process so far, in megabytes; 0 if the system does not report it. wait4 would return that of
+// its parent if it was larger, because the child starts in the parent's memory.
 double resident_peak(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string word; status >> word;) {
@@ -112,7 +112,7 @@ double megabytes(const Study& study, const std::string& model, const std::string
 
 double samples_of(const std::string& estimator) { return parse_double(split(estimator, ':').back()).value_or(1); }
 
-// Serial passes of Monte Carlo are only timed up to this number of copies: the time is proportional.
+// Serial passes of Monte Carlo are only timed up to this number of samples: the time is proportional.
 std::vector<Times> measured(const Study& study, const std::string& model, const Tensor& x, const std::string& device,
                             const std::vector<std::string>& estimators) {
   const double most_serial = study.quick() ? 200 : 1000;
@@ -155,27 +155,27 @@ Findings time(Study& study) {
   }
   const Times &mc = of(all, "mc:10000"), &taylor = of(all, "taylor"), &mmse = of(all, "mmse:5");
   Findings findings;
-  findings.method.push_back(fmt::format(
-      "{} points at sigma {}, one thread. Each figure is a single measurement. Serial: every point by itself, "
-      "one noisy copy at a time. Batched: as probust does by default. Memory: the largest resident size of a process that loads "
-      "the model and makes these estimates.",
-      x.shape[0], study.middle_sigma()));
+  findings.method.push_back(
+      fmt::format("{} points at sigma {}, one thread. Each figure is a single measurement. Serial: every point by itself, "
+                  "one noisy sample at a time. Batched: as probust does by default. Memory: the largest resident size of a "
+                  "process that loads "
+                  "the model and makes these estimates.",
+                  x.shape[0], study.middle_sigma()));
   findings.claims = {
-      {"taylor takes 8 s and Monte Carlo with 10,000 copies 1 h 41 min for 50 points: 760 times as long (CPU, ResNet-18).",
+      {"taylor takes 8 s and Monte Carlo with 10,000 samples 1 h 41 min for 50 points: 760 times as long (CPU, ResNet-18).",
        "section 4.2, table 1",
        fmt::format("Here taylor takes {} and mc:10000 {}: {:.0f} times as long.", seconds_text(taylor.batched),
                    seconds_text(mc.batched), mc.batched / taylor.batched),
        verdict_of(mc.batched > 10 * taylor.batched)},
-      {"mmse with 5 samples takes 41 s: Monte Carlo with 10,000 copies takes 148 times as long.", "section 4.2, table 1",
+      {"mmse with 5 samples takes 41 s: Monte Carlo with 10,000 samples takes 148 times as long.", "section 4.2, table 1",
        fmt::format("Here mmse:5 takes {}, mc:10000 {:.0f} times as long. The experiment “error” compares their errors.",
                    seconds_text(mmse.batched), mc.batched / mmse.batched),
        verdict_of(mc.batched > 10 * mmse.batched)},
-      {"A sample of mmse costs about three times as much as a copy of Monte Carlo (one forward and one backward pass).",
+      {"A sample of mmse costs about three times as much as one of Monte Carlo (one forward and one backward pass).",
        "section 4.2",
-       fmt::format(
-           "Here a sample of mmse:100 costs {:.1f} times as much as a copy of mc:1000, for {} classes, whose margins have a "
-           "backward pass each.",
-           of(all, "mmse:100").batched / 100 / (of(all, "mc:1000").batched / 1000), study.subject().classes),
+       fmt::format("Here a sample of mmse:100 costs {:.1f} times as much as one of mc:1000, for {} classes, whose margins have a "
+                   "backward pass each.",
+                   of(all, "mmse:100").batched / 100 / (of(all, "mc:1000").batched / 1000), study.subject().classes),
        verdict_of(of(all, "mmse:100").batched / 100 / (of(all, "mc:1000").batched / 1000) < 4)}};
   report::Chart chart;
   chart.title = fmt::format("Time for {} points", x.shape[0]);
@@ -196,7 +196,7 @@ Findings time(Study& study) {
   }
   chart.series = {serial, batched};
   findings.figures = {
-      {"time", "Serial Monte Carlo with many copies was not measured: its time is proportional to the copies.", chart}};
+      {"time", "Serial Monte Carlo with many samples was not measured: its time is proportional to their number.", chart}};
   findings.sheets = {sheet};
   return findings;
 }

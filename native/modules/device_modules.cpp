@@ -17,7 +17,7 @@ struct Named {
   std::string get;  ///< how to get the module
 };
 
-// A kind of device whose module is loaded at its first use, and stays loaded until the program ends.
+// A kind of device whose module is loaded on first use, and stays loaded until the program ends.
 class ModuleDevices final : public DeviceKind {
  public:
   explicit ModuleDevices(Named module) : module_(std::move(module)) {}
@@ -30,7 +30,7 @@ class ModuleDevices final : public DeviceKind {
   }
 
   Result<std::unique_ptr<Executor>> make(int ordinal, const Graph& classifier, const ExecutorOptions& options) const override {
-    return guarded("device", [&] {
+    return guarded("the device", [&] {
       const DeviceKind& kind = required();
       ExecutorOptions told = options;
       if (options.warn) {
@@ -43,7 +43,7 @@ class ModuleDevices final : public DeviceKind {
   }
 
   Result<DeviceRates> rates(int ordinal, Precision precision) const override {
-    return guarded("device", [&] { return required().rates(ordinal, precision).value(); });
+    return guarded("the device", [&] { return required().rates(ordinal, precision).value(); });
   }
 
  private:
@@ -54,7 +54,7 @@ class ModuleDevices final : public DeviceKind {
 
   const DeviceKind& required() const {
     if (const DeviceKind* kind = loaded()) return *kind;
-    throw Error{ErrorCode::resources, option("device"), problem_,
+    throw Error{ErrorCode::resources, option("device"), "cannot be " + module_.name + ": " + problem_,
                 "use " + option("device") + " cpu" + (installed_ ? "" : ", or " + module_.get)};
   }
 
@@ -62,7 +62,7 @@ class ModuleDevices final : public DeviceKind {
     const std::string path = find_module(module_.file);
     installed_ = !path.empty();
     if (!installed_) {
-      problem_ = "there is no " + module_.file + ", which drives " + module_.name + " devices";
+      problem_ = module_.file + " is not installed";
       return;
     }
     void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -95,7 +95,7 @@ void use_device_modules() {
   static std::once_flag once;
   std::call_once(once, [] {
     add_device_kind(std::make_unique<ModuleDevices>(
-        Named{"cuda", "probust_cuda.so", "build where nvcc, cuBLAS and cuDNN are, or install probust-cuda"}));
+        Named{"cuda", "probust_cuda.so", "build with nvcc, cuBLAS and cuDNN installed, or install probust-cuda"}));
   });
 }
 

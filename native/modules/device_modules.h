@@ -5,14 +5,13 @@
 
 namespace probust {
 
-/// Adds the kinds of devices that modules bring (probust_cuda.so), each loaded when it is first needed. Once; later calls do
-/// nothing.
+/// Adds the kinds of devices that modules provide (probust_cuda.so), each loaded when it is first needed. Later calls do nothing.
 void use_device_modules();
 
-/// The version of probust that this code belongs to; a module has a copy of its own.
+/// The version of probust that this code belongs to; a module has its own copy of this function.
 const char* module_version();
 
-/// What a module is looked up by. Both are functions without arguments; the kind of device is the module's own and lives as long.
+/// The names of a module's functions. Both take no arguments; the kind of device belongs to the module and lives as long.
 using DeviceKindOfModule = const DeviceKind* (*)();
 using VersionOfModule = const char* (*)();
 inline constexpr const char* kDeviceKindOfModule = "probust_device_kind";

@@ -32,7 +32,7 @@ std::filesystem::path running_program() {
   std::error_code problem;
   std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   if (!problem) return program;
-  // /proc is not mounted, as in a bare chroot: what the kernel was told to start
+  // /proc is not mounted, as in a bare chroot: use what the kernel was told to start.
   const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
   return started == nullptr ? "" : std::filesystem::canonical(started, problem);
 }

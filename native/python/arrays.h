@@ -40,7 +40,7 @@ class PointsOf {
   PointsOf(const Floats& array, const Shape& point)
       : shape_(array.shape(), array.shape() + array.ndim()), data_(array.data()), size_(array.size()) {
     if (shape_ == point) shape_.insert(shape_.begin(), 1);
-    if (shape_.empty()) throw Error{ErrorCode::usage, "x", "is a number", "give points [N, ...]"};
+    if (shape_.empty()) throw Error{ErrorCode::usage, "x", "is a single number", "give points [N, ...]"};
   }
 
   std::int64_t count() const { return shape_[0]; }
@@ -58,15 +58,15 @@ class PointsOf {
   std::int64_t size_;
 };
 
-// Numbers that belong to points: none, or one for each.
+// Numbers that belong to points: none, or one per point.
 class NumbersOf {
  public:
   NumbersOf(const char* name, const std::optional<Whole>& array, std::int64_t points) {
     if (!array) return;
     all_.assign(array->data(), array->data() + array->size());
     if (array->size() != points)
-      throw Error{ErrorCode::usage, option(name), "are " + std::to_string(array->size()),
-                  "give one for each of the " + std::to_string(points) + " points"};
+      throw Error{ErrorCode::usage, option(name), "must have one value per point, not " + std::to_string(array->size()),
+                  "there are " + std::to_string(points) + " points"};
   }
 
   const std::vector<std::int64_t>& all() const { return all_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What probust/__init__.py calls. Arrays in, columns out; everything that users see is in Python.
+// What probust/__init__.py calls. It takes arrays and returns columns; the interface that users see is written in Python.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// What a function of Python returns for these arrays, as numbers.
+// Calls a Python function with these arrays, and returns its result as numbers.
 template <class... Arrays>
 Tensor numbers_of(const char* name, const py::object& function, const Arrays&... arrays) {
   const py::object result = result_of(function, arrays...);
@@ -41,10 +41,9 @@ Tensor numbers_of(const char* name, const py::object& function, const Arrays&...
     return call_python([&] { return tensor_of(py::cast<Floats>(result)); });
   } catch (const py::error_already_set& error) {
     if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
-    throw Error{ErrorCode::usage, name, "returned something else than numbers: " + std::string(py::str(error.value())),
-                "return an array"};
+    throw Error{ErrorCode::usage, name, "did not return numbers: " + std::string(py::str(error.value())), "return an array"};
   } catch (const py::cast_error&) {
-    throw Error{ErrorCode::usage, name, "returned something else than numbers", "return an array"};
+    throw Error{ErrorCode::usage, name, "did not return numbers", "return an array"};
   }
 }
 
@@ -83,7 +82,7 @@ py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   return columns;
 }
 
-// The functions that a model consists of, if it is not a file. Python's collector of cycles is told of them.
+// The functions of a model that is not a file. They are known to Python's cycle collector.
 struct Functions {
   py::object logits, vjp;
 };
@@ -97,7 +96,7 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // What was at work when this process was forked is left as it is: threads that are not here would be waited for.
+  // After fork(), leak the workers: their threads do not exist in the child, and joining them would hang.
   ~Model() {
     if (!lost()) return;
     (void)std::make_unique<LoadedModel>(std::move(loaded_)).release();
@@ -127,7 +126,7 @@ class Model {
     });
   }
 
-  // The report as JSON, and in words.
+  // The report as JSON, and as text.
   py::tuple check(const Floats& x, const std::optional<Whole>& labels, const std::vector<double>& sigmas) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count());
@@ -184,7 +183,7 @@ class Model {
   }
 
  private:
-  // Of points spread evenly over all, so that no large array is copied.
+  // Checks points spread evenly over all, so that no large array is copied.
   CheckReport check_first(const PointsOf& points, const NumbersOf& labels, const EstimateRequest& request) {
     EstimateRequest some = request;
     for (const std::int64_t position : spread_positions(points.count(), kFirstCheckPoints)) {
@@ -220,7 +219,7 @@ class Model {
     return all;
   }
 
-  // A call's turn, of the thread that makes it. In the child of a fork it never ends.
+  // Serialises calls: a call waits for its turn. In the child of a fork it would never end.
   struct Turn {
     Model& model;
     std::unique_lock<std::timed_mutex> lock;
@@ -233,7 +232,7 @@ class Model {
     }
   };
 
-  // Whether a call was going on when this process was forked, so that its work is half done and its thread is not here.
+  // Whether a call was running when this process was forked, so that its work is unfinished and its thread is missing.
   bool lost() const { return whose_turn_ != std::thread::id() && forks_at_turn_ != Worker::forks(); }
 
   // One call at a time.
@@ -253,8 +252,8 @@ class Model {
     do {
       if (lost()) throw Worker::forked();
       if (whose_turn_ == std::this_thread::get_id())
-        throw Error{ErrorCode::usage, "model", "is called by its own function, or by the progress of its own call",
-                    "load another one for that"};
+        throw Error{ErrorCode::usage, "the model", "is called from its own function or progress callback",
+                    "load a second model for that"};
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     } while (!try_for_a_while(lock));
     return {*this, std::move(lock)};
@@ -298,16 +297,16 @@ LoadOptions load_options(const std::vector<double>& mean, const std::vector<doub
 
 template <class... Arguments>
 std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... arguments) {
-  const datasets::Buffer file = datasets::map_regular_file(path, "give the path of a file that exists", "give an ONNX file");
-  datasets::FilesBeside beside(path);
+  const datasets::Buffer file = datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
+  datasets::FilesBeside files(path);
   LoadOptions options = load_options(arguments...);
-  options.external_files = std::ref(beside);
+  options.external_files = std::ref(files);
   return unlocked([&] {
     try {
       return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options));
     } catch (Error& error) {
-      if (is_option(error.where) || error.where.starts_with(path)) throw;
-      error.where = error.where.empty() || error.where == "model" ? path : path + ": " + error.where;
+      if (is_option(error.where) || error.where.find(path) != std::string::npos) throw;
+      if (!error.where.empty()) error.where = error.where == "the model" ? path : error.where + " of " + path;
       throw;
     }
   });
@@ -351,7 +350,7 @@ Functions* functions_of(PyObject* self) {
   return py::cast<Model&>(py::handle(self)).functions();
 }
 
-// A function that refers to its model, as a method of an object that has the model, is a cycle.
+// A function that refers to its model, such as a method of an object that owns the model, forms a cycle.
 void collect_cycles(PyHeapTypeObject* type) {
   type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
@@ -382,7 +381,7 @@ py::tuple mean_of(double mean, double low, double high, std::int64_t count) { re
 
 py::tuple mean_of(const MeanInterval& mean) { return mean_of(mean.mean, mean.low, mean.high, mean.count); }
 
-// From columns of rows: for each noise and estimator the accuracy without and under noise and mean p, and the noise.
+// Aggregates columns of rows: for each noise and estimator, the accuracy without and under noise and mean p.
 py::list accuracies(const std::vector<std::int64_t>& label, const std::vector<std::int64_t>& predicted,
                     const std::vector<std::string>& noise, const std::vector<std::string>& estimator,
                     const std::vector<std::string>& method, const std::vector<double>& p, const std::vector<double>& std_error,
@@ -459,7 +458,7 @@ void bind(py::module_& module) {
 }  // namespace probust::python
 
 #ifdef PROBUST_DISPATCH
-// Called by the door (door.cpp).
+// Called by the extension module's entry point (door.cpp).
 extern "C" __attribute__((visibility("default"))) void probust_bind(PyObject* module) {
   auto borrowed = pybind11::reinterpret_borrow<pybind11::module_>(module);
   probust::python::bind(borrowed);

@@ -22,7 +22,7 @@ py::tuple points_of(Tensor x, const std::vector<std::int64_t>& labels) {
                         labels.empty() ? py::object(py::none()) : py::array_t<std::int64_t>(py::cast(labels)));
 }
 
-// Points, labels, for each point that was left out its position and what is wrong with it, class names, and notes.
+// Points, labels, the positions and errors of skipped points, class names, and notes.
 py::object read(const std::string& path, std::int64_t offset, std::int64_t limit, const std::optional<double>& scale,
                 const std::string& labels_path, const std::string& label_column, bool skip_bad,
                 const std::vector<std::string>& classes, const std::vector<std::string>& known_classes, std::int64_t resize,
@@ -41,7 +41,7 @@ py::object read(const std::string& path, std::int64_t offset, std::int64_t limit
   Dataset data = unlocked([&] { return read_dataset(path, options).value(); });
   py::list bad;
   for (const BadPoint& each : data.bad) bad.append(py::make_tuple(each.index, py::bytes(each.error.message())));
-  py::list notes, names;  // names of files, which need not be UTF-8, occur in them
+  py::list notes, names;  // they contain names of files, which need not be UTF-8
   for (const std::string& note : data.notes) notes.append(py::bytes(spelled(note, as_field)));
   for (const std::string& name : data.class_names) names.append(py::bytes(name));
   return points_of(std::move(data.x), data.labels) + py::make_tuple(bad, names, notes, py::bytes(data.label_mapping));

@@ -5,7 +5,7 @@
 
 namespace probust::python {
 
-/// Adds what reads and makes points: read, read_names, make.
+/// Adds the functions that read and generate points: read, read_names, make.
 void bind_data(pybind11::module_& module);
 
 }  // namespace probust::python

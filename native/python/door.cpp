@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The extension module where the library behind it is installed for several instruction sets (packaging/).
+// The extension module of packages whose library is installed for several instruction sets (packaging/).
 #include <pybind11/pybind11.h>
 
 extern "C" void probust_bind(PyObject* module);

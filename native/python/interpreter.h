@@ -11,7 +11,7 @@
 
 namespace probust::python {
 
-/// Waits for the end of the process.
+/// Blocks until the process ends.
 [[noreturn]] inline void wait_for_the_end() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
@@ -53,7 +53,7 @@ auto unlocked(const Work& work) {
   return work();
 }
 
-/// What a function of Python returns. Throws what it raises.
+/// Calls a Python function. Throws its exception.
 template <class... Objects>
 pybind11::object result_of(const pybind11::object& function, const Objects&... arguments) {
   PyObject* const result = call_python([&] { return PyObject_CallFunctionObjArgs(function.ptr(), arguments.ptr()..., nullptr); });

@@ -18,16 +18,16 @@
 
 namespace probust::python {
 
-/// Does work of the core on a thread of its own, without the interpreter's lock. Meanwhile the Python thread that asked for it
-/// handles signals, reports progress, and calls the classifier's functions: there Ctrl-C ends them, and there belongs what they
-/// raise.
+/// Does work of the core on its own thread, without the interpreter's lock. Meanwhile the Python thread that started it handles
+/// signals, reports progress, and calls the classifier's functions, so that Ctrl-C interrupts them and their exceptions propagate
+/// there.
 class Worker {
  public:
   using Task = std::function<void()>;
 
-  /// Does `work` and waits for it; to be called with the lock. Calls `report` about ten times a second. What Python raises
-  /// meanwhile sets `stop` and is thrown when the work has ended. Else throws what `work` throws. In the child of a fork that a
-  /// function makes, the work never ends: there it throws at once.
+  /// Does `work` and waits for it; call it with the lock. Calls `report` about ten times a second. A Python exception meanwhile
+  /// sets `stop` and is thrown when the work has ended. Otherwise throws whatever `work` throws. In the child of a fork made by a
+  /// function, the work would never end: there it throws at once.
   void run(StopToken& stop, const Task& work, const Task& report) {
     std::exception_ptr failed, raised;
     done_ = refused_ = abandoned_ = false;
@@ -54,7 +54,7 @@ class Worker {
         stop = true;
       }
       if (forks() != forks_before) {
-        (void)thread.release();  // it is not in this process, so it can be neither joined nor detached
+        (void)thread.release();  // it does not exist in this process, so it can be neither joined nor detached
         if (raised) std::rethrow_exception(raised);
         throw forked();
       }
@@ -67,7 +67,7 @@ class Worker {
     if (failed) std::rethrow_exception(failed);
   }
 
-  /// Does `task` on the Python thread that waits; to be called by one thread of the work. Throws Error{interrupted} if Python has
+  /// Does `task` on the waiting Python thread; call it from one thread of the work. Throws Error{interrupted} if Python has
   /// raised.
   void in_python(const Task& task) {
     std::unique_lock lock(mutex_);
@@ -77,8 +77,8 @@ class Worker {
     if (refused_) throw interruption();
   }
 
-  /// Ends the work of all workers, so that none goes on while the process ends; waits for a while. To be called with the lock,
-  /// when the interpreter is about to end: the threads that asked for it never return from their calls.
+  /// Ends the work of all workers, so that none runs while the process ends, and waits for a while. Call it with the lock, when
+  /// the interpreter is about to end: the threads that started the work never return from their calls.
   static void end_all() {
     const Unlocked unlocked;
     All& all = of_process();
@@ -90,17 +90,19 @@ class Worker {
     all.changed.wait_for(lock, kLastWait, [&] { return all.running.empty(); });
   }
 
-  /// To be called in the child of a fork, which has one thread: what the others ran will not end.
+  /// Call it in the child of a fork, which has one thread: work of other threads will not end.
   static void forget_all() {
     All& all = of_process();
     all.running.clear();
     ++all.forks;
   }
 
-  /// How many forks are between this process and the first that used workers.
+  /// The number of forks between this process and the first that used workers.
   static int forks() { return of_process().forks; }
 
-  static Error forked() { return {ErrorCode::usage, "model", "was in use when this process was forked", "load it again here"}; }
+  static Error forked() {
+    return {ErrorCode::usage, "the model", "was in use when this process was forked", "load it again in the child"};
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -138,7 +140,7 @@ class Worker {
     wait_for_the_end();
   }
 
-  // Until there is a task, or for a while. Returns whether the work goes on.
+  // Waits for a task, with a time limit. Returns whether the work is still running.
   bool wait(const Task*& task) {
     const Unlocked unlocked;
     std::unique_lock lock(mutex_);

@@ -27,7 +27,7 @@ std::vector<double> multiples(double step, double low, double high) {
   return values;
 }
 
-// 1, 2 and 5 times powers of ten; only powers, or some of them, if these are too many.
+// 1, 2 and 5 times powers of ten; only powers of ten, or some of them, if these are too many.
 std::vector<double> logarithmic_ticks(double low, double high, int most) {
   const double decades = std::log10(high / low);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / most)));

@@ -29,8 +29,8 @@ struct Ruler {
   double share(double value) const;
 };
 
-/// For the values that occur on an axis; those that are not shown do not count. `most` is how many ticks there may be. Ends that
-/// the axis does not give are extended: to the next tick with `to_ticks`, otherwise by a small margin.
+/// For the values that occur on an axis; those that are not shown are ignored. `most` is the largest number of ticks. Ends that
+/// the axis does not set are extended: to the next tick with `to_ticks`, otherwise by a small margin.
 Ruler ruler(const Axis& axis, const std::vector<double>& values, int most, bool to_ticks);
 
 /// "0.25", "1e-5", "20000": at most ten digits.

@@ -11,7 +11,7 @@
 namespace probust::report {
 namespace {
 
-// One model of the other run against one of this.
+// One model of the other run, compared with one of this run.
 struct ComparedModels {
   std::string baseline, run;  // their names
   std::vector<PairedComparison> groups;
@@ -60,7 +60,7 @@ Table table_of_accuracies(const ComparedModels& compared) {
 }
 
 Table table_of_p(const ComparedModels& compared) {
-  Table table{"p of each model's own answer, right or wrong",
+  Table table{"p of each model's own prediction, right or wrong",
               {{"noise", false}, {"estimator", false}, {"points"}, {"mean p, A"}, {"B"}, {"B - A"}, {"95% interval"}}};
   for (const PairedComparison& group : compared.groups) {
     if (group.pairs == 0) continue;
@@ -89,7 +89,7 @@ std::string comparison_section(const Run& run, const Run& other) {
     html += table(table_of_accuracies(compared)) + table(table_of_p(compared));
   return html + paragraph(
                     "Differences are paired by point, and so are their 95% intervals. Accuracy under noise is how often noisy "
-                    "copies get the label of their point; a model that always gives the same wrong answer has p = 1.");
+                    "samples get the label of their point; a model that always makes the same wrong prediction has p = 1.");
 }
 
 }  // namespace probust::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What estimators say of each other, what is certified, and what was not answered.
+// The agreement of estimators, certified radii, and estimates that are missing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::string chart_of_pair(const Comparison& pair) {
   const std::string shown =
       step == 1 ? "Each dot is a point." : fmt::format("Each dot is a point; one in {} of {} is shown.", step, counted(points));
   chart.series.push_back(series);
-  return figure(chart, fmt::format("{}, at {}. {} Equal answers lie on the line.", chart.title, pair.noise, shown));
+  return figure(chart, fmt::format("{}, at {}. {} Equal estimates lie on the line.", chart.title, pair.noise, shown));
 }
 
 std::string charts_of_pairs(const Lead& lead, const std::vector<Comparison>& comparisons) {
@@ -119,25 +119,25 @@ const char* meaning(Status status) {
     case Status::ok:
       return "nothing to report";
     case Status::tie:
-      return "several logits are largest at the point; the prediction is the lowest class of them";
+      return "several logits are largest at the point; the prediction is the lowest of these classes";
     case Status::decided:
       return "p is above or below the threshold, with 95% confidence";
     case Status::undecided:
-      return "all copies were drawn, and the threshold is still within the interval";
+      return "all samples were drawn, and the threshold is still within the interval";
     case Status::capped:
-      return "the largest number of copies did not reach the half-width that was asked for";
+      return "the largest number of samples did not reach the requested half-width";
     case Status::bound:
-      return "no copy, or too few, failed: p_fail is an upper bound";
+      return "no noisy sample, or too few, failed: p_fail is an upper bound";
     case Status::approximate:
-      return "the answer is for normal noise of the same covariance, not for this noise";
+      return "the estimate is for normal noise of the same covariance, not for this noise";
     case Status::inexact:
       return "the numerical error is larger than usual";
     case Status::disagrees:
       return "two methods differ by more than their errors: do not rely on p";
     case Status::degenerate:
-      return "no margin changes with the noise, or gradients are useless, as those of a piecewise constant classifier";
+      return "no margin changes with the noise, or gradients are useless, as for a piecewise constant classifier";
     case Status::undefined:
-      return "the estimator has no answer for this noise";
+      return "the estimator is not defined for this noise";
     case Status::nonfinite:
       return "the point, its logits or their gradients have NaN or infinite values";
     case Status::invalid:
@@ -145,7 +145,7 @@ const char* meaning(Status status) {
     case Status::unsupported:
       return "the estimator does not support this model";
     case Status::resources:
-      return "the estimator does not fit the memory";
+      return "the estimator needs more memory";
     case Status::numerical:
       return "a computation failed";
   }
@@ -172,22 +172,22 @@ std::string agreement_section(const Material& material) {
   const std::vector<Comparison> comparisons = compare_estimators(material.run.results);
   if (comparisons.empty())
     return paragraph(
-        "The run has one estimator and no logits, so there is nothing to compare. Give estimate several, as with "
+        "The run has one estimator and no logits, so there is nothing to compare. Run estimate with several, such as "
         "--estimator auto,mc:200.");
   std::string html = paragraph(
-      "Two estimators of the same p should agree up to their errors. The softmax of the logits, often taken for "
-      "confidence, knows nothing of the noise: a low correlation means that it does not tell how robust an answer is.");
+      "Two estimators of the same p should agree up to their errors. The softmax of the logits, often used as "
+      "confidence, ignores the noise: a low correlation means that it does not show how robust a prediction is.");
   for (const Lead& lead : material.leads) html += charts_of_pairs(lead, comparisons);
   html += table(table_of_comparisons(material, comparisons));
-  return html +
-         paragraph(
-             "Pearson's correlation is 1 if one is a linear function of the other, Spearman's if both put the points in the same "
-             "order. A relative difference is |a - b| divided by the larger of the two: 0 if they are equal.");
+  return html + paragraph(
+                    "Pearson's correlation is 1 if one is a linear function of the other, Spearman's if both order the points in "
+                    "the same "
+                    "way. A relative difference is |a - b| divided by the larger of the two: 0 if they are equal.");
 }
 
 std::string certificate_section(const Material& material) {
   std::vector<GroupCertificates> groups;
-  std::string reason = "no estimator counts copies";
+  std::string reason = "no estimator counts noisy samples";
   for (const RowGroup& group : material.groups) {
     GroupCertificates certificates = certificates_of(group);
     if (certificates.reason.empty() && !certificates.points.empty()) {
@@ -198,10 +198,10 @@ std::string certificate_section(const Material& material) {
   }
   if (groups.empty()) return paragraph("There are no certified radii: " + reason + ".");
   std::string html = paragraph(
-      "Randomised smoothing (Cohen, Rosenfeld and Kolter, 2019) answers with the class that most noisy copies of a "
-      "point get. Within the certified radius of a point, this smoothed classifier cannot change its answer, "
+      "Randomised smoothing (Cohen, Rosenfeld and Kolter, 2019) predicts the class that most noisy samples of a "
+      "point get. Within the certified radius of a point, this smoothed classifier cannot change its prediction, "
       "whatever the perturbation; each radius holds with 99.9% confidence. It says nothing about the classifier "
-      "without smoothing, and the number of copies limits it.");
+      "without smoothing, and the number of samples limits it.");
   html += figure(chart_of_certificates(material, groups),
                  "The share of points, right or wrong, whose certified radius is at least the value on the horizontal axis.");
   return html + table(table_of_certificates(material, groups));

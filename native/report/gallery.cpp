@@ -12,7 +12,7 @@
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kSmallPicture = 64;  // pixels; smaller ones are enlarged
+constexpr std::int64_t kSmallPicture = 64;  // in pixels; smaller images are enlarged
 
 // "label 3 (Bag), predicted 5 (Shirt)".
 std::string answer_of(const Row& row, const std::vector<std::string>& class_names) {
@@ -62,8 +62,8 @@ std::string gallery_page(const std::string& title, std::span<const Ranking> rank
                          const std::vector<std::string>& class_names) {
   std::string html = fmt::format("<main>\n<h1>{}</h1>\n", html_text(title));
   html += paragraph(
-      "p is the probability that the classifier's answer for a point survives random noise that is added to it: at 1 it "
-      "always does, at 0 never. Wrong answers are in bold.");
+      "p is the probability that the classifier's prediction for a point survives random noise: at 1 it always does, "
+      "at 0 never. Wrong predictions are in bold.");
   for (std::size_t k = 0; k < rankings.size(); ++k)
     html += section(fmt::format("ranking-{}", k + 1), text_of(rankings[k].key), gallery(rankings[k], pictures, class_names));
   return document(title, html + "</main>\n");

@@ -23,7 +23,7 @@ struct Pictures {
 /// The points of rankings, ascending.
 std::vector<std::int64_t> ranked_points(std::span<const Ranking> rankings);
 
-/// The least and the most robust points of a ranking, with what was found about them. Points without a picture are left out.
+/// The least and the most robust points of a ranking, with their estimates. Points without a picture are left out.
 std::string gallery(const Ranking& ranking, const Pictures& pictures, const std::vector<std::string>& class_names);
 
 /// A page of the galleries of several rankings. `title` is text.

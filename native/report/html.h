@@ -11,7 +11,7 @@
 
 namespace probust::report {
 
-/// Text as the content of an element or the value of an attribute. Characters that people cannot see are written out (printable).
+/// Text as the content of an element or the value of an attribute. Invisible characters are escaped (printable).
 std::string html_text(std::string_view text);
 
 std::string paragraph(std::string_view text);
@@ -45,7 +45,7 @@ std::string table(const Table& table);
 /// shows one of them.
 std::string figure(const Chart& chart, std::string_view caption);
 
-/// A whole document in one file: nothing that is loaded from elsewhere, and a policy that forbids it.
+/// A complete document in one file: it loads nothing, and has a policy that forbids it.
 std::string document(std::string_view title, std::string_view html);
 
 }  // namespace probust::report

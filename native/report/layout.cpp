@@ -9,7 +9,7 @@
 namespace probust::report {
 namespace {
 
-// What the axes have to show.
+// Ticks and ranges of the axes.
 struct Values {
   std::vector<double> x, y;
   bool any = false;
@@ -84,7 +84,7 @@ void lay_out_categories(Layout& layout, const std::vector<std::string>& names) {
   layout.slanted = widest_text(names) > slot - 4;
   if (!layout.slanted) return;
   layout.every = std::max(1, static_cast<int>(std::ceil(1.2 * kFont / slot)));
-  // The first name reaches to the left of the frame: cos(35°) is 0.82.
+  // The first name extends to the left of the frame: cos(35°) is 0.82.
   layout.left = std::max(layout.left, 0.82 * std::min(text_width(names[0]), kMostSlanted) - 0.5 * slot + 2 * kRoom);
 }
 

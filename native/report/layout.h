@@ -31,7 +31,7 @@ struct Layout {
   std::vector<std::string> title;                   ///< by line
   std::vector<LegendEntry> legend;
   bool slanted = false;  ///< the names of categories
-  int every = 1;         ///< one of this many categories is named
+  int every = 1;         ///< every this many categories, one is named
 
   double middle() const { return 0.5 * (left + right); }
   double at_x(double value) const;

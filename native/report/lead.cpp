@@ -16,7 +16,7 @@ std::int64_t answered(const RowGroup& group) {
   return std::count_if(group.rows.begin(), group.rows.end(), [](const Row* row) { return std::isfinite(row->estimate.p); });
 }
 
-// The variance of p over the answered points.
+// The variance of p over the points with p.
 double spread(const RowGroup& group) {
   double count = 0, sum = 0, squares = 0;
   for (const Row* row : group.rows) {

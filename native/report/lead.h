@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a report shows of a run that has more rows than a reader wants: one estimator, and one noise.
+// The one estimator and the one noise that a report shows of a run with more rows than a reader wants.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@
 
 namespace probust::report {
 
-/// Of one model.
+/// The rows of one model that a report shows first.
 struct Lead {
-  std::string model, estimator;           ///< the estimator with the most answers; of several, the one that was asked first
+  std::string model, estimator;           ///< the estimator with p for the most points; of several, the first requested one
   std::vector<const RowGroup*> noises{};  ///< its rows at each noise, in order of appearance; the caller's
-  std::size_t widest = 0;                 ///< of them: where p differs most between points
+  std::size_t widest = 0;                 ///< the one of them at which p differs most between points
 
   const RowGroup& at_widest() const { return *noises[widest]; }
 

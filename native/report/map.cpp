@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Values as colours from dark blue over green to yellow: brighter is larger, also for people with colour blindness and in print.
-// The cells hide the ground, so the colours are the same on light and dark pages.
+// The cells cover the background, so the colours are the same on light and dark pages.
 #include "report/map.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace probust::report {
 namespace {
 
-constexpr int kColourSteps = 48;  // of colour: finer ones are hard to tell, and cells of one step are one path
+constexpr int kColourSteps = 48;  // steps of colour: finer ones are hard to distinguish, and cells of one step are one path
 
 // Viridis, by S. van der Walt and N. Smith (CC0), at equal distances.
 constexpr std::array<std::array<int, 3>, 6> kAnchors = {

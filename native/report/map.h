@@ -15,7 +15,7 @@ std::string cells(const Grid& grid, const Layout& layout);
 /// The colour bar with its ticks and its label.
 std::string colour_bar(const Chart& chart, const Layout& layout);
 
-/// The colour of a share of the range, 0 to 1: "#440154".
+/// The colour for a share of the range, 0 to 1: "#440154".
 std::string map_colour(double share);
 
 }  // namespace probust::report

@@ -22,20 +22,20 @@ std::string title_of(const Run& run) {
   return "Robustness of " + model + (data.empty() ? "" : " on " + data);
 }
 
-// What p is the probability of, from the options of the run.
+// The event whose probability is p, from the options of the run.
 std::string surviving(const Run& run) {
   const auto entry = [&](const char* name) { return entry_of(run.configuration, name); };
   if (!entry("tolerance").empty()) return "that no output of the model changes by " + entry("tolerance") + " or more";
   const std::string target = entry("target");
-  std::string what = "that the classifier's answer for a point stays the same";
-  if (target == "label") what = "that the classifier gives a point its true label";
-  if (!target.empty() && target != "predicted" && target != "label") what = "that the classifier answers with class " + target;
+  std::string what = "that the classifier's prediction for a point stays the same";
+  if (target == "label") what = "that the classifier predicts the true label of a point";
+  if (!target.empty() && target != "predicted" && target != "label") what = "that the classifier predicts class " + target;
   if (!entry("groups").empty()) what += " (classes that count as one: " + entry("groups") + ")";
   if (const std::string top = entry("top"); !top.empty() && top != "1") what += " (among the " + top + " largest logits)";
   return what;
 }
 
-// `html` is what the page says first.
+// The introduction of the page, with `html` in it.
 std::string header(const Run& run, const std::string& title, const std::string& html) {
   return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) + html +
          paragraph(
@@ -45,7 +45,7 @@ std::string header(const Run& run, const std::string& title, const std::string& 
          "</header>\n";
 }
 
-// Before everything else: what the checks that preceded the runs found.
+// The warnings of the checks before the runs, shown first.
 std::string warnings(const Run& run, const Run* other) {
   std::string html;
   for (const Run* each : {&run, other}) {

@@ -18,7 +18,7 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 /// The value of an entry; empty if it is not there.
 std::string entry_of(const Entries& entries, const std::string& name);
 
-/// What a report is about.
+/// The run that a report describes.
 struct Run {
   std::string file;  ///< its name
   Results results;
@@ -29,12 +29,12 @@ struct Run {
 /// The points whose pictures a report shows, as positions in the data.
 std::vector<std::int64_t> pictured_points(const Run& run);
 
-/// Noise models with files are named by the whole paths of these: "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy" in
-/// all rows, unless two noise models would get the same name.
+/// Noise models with files are named by their full paths: "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy" in all
+/// rows, unless two noise models would get the same name.
 void shorten_noises(Results& results);
 
-/// The report; with `other`, a second run on the same points, it opens with a comparison of the two. Throws Error{unreadable},
-/// without `where`, if the points are others (analysis/comparison.h).
+/// The report; with `other`, a second run on the same points, it starts with a comparison of the two. Throws Error{unreadable}
+/// about "the run" if the points differ (analysis/comparison.h).
 std::string page(const Run& run, const Pictures& pictures, const Run* other = nullptr);
 
 }  // namespace probust::report

@@ -91,7 +91,7 @@ std::string png_uri(const Picture& picture) {
   std::vector<std::uint8_t> file(PNG_IMAGE_PNG_SIZE_MAX(image));
   png_alloc_size_t size = file.size();
   if (png_image_write_to_memory(&image, file.data(), &size, 0, picture.bytes.data(), 0, nullptr) == 0)
-    throw Error{ErrorCode::resources, "image", std::string("could not be written as PNG: ") + image.message, ""};
+    throw Error{ErrorCode::resources, "an image", std::string("could not be written as PNG: ") + image.message, ""};
   return "data:image/png;base64," + base64({file.data(), size});
 }
 

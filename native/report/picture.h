@@ -24,14 +24,13 @@ struct Brightness {
   double black = 0, white = 1;
 };
 
-/// 0 to 1 if all finite values are in it, as those of pixels are; else the range of the values.
+/// 0 to 1 if all finite values are in it, as for pixels; otherwise the range of the values.
 Brightness brightness_of(const Tensor& x);
 
 /// Whether points of this shape are images: [1, H, W] or [3, H, W].
 bool is_image(const Shape& point);
 
-/// A point x [1, C, H, W] as an image. One of more than `most` pixels on a side is averaged to a smaller one. Values that are not
-/// finite are black.
+/// A point x [1, C, H, W] as an image, averaged down if a side has more than `most` pixels. Values that are not finite are black.
 Picture picture_of(const Tensor& x, const Brightness& brightness, std::int64_t most = 128);
 
 /// "data:image/png;base64,...". Throws Error{resources}.

@@ -12,7 +12,7 @@
 namespace probust::report {
 
 struct GridCell {
-  Picture picture{};   ///< none if it has no bytes
+  Picture picture{};   ///< no picture if it has no bytes
   std::string text{};  ///< below the picture; may be empty
 };
 

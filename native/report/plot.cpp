@@ -23,8 +23,8 @@
 namespace probust::report {
 namespace {
 
-// Colours that people with colour blindness tell apart (Okabe and Ito, "Color universal design", 2008; without yellow, which is
-// invisible on white), on light and dark ground.
+// Colours that people with colour blindness can distinguish (Okabe and Ito, "Color universal design", 2008; without yellow, which
+// is invisible on white), on light and dark backgrounds.
 constexpr std::array<const char*, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#e69f00", "#56b4e9", "#8066c8", "#868686"};
 
@@ -91,7 +91,7 @@ class Drawing {
     return text + "</g>\n";
   }
 
-  // Marks are cut off a little outside of the frame, so that those on its edge are whole. An inner <svg> does that without an id.
+  // Marks are clipped a little outside the frame, so that those on its edge are whole. An inner <svg> does that without an id.
   std::string inside(const std::string& marks) const {
     const std::string box =
         fmt::format("{0} {1} {2} {3}", px(layout_.left - kRoom), px(layout_.top - kRoom),
@@ -225,7 +225,7 @@ class Drawing {
     return chart_.y.logarithmic && at <= 0 ? std::lerp(layout_.bottom, layout_.top, -1.0) : at_y(at);
   }
 
-  // Bars of a category stand side by side.
+  // Bars of a category are side by side.
   double place(std::size_t k, const PlotPoint& point) const {
     if (chart_.x.categories.empty()) return at_x(point.x);
     return at_x(point.x) + (static_cast<double>(k) - 0.5 * static_cast<double>(chart_.series.size() - 1)) * bar_step();

@@ -58,11 +58,11 @@ struct Chart {
 };
 
 enum class Surroundings : std::uint8_t {
-  file,  ///< a file of its own: white background
+  file,  ///< a separate file: white background
   page   ///< part of an HTML page: no background, text in the page's colour; series in --plot-1 to --plot-8 if the page sets them
 };
 
-/// The <svg> element, with a trailing newline. Texts are escaped. A chart without any finite value says "no values".
+/// The <svg> element, with a trailing newline. Texts are escaped. A chart without any finite value shows "no values".
 std::string svg(const Chart& chart, Surroundings surroundings);
 
 /// Text for XML or HTML: & < > " ' as entities, and as printable() makes it.

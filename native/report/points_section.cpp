@@ -85,8 +85,7 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
 
 // "At gaussian:0.1, class 0 has the largest mean p and class 6 the smallest; they differ by 0.21 (0.12 to 0.29)."
 std::string gap_sentence(const GroupBias& bias, const std::vector<std::string>& names) {
-  if (!bias.largest)
-    return "At " + bias.key.noise + ", there are no two classes with two answered points, so none can be compared.";
+  if (!bias.largest) return "At " + bias.key.noise + ", fewer than two classes have two points with p, so none can be compared.";
   const ClassGap& gap = *bias.largest;
   return fmt::format(
       "At {}, class {} has the largest mean p and class {} the smallest; they differ by {:.3f} (95% interval {:.3f} to "
@@ -104,7 +103,7 @@ std::string bias_of_lead(const Material& material, const Lead& lead) {
   }
   const GroupBias widest = bias_of(lead.at_widest());
   const std::vector<std::int64_t> classes = shown_classes(widest);
-  if (classes.empty()) return paragraph("No point has an answer.");
+  if (classes.empty()) return paragraph("No point has p.");
   std::string html = list(sentences);
   html += figure(chart_of_classes(noises, classes, material.run.class_names),
                  fmt::format("Mean p of the points of each class {}by {}, with intervals that hold for all classes together.",
@@ -153,7 +152,7 @@ Table table_of_points(const std::string& caption, const std::vector<const Row*>&
 
 std::string points_of_lead(const Material& material, const Lead& lead, const Ranking& ranking) {
   const std::string where = lead.at_widest().key.noise + " by " + lead.estimator;
-  std::string html = paragraph(fmt::format("{}Points are ordered by p at {}{}; {} of {} have an answer.",
+  std::string html = paragraph(fmt::format("{}Points are ordered by p at {}{}; {} of {} have p.",
                                            material.several_models() ? lead.model + ": " : "", where,
                                            lead.noises.size() > 1 ? ", the noise at which p differs most between points" : "",
                                            counted(ranking.answered), counted(std::ssize(lead.at_widest().rows))));
@@ -166,7 +165,7 @@ std::string points_of_lead(const Material& material, const Lead& lead, const Ran
 std::string bias_section(const Material& material) {
   std::string html = paragraph(
       "Noise may harm some classes more than others. Intervals are wider than those of one class alone would be: "
-      "with 95% confidence, all of a column contain their means at once (Bonferroni's correction).");
+      "with 95% confidence, all intervals of a column contain their means at once (Bonferroni's correction).");
   for (const Lead& lead : material.leads) html += bias_of_lead(material, lead);
   return html;
 }
@@ -177,8 +176,8 @@ std::string pictures_section(const Material& material, const Pictures& pictures)
   for (std::size_t k = 0; k < rankings.size(); ++k) {
     const std::string shown = gallery(rankings[k], pictures, material.run.class_names);
     if (shown.empty()) continue;
-    html += paragraph("Points in the order of p " + material.of_model(material.leads[k].model) + "at " + rankings[k].key.noise +
-                      " by " + rankings[k].key.estimator + ". Wrong answers are in bold.") +
+    html += paragraph("Points ordered by p " + material.of_model(material.leads[k].model) + "at " + rankings[k].key.noise +
+                      " by " + rankings[k].key.estimator + ". Wrong predictions are in bold.") +
             shown;
   }
   return html;
@@ -192,7 +191,7 @@ std::string points_section(const Material& material, const Pictures& pictures) {
   return html +
          paragraph(
              "Points are numbered from 0, by their position in the data. Among many points, some are at an end of the order by "
-             "the chance of the estimate: compare their intervals.");
+             "chance: compare their intervals.");
 }
 
 }  // namespace probust::report

@@ -15,7 +15,7 @@
 
 namespace probust::report {
 
-/// What several sections use. It refers to the run.
+/// Data that several sections use. It refers to the run.
 struct Material {
   explicit Material(const Run& about);
 
@@ -31,14 +31,14 @@ struct Material {
   std::vector<Column> key_columns() const;
   std::vector<std::string> key_cells(const GroupKey& key) const;
 
-  /// The scales of a lead's widest noise, by its estimator; none if there is only one.
+  /// The scales of a lead's widest noise, by its estimator; empty if there is only one.
   const RowSweep* sweep_of(const Lead& lead) const;
 
   /// "of MODEL " if there are several.
   std::string of_model(const std::string& model) const;
 };
 
-/// One sentence for each model of `other` that compares it with the run, as HTML; and the same with all numbers.
+/// A sentence for each model of `other` that compares it with the run, as HTML; and the same with all numbers.
 std::string verdict(const Run& run, const Run& other);
 std::string comparison_section(const Run& run, const Run& other);
 
@@ -63,7 +63,7 @@ std::string agreement_section(const Material& material);
 /// Certified radii.
 std::string certificate_section(const Material& material);
 
-/// Points without an answer, and answers with reservations.
+/// Points without p, and estimates with reservations.
 std::string status_section(const Material& material);
 
 /// The command, versions and checksums.

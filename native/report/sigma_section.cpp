@@ -63,7 +63,7 @@ std::string chart_of_distributions(const Material& material, const Lead& lead) {
   return figure(
       chart,
       fmt::format("The share of points {}whose p, by {}, is at most the value on the horizontal axis. A curve that stays low "
-                  "until p is nearly 1 means that most answers survive.",
+                  "until p is nearly 1 means that most predictions survive.",
                   material.of_model(lead.model), lead.estimator));
 }
 
@@ -96,7 +96,7 @@ std::string sigma_section(const Material& material) {
   if (means.empty())
     html += paragraph(
         "The run has a single scale, so there is no curve of p against sigma. Run estimate with several, "
-        "as with --sigma 0.05,0.1,0.2, to see one.");
+        "such as --sigma 0.05,0.1,0.2, to see one.");
   for (const Lead& lead : material.leads) {
     html += chart_of_distributions(material, lead);
     if (const RowSweep* sweep = material.sweep_of(lead)) html += table(table_of_tolerances(material, *sweep));

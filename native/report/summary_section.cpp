@@ -124,7 +124,7 @@ Table table_of_skipped(const Material& material) {
   return table;
 }
 
-// Entries that say something.
+// The entries that are not empty.
 Table table_of_entries(const std::string& caption, const Entries& entries) {
   Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
   for (const auto& [name, value] : entries) {
@@ -141,12 +141,10 @@ std::string summary_section(const Material& material) {
   if (!labelled(material)) html += paragraph("The data have no labels, so there is no accuracy.");
   html += table(table_of_groups(material));
   html += paragraph(
-      "Accuracy under noise is how often noisy copies get the label of their point. p is how often they keep the answer, be it "
-      "right or wrong. Each mean is over the points of the run. Its 95% interval says where the mean of many more points of the "
-      "same kind "
-      "lies; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
-      "them below the median. Passes are evaluations of the network or of its gradient that an estimator spends on a point, "
-      "which is its cost.");
+      "Accuracy under noise is how often noisy samples get the label of their point. p is how often they keep the prediction, "
+      "right or wrong. Each mean is over the points of the run. Its 95% interval covers the mean over many more points of the "
+      "same kind; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
+      "them below the median. Passes are evaluations of the network or of its gradient for a point: the cost of an estimator.");
   if (!material.run.results.skipped.empty()) html += table(table_of_skipped(material));
   return html;
 }
@@ -155,11 +153,10 @@ std::string origin_section(const Material& material) {
   const Run& run = material.run;
   const std::string command = entry_of(run.information, "command");
   std::string html;
-  if (!command.empty())
-    html += fmt::format("{}<pre>{}</pre>\n", paragraph("The run was made by this command:"), html_text(command));
+  if (!command.empty()) html += fmt::format("{}<pre>{}</pre>\n", paragraph("This command created the run:"), html_text(command));
   html += paragraph(
-      "The same configuration gives the same rows on any number of threads. Files are named by their checksums, which "
-      "tell them from changed ones.");
+      "The same configuration gives the same rows on any number of threads. Files are identified by their checksums, which "
+      "reveal changes.");
   html += table(table_of_entries("The run: " + run.file, run.information));
   html += table(table_of_entries("Its configuration, which determines the rows", run.configuration));
   return html;

@@ -13,17 +13,17 @@ namespace probust::report {
 
 inline constexpr double kFont = 13, kTitleFont = 15;
 
-/// About as wide as in a typical sans-serif font: which font a picture will have is not known.
+/// The approximate width in a typical sans-serif font: the font of a picture is unknown.
 double text_width(const std::string& text, double font = kFont);
 
-/// The <svg> tag of a picture of this size with its title, and the white ground of a file. `style` is that on a page.
+/// The <svg> tag of a picture of this size with its title, and the white background of a file. `style` is that on a page.
 std::string svg_head(int width, int height, const std::string& title, Surroundings surroundings,
                      std::string_view style = "width:100%;height:auto");
 
 /// A length with at most one decimal.
 std::string px(double value);
 
-/// At most `width` wide, with an ellipsis if it had to be cut.
+/// The text, at most `width` wide, with an ellipsis if it had to be cut.
 std::string shortened(std::string text, double width);
 
 /// Lines of words, each at most `width` wide unless a single word is wider. None for an empty text.
@@ -32,7 +32,7 @@ std::vector<std::string> wrapped(const std::string& text, double width, double f
 std::string text_at(double x, double y, const std::string& text, const std::string& attributes = "");
 std::string line_from(double x1, double y1, double x2, double y2, const std::string& attributes);
 
-/// The path of the marker of series k, of radius r: shapes tell series apart without colour.
+/// The path of the marker of series k, of radius r: shapes distinguish series without colour.
 std::string marker(std::size_t k, double x, double y, double r);
 
 /// Completes an element whose tag is open: `<rect x="1"` and so on.

@@ -12,7 +12,7 @@
 
 namespace probust::report {
 
-/// "0.8421"; what is not finite is a dash here and below.
+/// "0.8421"; values that are not finite are a dash, here and below.
 std::string probability(double p);
 
 /// "0.8370 to 0.8472".

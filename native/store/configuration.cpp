@@ -17,7 +17,7 @@
 namespace probust::store {
 namespace {
 
-// A checksum that grows with what it is given.
+// A checksum of successive parts.
 class Checksum {
  public:
   void add(std::string_view bytes) {
@@ -68,7 +68,7 @@ void require_same(const std::string& path, const Configuration& now, const Confi
     if (was == "'" + value + "'" || (extending && may_differ)) continue;
     const std::string add = may_differ ? "add to a .sqlite run with " + option("extend") + ", " : "";
     throw Error{ErrorCode::conflict, path,
-                fmt::format("holds a run with another configuration: {} was {}, now '{}'", name, was, value),
+                fmt::format("has a run with another configuration: {} was {}, now '{}'", name, was, value),
                 "repeat its command, name another file, " + add + "or replace it with " + option("force_new")};
   }
 }

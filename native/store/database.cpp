@@ -16,9 +16,8 @@ namespace probust::store {
 namespace {
 
 [[noreturn]] void refuse_copy(const std::string& path, const std::string& problem) {
-  throw Error{ErrorCode::resources, path,
-              "was left by a process that was killed, and a temporary copy, from which to read it, failed: " + problem,
-              "name a folder with more room in TMPDIR"};
+  throw Error{ErrorCode::resources, path, "was left by a killed process, and a temporary copy to read it from failed: " + problem,
+              "set TMPDIR to a folder with more space"};
 }
 
 class TemporaryFolder {
@@ -41,7 +40,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// SQLite follows links, too, before it names the files next to the database.
+// SQLite also follows links before it names the files next to the database.
 std::string resolved(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path file = std::filesystem::canonical(path, unknown);
@@ -59,7 +58,7 @@ bool has_content(const std::string& path) {
   return !missing && size > 0;
 }
 
-// Whether the file is in SQLite's write-ahead mode (section 1.3 of its file format), as earlier versions wrote runs.
+// Whether the file is in SQLite's write-ahead mode (section 1.3 of its file format), as runs of earlier versions are.
 bool has_write_ahead_mode(const std::string& path) {
   constexpr int kReadVersion = 19;
   std::ifstream file(path, std::ios::binary);
@@ -67,7 +66,7 @@ bool has_write_ahead_mode(const std::string& path) {
   return file.read(header, sizeof(header)) && header[kReadVersion] == 2;
 }
 
-// The file as one that nobody changes.
+// The file as an immutable one.
 std::string immutable_name(const std::string& path) {
   std::error_code unknown;
   std::string name = "file:";
@@ -91,7 +90,7 @@ Database::Database(std::string path, bool writable, bool locked) : path_(std::mo
 void Database::open_to_read(bool locked) {
   const std::string file = resolved(path_);
   const bool changing = has_content(file + "-wal") || has_content(file + "-journal");
-  // Opened as usual, a file of write-ahead mode would get others next to it.
+  // If it were opened normally, a file in write-ahead mode would get other files next to it.
   const bool at_rest = has_write_ahead_mode(file) && !changing && (locked || !exists(file + "-lock"));
   if (!at_rest) {
     connect(path_, SQLITE_OPEN_READONLY);
@@ -113,7 +112,7 @@ int Database::connect(const std::string& name, int flags) {
   return result;
 }
 
-// Whether the content can be read. If the last writer was killed, its changes may have to be completed or undone first, which
+// Whether the content can be read. If the last writer was killed, its changes may first have to be completed or undone, which
 // needs the right to write.
 bool Database::readable() {
   return sqlite3_exec(connection_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
@@ -144,19 +143,19 @@ void Database::refuse() const {
   switch (connection_ ? sqlite3_errcode(connection_.get()) : SQLITE_NOMEM) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw Error{ErrorCode::unreadable, path_, "is not a run, or damaged", "give a file that estimate -o wrote"};
+      throw Error{ErrorCode::unreadable, path_, "is not a run, or is damaged", "give a file written by estimate -o"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw Error{ErrorCode::conflict, path_,
-                  std::string("is locked: another process ") + (writable_ ? "reads or writes it" : "is writing it"),
-                  "wait until it has ended, or name another file"};
+                  std::string("is locked by another process that ") + (writable_ ? "reads or writes it" : "writes it"),
+                  "wait for it to end, or name another file"};
     case SQLITE_FULL:
       throw Error{ErrorCode::resources, path_, "could not be written: the disk is full",
-                  "make room and repeat the command, which goes on where it ended"};
+                  "free some space and repeat the command, which resumes there"};
     default:
-      const std::string problem = connection_ ? sqlite3_errmsg(connection_.get()) : "needs more memory";
+      const std::string problem = connection_ ? sqlite3_errmsg(connection_.get()) : "there is not enough memory";
       if (!writable_) throw Error{ErrorCode::unreadable, path_, "cannot be read: " + problem, "give a file that you may read"};
-      throw Error{ErrorCode::resources, path_, "cannot be written: " + problem, "give a file in a folder that can be written"};
+      throw Error{ErrorCode::resources, path_, "cannot be written: " + problem, "give a file in a writable folder"};
   }
 }
 

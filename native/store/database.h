@@ -14,8 +14,8 @@ struct sqlite3_stmt;
 
 namespace probust::store {
 
-/// A SQLite connection. All functions throw Error named after the file: unreadable (not a database, damaged, or it cannot be
-/// read), resources (the disk is full, or the file cannot be written), conflict (another process keeps it locked).
+/// A SQLite connection. All functions throw Error about the file: unreadable (not a database, damaged, or it cannot be read),
+/// resources (the disk is full, or the file cannot be written), conflict (another process keeps it locked).
 class Database {
  public:
   /// Opens the file, or creates it if `writable`. Reading never changes the file or its folder: if the process that wrote it died
@@ -41,7 +41,7 @@ class Database {
 
   std::string path_;
   bool writable_;
-  std::shared_ptr<const void> copy_;  // a temporary folder, which goes after the connection
+  std::shared_ptr<const void> copy_;  // a temporary folder, destroyed after the connection
   std::unique_ptr<sqlite3, Close> connection_;
 };
 

@@ -46,8 +46,8 @@ void Journal::open() {
   write(title_);
 }
 
-// Whether there is a journal whose output can be continued, which it reads. A last line without its end was cut when it was
-// written, and is removed, or the next line would continue it.
+// Whether there is a journal whose output can be continued; reads it. A last line without its end was cut when it was written,
+// and is removed, because the next line would continue it.
 bool Journal::goes_on(const std::string& path, const Configuration& configuration) {
   std::ifstream lines(path_, std::ios::binary);
   Configuration before;
@@ -74,7 +74,7 @@ void Journal::read_done(const std::string& line) {
   std::string kind, model;
   std::int64_t position = 0, bytes = 0;
   const bool read = words >> kind >> position >> bytes && words.get() == ' ';
-  if (!read || kind != "done") throw Error{ErrorCode::unreadable, path_, "is damaged", "begin again with " + option("force_new")};
+  if (!read || kind != "done") throw Error{ErrorCode::unreadable, path_, "is damaged", "start over with " + option("force_new")};
   std::getline(words, model);
   done_[model] = position;
   bytes_ = bytes;
@@ -82,7 +82,7 @@ void Journal::read_done(const std::string& line) {
 
 void Journal::write(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
-    throw Error{ErrorCode::resources, path_, "could not be written", "is the disk full?"};
+    throw Error{ErrorCode::resources, path_, "could not be written", "check that the disk is not full"};
 }
 
 std::int64_t Journal::done(const std::string& model) const {

@@ -10,29 +10,29 @@
 
 namespace probust::store {
 
-/// What is done of a text output that is not complete, in a file next to it, PATH-unfinished: the configuration, and after each
-/// part how many points are done and how long the output then is. So an output that was cut can be continued, and one that is
-/// complete, which has no such file, is replaced. All functions throw Error{resources} if the file cannot be written.
+/// The progress of an incomplete text output, in a file next to it, PATH-unfinished: the configuration, and after each part the
+/// number of finished points and the length of the output. So an interrupted output can be continued, and a complete one, which
+/// has no such file, is replaced. All functions throw Error{resources} if the file cannot be written.
 class Journal {
  public:
-  /// Reads the journal of the output at `path`, or begins one with the first add(): if there is none, if nothing was done, or if
-  /// the output is shorter than its journal says. Throws Error: conflict if the output is of another configuration and not
-  /// `replace`; unreadable if the journal is damaged.
+  /// Reads the journal of the output at `path`, or creates one with the first add(): if there is none, if nothing was finished,
+  /// or if the output is shorter than its journal says. Throws Error: conflict if the output has another configuration and
+  /// `replace` is false; unreadable if the journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// The length in bytes of the output's part that is done, 0 if there is none.
+  /// The length in bytes of the finished part of the output, 0 if there is none.
   std::int64_t bytes() const { return bytes_; }
 
-  /// The position in the data up to which the points of a model are done.
+  /// The position in the data up to which the points of a model are finished.
   std::int64_t done(const std::string& model) const;
 
-  /// The points of `model` up to this position are in the first `bytes` bytes of the output.
+  /// Records that the points of `model` up to this position are in the first `bytes` bytes of the output.
   void add(const std::string& model, std::int64_t position, std::int64_t bytes);
 
-  /// The output is complete.
+  /// Removes the journal of a complete output.
   void finish();
 
  private:
@@ -42,7 +42,7 @@ class Journal {
   void write(const std::string& text);
 
   std::string path_;
-  std::string title_;  // with which the file begins; empty if it is continued
+  std::string title_;  // the beginning of the file; empty if it is continued
   std::FILE* file_ = nullptr;
   std::int64_t bytes_ = 0;
   std::map<std::string, std::int64_t> done_;

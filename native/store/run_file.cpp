@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS skipped (model TEXT NOT NULL, "index" INTEGER NOT NUL
   PRIMARY KEY (model, "index")) WITHOUT ROWID;
 )";
 
-// Columns of rows that `questions` has, or that are the key of `answers`.
+// Columns of rows that are in `questions`, or in the key of `answers`.
 bool is_elsewhere(std::string_view column) {
   constexpr std::string_view kElsewhere[] = {"model", "index", "noise", "sigma", "estimator"};
   return std::find(std::begin(kElsewhere), std::end(kElsewhere), column) != std::end(kElsewhere);
@@ -58,7 +58,7 @@ const char* type_of(const Text&) {
   return "TEXT";
 }
 
-// Each column of `answers` but its key, with its type.
+// Each column of `answers` except its key, with its type.
 std::vector<std::pair<std::string, std::string>> answer_columns() {
   std::vector<std::pair<std::string, std::string>> columns;
   for_each_column([&](Column column, const auto& field) {
@@ -75,7 +75,7 @@ std::string answers_table() {
   return text + ", PRIMARY KEY (model, \"index\", question)) WITHOUT ROWID;";
 }
 
-// Version 0.1 read these by their position. Columns that were added since follow them.
+// Version 0.1 reads these by position. Later columns follow them.
 constexpr std::string_view kFirstColumns[] = {"index",  "label",  "predicted", "target",  "noise",   "sigma",    "estimator",
                                               "p",      "p_fail", "std_error", "ci_low",  "ci_high", "forwards", "backwards",
                                               "status", "method", "note",      "classes", "model"};
@@ -97,7 +97,7 @@ std::set<std::string> columns_in(Database& database, std::string_view table) {
   return columns;
 }
 
-// Gives a run of an earlier version the columns that it lacks.
+// Adds missing columns to a run of an earlier version.
 void add_columns(Database& database) {
   const std::set<std::string> known = columns_in(database, "answers");
   for_each_column([&](Column column, const auto& field) {
@@ -122,7 +122,7 @@ Content content_of(Database& database) {
 }
 
 [[noreturn]] void refuse_other(const std::string& path) {
-  throw Error{ErrorCode::unreadable, path, "is not a run", "give a file that estimate -o wrote"};
+  throw Error{ErrorCode::unreadable, path, "is not a run", "give a file written by estimate -o"};
 }
 
 void read(const Statement& from, int column, std::int64_t& field) { field = from.integer(column); }
@@ -139,7 +139,7 @@ void read(const Statement& from, int column, std::vector<double>& field) {
   field.assign(values.begin(), values.end());
 }
 
-// The columns of rows that the view `estimates` has: in runs of earlier versions, not all.
+// The columns of rows in the view `estimates`: not all of them in runs of earlier versions.
 std::vector<std::string_view> stored_columns(Database& database) {
   const std::set<std::string> stored = columns_in(database, "estimates");
   std::vector<std::string_view> columns;
@@ -174,7 +174,7 @@ void set_entries(Database& database, const std::string& table, const Configurati
   }
 }
 
-// The ids of pairs of noise and estimator, which are given when they are first seen.
+// The ids of pairs of noise and estimator, assigned when they first occur.
 class Questions {
  public:
   explicit Questions(Database& database)
@@ -250,7 +250,7 @@ void insert_skipped(Database& database, std::span<const SkippedPoint> skipped) {
   }
 }
 
-// Calls `changes` in one transaction: all of them are made, or none.
+// Calls `changes` in one transaction: either all of them are made, or none.
 void transact(Database& database, const std::function<void()>& changes) {
   database.execute("BEGIN IMMEDIATE;");
   try {
@@ -265,7 +265,7 @@ void transact(Database& database, const std::function<void()>& changes) {
   }
 }
 
-// What is read as long as this exists is of one state of the file.
+// While this exists, reads see one state of the file.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Database& database) : database_(database) { database.execute("BEGIN"); }
@@ -282,7 +282,7 @@ class ReadTransaction {
   Database& database_;
 };
 
-// The first rows after those of a point, at most so many.
+// The first rows after those of a point, at most `count`.
 std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
   const std::vector<std::string_view> columns = stored_columns(database);
   Statement next(database, "SELECT " + quoted_list(columns) + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
@@ -298,7 +298,7 @@ std::vector<Row> rows_after(Database& database, const std::string& model, std::i
 void leave_write_ahead_mode(Database& database) {
   try {
     database.execute("PRAGMA journal_mode=DELETE;");
-  } catch (const Error&) {  // another process reads it just now; it can be written all the same
+  } catch (const Error&) {  // another process is reading it; it can be written nevertheless
   }
 }
 
@@ -308,8 +308,8 @@ struct RunFile::State {
   std::string path;
   Configuration configuration;  // to write
   Mode mode = Mode::resume;
-  std::unique_ptr<WriteLock> lock;           // of a run that is written
-  mutable std::optional<Database> database;  // none of a run that begin() will create
+  std::unique_ptr<WriteLock> lock;           // for a run that is written
+  mutable std::optional<Database> database;  // null for a run that begin() will create
   bool writing = false;
 
   // The connection, if there are tables.
@@ -403,7 +403,7 @@ void RunFile::append(const Results& results, const Configuration& information) {
   });
 }
 
-// In parts, none of which is open while its rows are used. Otherwise a reader that takes long would hold up who writes.
+// Reads in parts, without an open transaction while rows are used. Otherwise a slow reader would block writers.
 void RunFile::for_each(const std::function<void(const Row&)>& use) const {
   if (state_->tables() == nullptr) return;
   std::size_t most = 4096;
@@ -428,7 +428,7 @@ void RunFile::for_each(const std::function<void(const Row&)>& use) const {
   }
 }
 
-// Of one state of the file, though another process may write.
+// Reads one state of the file, although another process may write.
 Results RunFile::results() const {
   Results results;
   if (state_->tables() == nullptr) return results;

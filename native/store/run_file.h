@@ -11,36 +11,36 @@
 
 namespace probust::store {
 
-/// A run in a SQLite file: its configuration, and the rows of the points that are done. What is appended at once is in the file
-/// wholly or not at all, whenever the process is killed. Between two calls of append the file is complete: a copy of it has all
-/// rows so far (SQLite's rollback journal, which exists only during a transaction; its write-ahead log would keep rows in a
-/// second file, and needs the right to write even to be read). All functions throw Error: unreadable (the file is not a run),
-/// resources (it cannot be written), conflict (below, and if another process keeps it locked for a minute).
+/// A run in a SQLite file: its configuration, and the rows of the finished points. Each append is atomic, whenever the process is
+/// killed. Between two calls of append the file is complete: a copy of it has all rows so far (SQLite's rollback journal exists
+/// only during a transaction; its write-ahead log would keep rows in a second file, and needs the right to write even for
+/// reading). All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict (below,
+/// and if another process keeps it locked for a minute).
 class RunFile {
  public:
   enum class Mode {
-    resume,  ///< begin a run, or go on with the run of the same configuration
+    resume,  ///< create a run, or continue the run of the same configuration
     extend,  ///< the same, but extensible entries of the configuration may differ; they are replaced
-    replace  ///< begin a run; one that is there is removed
+    replace  ///< create a run; an existing one is removed
   };
 
-  /// Opens a run to write it, as long as this exists. Throws Error{conflict} if the configuration differs, naming the first
+  /// Opens a run for writing, as long as this exists. Throws Error{conflict} if the configuration differs, naming the first
   /// difference, or if another process writes the run.
   static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
 
-  /// The same, but the file stays as it is until begin(), append() or set_information(): a command that is refused in between
+  /// The same, but the file does not change before begin(), append() or set_information(): a command that fails in between
   /// changes nothing.
   static RunFile claim(const std::string& path, const Configuration& configuration, Mode mode);
   void begin();
 
-  /// Opens a run to read it. Another process may be writing it.
+  /// Opens a run for reading. Another process may be writing it.
   static RunFile read(const std::string& path);
 
   RunFile(RunFile&&) noexcept;
   RunFile& operator=(RunFile&&) noexcept;
   ~RunFile();
 
-  /// One question to the points at positions [first, first + count) of the data: a model (its name, or ""), noise and estimator.
+  /// One question at the points at positions [first, first + count) of the data: a model (its name, or ""), noise and estimator.
   struct Range {
     std::string model, noise, estimator;
     std::int64_t first = 0, count = 0;
@@ -52,21 +52,21 @@ class RunFile {
   /// All rows so far.
   std::int64_t rows() const;
 
-  /// Appends all at once, and sets information. Rows of the same model, point, noise and estimator are replaced, and so are
-  /// points.
+  /// Appends all results at once, and sets information. Rows of the same model, point, noise and estimator are replaced, and so
+  /// are points.
   void append(const Results& results, const Configuration& information = {});
 
   /// Calls `use` for every row, by model, then by point, then in the order in which noises and estimators were first appended.
   /// Another process can write meanwhile, however long `use` takes.
   void for_each(const std::function<void(const Row&)>& use) const;
 
-  /// Everything, in the same order.
+  /// All results, in the same order.
   Results results() const;
 
   Configuration configuration() const;
 
-  /// What does not determine the rows: {"command", "probust estimate ..."}, {"started", "2026-11-23 08:00:00"}. set_information
-  /// replaces the entries that it names.
+  /// Entries that do not determine the rows: {"command", "probust estimate ..."}, {"started", "2026-11-23 08:00:00"}.
+  /// set_information replaces the entries that it names.
   Configuration information() const;
   void set_information(const Configuration& entries);
 

@@ -15,7 +15,7 @@
 namespace probust::store {
 namespace {
 
-// Whether the file at `path` is still the one that was opened. Another process may have removed it in between.
+// Whether the file at `path` is still the one that was opened. Another process may have removed it meanwhile.
 bool same_file(int descriptor, const std::string& path) {
   struct stat opened = {}, named = {};
   return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&

@@ -34,7 +34,7 @@ void pass_over(const probust::Graph& graph) {
   }
 }
 
-// Within the memory that it is granted.
+// Runs within the granted memory.
 void run(const probust::Graph& graph) {
   constexpr double kManyFlops = 1e7;
   probust::ExecutorOptions options;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// probust-fuzz-seeds FOLDER: writes what the targets start from, one folder for each: ONNX operators with a few arrangements of
-// operands, small files of every kind, and texts.
+// probust-fuzz-seeds FOLDER: writes the seeds of the fuzz targets, one folder per target: ONNX operators with a few
+// arrangements of operands, small files of every kind, and texts.
 #include <cmath>
 #include <cstdio>
 #include <filesystem>

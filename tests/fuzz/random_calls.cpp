@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // random_calls SEED SECONDS: random sequences of public calls in three threads, each with models of its own from the same bytes,
-// while a fourth thread stops them now and then. An Error is an answer, if it is not an internal one; rows that are given twice
-// are equal. Under sanitizers it finds what the tests' orders do not.
+// while a fourth thread stops them now and then. An Error is a valid result unless it is an internal one; repeated calls give
+// equal rows. Under sanitizers it finds what the tests' orders do not.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

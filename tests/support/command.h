@@ -48,7 +48,7 @@ inline std::string read_whole(const std::string& path) {
   return text.str();
 }
 
-/// `probust ARGUMENTS`, which the shell splits.
+/// `probust ARGUMENTS`, split by the shell.
 inline Finished probust(const std::string& arguments, const std::string& input = {}) {
   const Folder folder;
   const std::string in = folder.write("in", input);

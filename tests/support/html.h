@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// A look at HTML that we wrote: what a browser would have to mend, and what it would load.
+// Checks our own HTML: errors that a browser would have to repair, and resources that it would load.
 namespace probust::test {
 
 /// The tags of a page, as "table" and "/table", with everything between a quoted attribute's quotes skipped.
@@ -32,7 +32,7 @@ inline std::vector<std::string> tags_of(const std::string& html) {
   return tags;
 }
 
-/// What is wrong with the nesting of a page's elements; empty if nothing is.
+/// The error in the nesting of a page's elements; empty if there is none.
 inline std::string misnested(const std::string& html) {
   const std::set<std::string> empty{"meta", "img", "br", "hr", "link", "input"};
   std::vector<std::string> open;

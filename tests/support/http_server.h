@@ -24,7 +24,7 @@ class HttpServer {
     std::size_t announced = 0;  ///< length in the header; 0: the body's own
     bool stalls = false;        ///< the connection stays open after the body, until the client or the server ends
   };
-  /// Answers to a path, "/train.bin"; the second argument counts requests from 1.
+  /// Responses for a path, "/train.bin"; the second argument counts requests from 1.
   using Site = std::function<Answer(const std::string& path, int request)>;
 
   explicit HttpServer(Site site) : site_(std::move(site)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

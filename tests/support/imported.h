@@ -16,7 +16,7 @@ inline Result<Model> import_bytes(const std::string& bytes, const ImportOptions&
   return import_onnx(std::as_bytes(std::span(bytes)), options);
 }
 
-/// The logits of a model at a point of its input shape, by the operators' reference definitions; empty if it is refused.
+/// The logits of a model at a point of its input shape, by the operators' reference definitions; empty if the import fails.
 inline std::vector<float> imported(const OnnxBuilder& builder, const Shape& shape, const std::vector<float>& x) {
   const auto model = import_bytes(builder.bytes());
   if (!model) ADD_FAILURE() << model.error().message();

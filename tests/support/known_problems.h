@@ -27,7 +27,7 @@ inline Graph right_angle(float a1, float a2) {
   return g;
 }
 
-/// Probability of the same answer under independent Gaussian noise; x is in class 0 if it is beyond both thresholds.
+/// Probability of the same prediction under independent Gaussian noise; x is in class 0 if it is beyond both thresholds.
 inline double right_angle_kept(double past1, double past2, double sigma1, double sigma2) {
   const double corner = normal::cdf(past1 / sigma1) * normal::cdf(past2 / sigma2);
   return past1 > 0 && past2 > 0 ? corner : 1 - corner;

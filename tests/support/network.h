@@ -11,8 +11,8 @@
 
 namespace probust::test {
 
-/// A value of a network that is being written: its name in the file, its shape with a batch of 1, and its approximate mean
-/// square. Layers that read it scale their weights by it, so that signals neither grow nor vanish with depth.
+/// A value of a network under construction: its name in the file, its shape with a batch of 1, and its approximate mean square.
+/// Layers that read it scale their weights by it, so that signals neither grow nor vanish with depth.
 struct Feature {
   std::string name;
   Shape shape;

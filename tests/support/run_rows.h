@@ -8,7 +8,7 @@
 
 #include "probust/analysis/results.h"
 
-// Rows with given p, for what is computed from rows.
+// Rows with given p, for computations on rows.
 namespace probust::test {
 
 /// A row of gaussian:0.1 and mc:100 whose target is its prediction, class 0.
@@ -27,7 +27,7 @@ inline Row row_of_p(std::int64_t index, double p, std::optional<std::int64_t> la
   return row;
 }
 
-/// The same of a point with label 0, which has the probability p_label; the prediction is 1 if it is not right.
+/// The same for a point with label 0, which has the probability p_label; the prediction is 1 if it is wrong.
 inline Row labelled_row(std::int64_t index, double p, double p_label, bool right) {
   Row row = row_of_p(index, p, 0);
   row.predicted = row.target = right ? 0 : 1;

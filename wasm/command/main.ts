@@ -104,7 +104,7 @@ async function estimate(probust: Probust, given: Given): Promise<void> {
     onWarning: (warning) => say(`probust: warning: ${warning}`),
   });
   if (!quiet) {
-    say(`what decides: ${model.info.decision}`);
+    say(`decision rule: ${model.info.decision}`);
     sayAccuracy(rows);
   }
   const text = format === 'table' ? table(rows, points.classNames ?? model.info.classNames) : writeRows(rows, format);

@@ -44,7 +44,7 @@ describe.each([
     const { findings, options } = await model.check(x, { labels: off, sigma: 0.1 });
     expect(warnings).toEqual(findings.flatMap(({ severity, text }) => (severity === 'warning' ? [text] : [])));
     expect(warnings.join()).toMatch(/labels/);
-    expect(rows.every(({ note }) => note?.includes('may answer another question, see the warning'))).toBe(true);
+    expect(rows.every(({ note }) => note?.includes('may be wrong: see the warning'))).toBe(true);
     expect(options).toBeDefined();
     expect(await probust.check(model, x, { labels: off, sigma: 0.1 })).toEqual(await model.check(x, { labels: off, sigma: 0.1 }));
     const plain = await model.estimate(x, { ...asked, labels: off, check: false });
@@ -102,7 +102,7 @@ describe.each([
     const refusals: [Partial<EstimateOptions>, RegExp][] = [
       [{ check: 'no' as never }, /^check is not true or false/],
       [{ onWarning: 3 as never }, /^onWarning is not a function/],
-      [{ labels: [1, 2] }, /^labels: has 2 labels for 40 points/],
+      [{ labels: [1, 2] }, /^labels must have one label per point, not 2 labels for 40 points/],
       [{ labels: right.map(() => 10) }, /^labels/],
     ];
     for (const [more, line] of refusals) {

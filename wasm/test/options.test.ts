@@ -201,9 +201,9 @@ describe.skipIf(!existsSync(native)).each([
       }),
     ).toEqual(await model.estimate(x, { ...asked, groups: '1,2/3,4' }));
     const wrong = await errorOf(named.estimate(x, { ...asked, target: 'eight' }));
-    expect(wrong.message).toBe("target: 'eight' is not known; use predicted, label, a class number or a class name");
+    expect(wrong.message).toBe("target cannot be 'eight'; use predicted, label, a class number or a class name");
     const missing = await errorOf(model.estimate(x, { ...asked, target: 'label' }));
-    expect(missing.message).toBe('target label: the data have no labels; give labels');
+    expect(missing.message).toBe('target label needs labels, which the data do not have; give them with labels');
     const sweep = { sigmas: [0.2, 0.3], estimator: 'mc:100', seed: 5 };
     const one = point(3);
     expect((await named.sweep(one, { ...sweep, groups: '7,8,9' })).p[1]).toBe(
@@ -237,13 +237,13 @@ describe.skipIf(!existsSync(native)).each([
     const curve = await regression.sweep(x.slice(0, 2), { sigmas: [0.1, 0.2], estimator: 'taylor', seed: 5 });
     expect(Array.from(curve.p)).toEqual([rows[0]!.p, rows[2]!.p]);
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => regression.estimate(x, { ...asked, target: 0 }), /^target: is for classifiers, and tolerance for regression models/],
-      [() => regression.estimate(x, { ...asked, groups: '0,1' }), /^groups: is for classifiers/],
-      [() => regression.sweep(x.slice(0, 2), { sigmas: [1], top: 2 }), /^top: is for classifiers/],
-      [() => regression.cloud(x.slice(0, 2), { noise: 'gaussian:1' }), /^cloud: is for classifiers/],
-      [() => regression.nearestBoundary(x.slice(0, 2)), /^nearestBoundary: is for classifiers/],
+      [() => regression.estimate(x, { ...asked, target: 0 }), /^target applies to classifiers, but tolerance to regression models/],
+      [() => regression.estimate(x, { ...asked, groups: '0,1' }), /^groups applies to classifiers/],
+      [() => regression.sweep(x.slice(0, 2), { sigmas: [1], top: 2 }), /^top applies to classifiers/],
+      [() => regression.cloud(x.slice(0, 2), { noise: 'gaussian:1' }), /^cloud is for classifiers/],
+      [() => regression.nearestBoundary(x.slice(0, 2)), /^nearestBoundary is for classifiers/],
       [() => probust.loadModel(path, { tolerance: 0 }), /^tolerance: /],
-      [() => probust.loadModel(path, { tolerance: 'a' as never }), /^tolerance: is no number/],
+      [() => probust.loadModel(path, { tolerance: 'a' as never }), /^tolerance is not a number/],
       [() => probust.loadModel(digits, { tolerance: NaN }), /^tolerance: /],
     ];
     for (const [call, line] of refusals) {
@@ -302,16 +302,16 @@ describe.skipIf(!existsSync(native)).each([
   it('rejects rows that it cannot analyse', async () => {
     const rows = await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' });
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => analysis.summary(probust, []), /^rows: are missing; give rows of estimate/],
+      [() => analysis.summary(probust, []), /^rows are missing; give rows of estimate/],
       [() => analysis.summary(probust, 5 as never), /^the rows for summary are not a list/],
       [() => analysis.summary({} as never, rows), /not a result of createProbust/],
-      [() => analysis.bias(probust, [5] as never), /^rows: hold something that is no row/],
-      [() => analysis.bias(probust, [{ ...rows[0]!, status: 'good' as never }]), /^status: 'good' is not known/],
-      [() => analysis.bias(probust, [{ ...rows[0]!, index: 'a' as never }]), /^index: is no number/],
-      [() => analysis.rank(probust, rows, { count: 0 }), /^count: is 0/],
+      [() => analysis.bias(probust, [5] as never), /^rows have an entry that is not a row/],
+      [() => analysis.bias(probust, [{ ...rows[0]!, status: 'good' as never }]), /^status cannot be 'good'/],
+      [() => analysis.bias(probust, [{ ...rows[0]!, index: 'a' as never }]), /^index is not a number/],
+      [() => analysis.rank(probust, rows, { count: 0 }), /^count is 0/],
       [() => analysis.rank(probust, rows, { most: 1 } as never), /no option 'most'/],
       [() => analysis.agree(probust, [...rows, { ...rows[0]!, index: 9 }], { logits: [1, 2, 3] }), /^logits has 3 numbers/],
-      [() => analysis.curve(probust, rows), /^rows: are of a single noise scale/],
+      [() => analysis.curve(probust, rows), /^rows have a single noise scale/],
       [
         () => analysis.curve(probust, [...rows, { ...rows[0]!, noise: 'gaussian:0.2', sigma: 0.2 }], { threshold: 2 }),
         /threshold/,

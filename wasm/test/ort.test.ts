@@ -233,8 +233,8 @@ describe('small models', () => {
   });
 
   it.each([
-    ['Softmax', 'the final Softmax is left out: margins need logits'],
-    ['LogSoftmax', 'the final LogSoftmax is left out: margins need logits'],
+    ['Softmax', 'the final Softmax is left out, because margins need logits'],
+    ['LogSoftmax', 'the final LogSoftmax is left out, because margins need logits'],
   ])('end in logits before a %s', async (op, note) => {
     const [own, other] = await both(
       classifier([

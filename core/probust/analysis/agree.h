@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How far estimators agree, and how far the softmax probability, which is often taken for robustness, agrees with them.
+// How closely estimators agree, and how closely the softmax probability, often mistaken for robustness, agrees with them.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@
 
 namespace probust {
 
-/// Two estimates of p of the same points, for one model and noise.
+/// Two estimates of p at the same points, for one model and noise.
 struct Comparison {
   std::string model, noise;
   std::optional<double> sigma{};
   std::string a, b;  ///< estimators; b may be kSoftmax
-  Agreement p{};     ///< mae, bias and largest difference of a - b, correlations, over the points that both answer
+  Agreement p{};     ///< mean absolute error, bias, largest difference and correlations of a and b, over points with both
   /// Means of |a - b| / max(a, b): 0 if both are equal, 1 if one is zero. NaN without points.
   double relative_p = 0, relative_fail = 0;
-  std::vector<const Row*> points{};  ///< those that both answer, by index: a's rows; the caller's
+  std::vector<const Row*> points{};  ///< rows of `a` for points with both, by index; owned by the caller
   std::vector<double> p_a{}, p_b{};  ///< [points]
 };
 
-/// Stands for the softmax probability of the target without noise, from the logits of recorded points.
+/// Denotes the softmax probability of the target without noise, from recorded logits.
 inline constexpr const char* kSoftmax = "softmax of the logits";
 
-/// For each model and noise: every pair of estimators in order of first appearance, and then each estimator with kSoftmax as `b`,
-/// if points have logits. Points that both do not answer are left out.
+/// For each model and noise: every pair of estimators in order of first appearance, then each estimator with kSoftmax as `b`, if
+/// logits are recorded. Only points with both estimates count.
 std::vector<Comparison> compare_estimators(const Results& results);
 
 }  // namespace probust

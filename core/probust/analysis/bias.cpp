@@ -8,12 +8,12 @@
 namespace probust {
 namespace {
 
-// The answered points of a group with their classes.
+// The points of a group that have p, with their classes.
 struct ClassedPoints {
   bool by_label = false;
-  std::vector<std::int64_t> classes;  // those that occur, ascending
+  std::vector<std::int64_t> classes;  // the classes that occur, ascending
   std::vector<double> p;
-  std::vector<std::int64_t> of_class;  // [p] places in `classes`
+  std::vector<std::int64_t> of_class;  // [p] positions in `classes`
   double common = 0;                   // RowGroup::common_variance
 };
 
@@ -35,7 +35,7 @@ ClassedPoints classed_points(const RowGroup& group) {
   return points;
 }
 
-// Welch's interval for the difference of the means of the classes at places `most` and `least` (Welch, "The generalization of
+// Welch's interval for the difference of the means of the classes at positions `most` and `least` (Welch, "The generalization of
 // Student's problem ...", Biometrika 1947).
 ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval>& means, std::int64_t most, std::int64_t least,
                      double confidence) {
@@ -52,7 +52,7 @@ ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval
   return gap;
 }
 
-// The places of the classes with an answered point, ascending by mean.
+// The positions of the classes that have a point with p, ascending by mean.
 std::vector<std::int64_t> by_mean(const std::vector<MeanInterval>& means) {
   std::vector<std::int64_t> places;
   for (std::int64_t c = 0; c < std::ssize(means); ++c) {
@@ -62,7 +62,7 @@ std::vector<std::int64_t> by_mean(const std::vector<MeanInterval>& means) {
   return places;
 }
 
-// What the pairs of the compared classes tell, each with the same confidence.
+// Pairwise comparisons of the classes, all with the same confidence.
 void compare(const ClassedPoints& points, GroupBias& bias) {
   const std::vector<std::int64_t> places = by_mean(bias.p);
   const auto compared = [&](std::int64_t c) { return bias.p[c].count >= 2; };

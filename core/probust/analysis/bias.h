@@ -24,16 +24,16 @@ struct ClassGap {
 
 struct GroupBias {
   GroupKey key;
-  bool by_label = false;                ///< classes are true labels; else, if no row has one, predictions
-  std::vector<std::int64_t> classes{};  ///< those that occur, ascending
-  std::vector<MeanInterval> p{};        ///< of each of them, at the adjusted confidence; 0..1 for a class of one point
-  std::vector<Proportion> clean{};      ///< accuracy of each of them without noise, at 95%; empty unless by_label
-  std::vector<MeanInterval> noisy{};    ///< and under noise, at the adjusted confidence; empty if no row has p_label
-  MeanInterval all{};                   ///< over all of them, at 95%
-  std::int64_t compared = 0;            ///< k: the classes with at least two answered points
-  double confidence = 0.95;             ///< of each class's interval
-  std::optional<ClassGap> largest{};    ///< among the compared classes, if there are two
-  /// Those that may be the least robust: of the compared classes the one with the smallest mean, then those that cannot be told
+  bool by_label = false;                ///< classes are true labels; otherwise, if no row has one, predictions
+  std::vector<std::int64_t> classes{};  ///< the classes that occur, ascending
+  std::vector<MeanInterval> p{};        ///< means of p per class, at the adjusted confidence; 0..1 for a class of one point
+  std::vector<Proportion> clean{};      ///< accuracy without noise per class, at 95%; empty unless by_label
+  std::vector<MeanInterval> noisy{};  ///< accuracy under noise per class, at the adjusted confidence; empty if no row has p_label
+  MeanInterval all{};                 ///< over all classes, at 95%
+  std::int64_t compared = 0;          ///< number of classes with at least two points that have p
+  double confidence = 0.95;           ///< confidence of each class's interval
+  std::optional<ClassGap> largest{};  ///< largest difference between the compared classes, if there are two
+  /// Candidates for the least robust class: the compared class with the smallest mean, then those that cannot be distinguished
   /// from it, because the interval of the difference contains 0 or because they have one point. Ascending by mean.
   std::vector<std::int64_t> fragile{};
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kFewest = 30;
 constexpr std::size_t kFolds = 10;
-constexpr double kKnown = 3;           // the polynomial is constant beyond: copies carry no information about the tails
+constexpr double kKnown = 3;           // the polynomial is constant beyond: noisy samples carry no information about the tails
 constexpr double kExpectedBias = 0.1;  // of z: prior standard deviation of each coefficient
 
 Eigen::Vector3d powers(double z) {

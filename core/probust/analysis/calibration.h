@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Corrects the bias of a run's estimates, using the run's own noisy copies.
+// Corrects the bias of a run's estimates, using the run's own noisy samples.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 namespace probust {
 
 struct Calibration {
-  std::int64_t points = 0;       ///< the number of estimates moved; 0 if there were too few
+  std::int64_t points = 0;       ///< number of estimates changed; 0 if there were too few
   double before = 0, after = 0;  ///< their mean p
 };
 
-/// Corrects the estimates of a run, one estimator at one noise model, for the bias that their own copies show. The share of
-/// copies that kept the answer, minus p, is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias; each z moves
-/// by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978) that difference does not
-/// depend on the sampling error of an efficient p. Only estimates that report how many of their copies were kept take part, and
-/// nothing is done if there are fewer than 30; intervals widen to contain p, and notes say so. A point's correction
-/// depends on the other points.
+/// Corrects the estimates of a run, one estimator at one noise model, for the bias that their own noisy samples show. The
+/// observed share of surviving samples minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias. Each z
+/// is then moved by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the
+/// difference is independent of the sampling error of an efficient p. Only estimates that report their counts take part, and
+/// fewer than 30 are left unchanged; intervals widen to contain p, and notes say so. A point's correction depends on the other
+/// points.
 Calibration calibrate(std::span<Estimate> estimates);
 
-/// The same for a run's rows, `questions` for each point in the same order: each question on its own.
+/// The same for a run's rows, with the same `questions` in the same order for each point: each question on its own.
 std::vector<Calibration> calibrate_questions(std::span<Row> rows, std::size_t questions);
 
 }  // namespace probust

@@ -25,7 +25,7 @@ std::optional<std::int64_t> copies_counted(const std::string& estimator) {
   return copies && *copies > 0 ? copies : std::nullopt;
 }
 
-// How many copies kept the target, if p is a share of copies. Smoothing over scales makes it something else.
+// The number of surviving noisy samples, if p is a share of samples. Smoothing over scales changes p.
 std::optional<std::int64_t> kept_copies(const Estimate& estimate, std::int64_t copies) {
   const double kept = estimate.p * static_cast<double>(copies);
   const bool share = std::isfinite(kept) && std::fabs(kept - std::round(kept)) < 1e-6 && estimate.forwards == copies;
@@ -43,11 +43,11 @@ double GroupCertificates::share_beyond(double radius) const {
 
 GroupCertificates certificates_of(const RowGroup& group, double confidence) {
   if (!(confidence >= 0.5 && confidence < 1))
-    throw Error{ErrorCode::usage, option("confidence"), "is not between 0.5 and 1", "give for example 0.999"};
+    throw Error{ErrorCode::usage, option("confidence"), "is not between 0.5 and 1", "try 0.999"};
   GroupCertificates result{group.key, confidence};
   const std::optional<std::int64_t> copies = copies_counted(group.key.estimator);
-  if (!isotropic(group.key)) result.reason = "the noise is not Gaussian with one scale on all columns";
-  if (!copies) result.reason = "only mc:N counts a fixed number of copies";
+  if (!isotropic(group.key)) result.reason = "the noise is not Gaussian with the same scale on all columns";
+  if (!copies) result.reason = "only mc:N counts a fixed number of noisy samples";
   if (!result.reason.empty()) return result;
   for (const Row* row : group.rows) {
     const auto kept = kept_copies(row->estimate, *copies);
@@ -57,7 +57,7 @@ GroupCertificates certificates_of(const RowGroup& group, double confidence) {
     result.points.push_back({row, p_low, radius});
     result.certified += radius > 0 ? 1 : 0;
   }
-  if (result.points.empty()) result.reason = "no row has a count of copies";
+  if (result.points.empty()) result.reason = "no row has a count of noisy samples";
   return result;
 }
 

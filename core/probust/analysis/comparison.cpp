@@ -14,13 +14,13 @@ namespace probust {
 namespace {
 
 [[noreturn]] void refuse_other_data(std::int64_t index, const char* what, std::int64_t run, std::int64_t baseline) {
-  throw Error{ErrorCode::unreadable, "",
-              "is about other data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", and " +
+  throw Error{ErrorCode::unreadable, "the run",
+              "has different data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", and " +
                   std::to_string(baseline) + " in the baseline",
-              "compare runs of the same points and the same target"};
+              "compare runs on the same points and the same target"};
 }
 
-// Whether one of two models is asked for something other than its own prediction, which may well differ.
+// Whether a target of the two models is something other than its own prediction, which may well differ.
 bool given_target(const Row& row) { return row.target != row.predicted; }
 
 void require_same_point(const Row& baseline, const Row& run) {
@@ -45,7 +45,7 @@ void count_intervals(const Estimate& baseline, const Estimate& run, PairedCompar
   if (a->high < b->low || b->high < a->low) ++comparison.beyond;
 }
 
-// Twice P[X <= k] for X ~ Bin(n, 1/2) and the smaller count k, at most 1. Ties say nothing (Dixon and Mood, "The statistical sign
+// Twice P[X <= k] for X ~ Bin(n, 1/2) and the smaller count k, at most 1. Ties are ignored (Dixon and Mood, "The statistical sign
 // test", JASA 1946).
 double sign_test(std::int64_t higher, std::int64_t lower) {
   const std::int64_t n = higher + lower, k = std::min(higher, lower);
@@ -145,7 +145,7 @@ std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, co
   return text;
 }
 
-// "B keeps the right answer under noise less often than A"
+// "B keeps the correct prediction under noise less often than A"
 std::string which_more(const std::string& run, const std::string& baseline, const std::string& keeps,
                        const MeanInterval& difference) {
   if (difference.low > 0) return run + keeps + " under noise more often than " + baseline;
@@ -158,12 +158,12 @@ std::string which_more(const std::string& run, const std::string& baseline, cons
 std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline, const std::string& run) {
   const bool labelled = comparison.noisy_difference.count > 0;
   if (labelled)
-    return which_more(run, baseline, " keeps the right answer", comparison.noisy_difference) + ": " +
+    return which_more(run, baseline, " keeps the correct prediction", comparison.noisy_difference) + ": " +
            in_percent(comparison.run_noisy, comparison.baseline_noisy, comparison.noisy_difference) + ".";
   if (comparison.pairs == 0) return "";
   const std::string missing =
-      comparison.run_clean.of > 0 ? "the runs do not have the probabilities of the labels" : "labels are missing";
-  return which_more(run, baseline, " keeps its own answer, right or wrong,", comparison.difference) + ": " +
+      comparison.run_clean.of > 0 ? "the runs do not store the probabilities of the labels" : "there are no labels";
+  return which_more(run, baseline, " keeps its own prediction, right or wrong,", comparison.difference) + ": " +
          in_percent(comparison.run_p, comparison.baseline_p, comparison.difference) + "; " + missing +
          ", so this does not say which model is better.";
 }

@@ -73,7 +73,7 @@ using Smoothing = EstimatorDefinition::Smoothing;
 
 Smoothing smoothing_of(const EstimatorSpec& estimator) { return estimator.definition->smoothing; }
 
-// The equivalent number of copies of an estimate: its forwards, or more if its standard error implies more.
+// The equivalent number of noisy samples of an estimate: its forwards, or more if its standard error implies more.
 double worth_of(const Estimate& estimate) {
   constexpr double kExact = 1e12;
   const double z = z_of(estimate), variance = 1 + z * z / 2;
@@ -83,13 +83,13 @@ double worth_of(const Estimate& estimate) {
   return std::isfinite(error) ? std::clamp(worth, forwards, std::max(forwards, kExact)) : forwards;
 }
 
-// The interval from the copies at one scale alone; the estimate's own interval if none were counted.
+// The interval from the samples at one scale only; the estimate's own interval if none were counted.
 Interval counted(const Estimate& estimate) {
   if (estimate.copies > 0) return counted_interval(estimate.kept, estimate.copies);
   return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
 }
 
-// Smooths the estimates of one point over all scales, if all of them allow it.
+// Smooths the estimates of one point over all scales, if each of them allows it.
 void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator, std::span<Estimate* const> column) {
   std::vector<CurvePoint> raw;
   for (std::size_t s = 0; s < column.size(); ++s) {
@@ -114,8 +114,7 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
 
 using Curves = std::vector<std::vector<Estimate>>;  // [scales][points]
 
-// A block of points over the scales of one noise shape, with independent noise at each scale: otherwise errors would be shared
-// and would not average out.
+// A block of points over the scales of one noise shape. Noise is independent at each scale: shared errors would not average out.
 struct Sweep {
   Executor& executor;
   const Points& points;
@@ -130,7 +129,7 @@ struct Sweep {
   Noise noise(std::size_t scale) const { return {shape, sigmas[scale]}; }
 };
 
-// A point's estimates for its target and, if it has another label, for that.
+// A point's estimates for its target and, if its label differs, for the label.
 std::vector<Estimate> margin_curve_of(const std::vector<Pairs>& own, std::span<const double> sigmas,
                                       std::span<const float> logits, std::int64_t target, std::int64_t label) {
   std::vector<Estimate> column = estimate_margin_curve(own, sigmas, margins_of(logits, target), target);
@@ -189,7 +188,7 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// The estimator whose margins are smoothed: copies of the point itself, also for auto; for sweeps nothing better was found.
+// The estimator whose margins are smoothed, with each point's own samples, also for auto; for sweeps nothing better was found.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;

@@ -12,8 +12,9 @@
 
 namespace probust {
 
-/// One estimate on a curve: p and 1 - p at a scale, from `samples` noisy copies via normal margins; the variance of
-/// z = Phi^-1(p) is then (1 + z² / 2) / samples. Shares of copies have another variance, and none if no copy or all fail.
+/// One estimate on a curve: p and 1 - p at a scale, from `samples` noisy samples via normal margins; the variance of z =
+/// Phi^-1(p) is then (1 + z² / 2) / samples. Shares of samples have another variance, and none if no sample or every sample
+/// fails.
 struct CurvePoint {
   double sigma, p, p_fail, samples;
 };
@@ -30,10 +31,10 @@ struct CurveValue {
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
 /// Estimates at several scales of one noise shape: [scales][points]. With three scales or more, estimators that allow it
-/// (EstimatorDefinition::smooths) draw independent noise at each scale (otherwise errors would be shared and would not average
-/// out), and the results are smoothed point by point. For probit (pooled or not), and for auto below a budget of 1,000, which
-/// then uses probit, the margins are smoothed if the noise is additive (margin_curve.h). Otherwise Phi^-1(p) is, if all of a
-/// point's estimates are ok. Statuses add "smoothed over N scales". Intervals contain what the copies at each scale alone allow.
+/// (EstimatorDefinition::smooths) draw independent noise at each scale, because shared errors would not average out, and the
+/// results are smoothed point by point. For probit (pooled or not), and for auto below a budget of 1,000, which then uses probit,
+/// the margins are smoothed if the noise is additive (margin_curve.h). Otherwise Phi^-1(p) is smoothed, if all of a point's
+/// estimates are ok. Notes add "smoothed over N scales". Intervals contain the interval of the samples at each scale alone.
 /// `logits` [N, C] are those at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,

@@ -20,13 +20,13 @@ Document describe(const GroupKey& key);
 Document describe(const MeanInterval& mean);
 Document describe(const CleanAccuracy& model);
 Document describe(const GroupSummary& group);
-/// Classes have names, if `names` is not null.
+/// Classes are named if `names` is not null.
 Document describe(const GroupBias& bias, const std::vector<std::string>* names = nullptr);
 Document describe(const Ranking& ranking);
 Document describe(const Comparison& comparison);
-/// With the scales at which p falls below `threshold`.
+/// Includes the scales at which p falls below `threshold`.
 Document describe(const RowSweep& sweep, double threshold);
-/// With the distances of the group's points.
+/// Includes the distances of the group's points.
 Document describe(const GroupCertificates& certificates, const std::vector<PointDistances>& points);
 
 /// The name of a class, or its number.

@@ -15,7 +15,7 @@
 namespace probust {
 namespace {
 
-// Of a mean that is in least .. 1, whatever Student's t says after few points.
+// The interval of a mean in least .. 1, to which Student's t is clipped for few points.
 void set_interval(Check& check, const MeanInterval& interval, double least) {
   constexpr double kMost = 1;
   check.measured = interval.mean;
@@ -31,7 +31,7 @@ double binomial_cdf(std::int64_t k, std::int64_t n, double q) {
   return 1 - incomplete_beta(static_cast<double>(k + 1), static_cast<double>(n - k), q);
 }
 
-// The number of k = 0 .. n for which P[X <= k] is at most `level`: they are the first ones.
+// The number of k = 0 .. n for which P[X <= k] is at most `level`; they are the first ones.
 std::int64_t count_below(double level, std::int64_t n, double q) {
   std::int64_t first = 0, last = n + 1;
   while (first < last) {
@@ -59,7 +59,7 @@ void measure_quantile(std::vector<double> p, double q, Check& check) {
   check.high = u > n ? 1 : std::max(p[u - 1], check.measured);
 }
 
-// By its mean, or by the upper end of its interval and then, if several reach 1, by its mean.
+// Ordered by mean, or by the upper end of the interval and then, if several reach 1, by mean.
 std::pair<double, double> rank_of_class(const MeanInterval& p, Decision decision) {
   return {decision == Decision::confident ? std::min(p.high, 1.0) : p.mean, p.mean};
 }

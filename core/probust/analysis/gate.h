@@ -15,7 +15,7 @@ struct Threshold {
     mean,            ///< the mean of p is at least `limit`
     quantile,        ///< the quantile of p at `quantile` is at least `limit`
     worst_class,     ///< the mean of p of each class is at least `limit`
-    drop,            ///< the mean of p is lower than in the baseline by at most `limit`, over the points that both have
+    drop,            ///< the mean of p is lower than in the baseline by at most `limit`, over the points in both
     accuracy,        ///< the share of labelled points whose prediction is the label is at least `limit`
     noisy_accuracy,  ///< accuracy under noise, the mean of p_label, is at least `limit`
     noisy_drop       ///< accuracy under noise is lower than in the baseline by at most `limit`
@@ -24,7 +24,7 @@ struct Threshold {
   double limit = 0;
   double quantile = 0;  ///< in 0..1
 
-  /// Whether it is about how much lower something is than in a baseline.
+  /// Whether it limits a drop from a baseline.
   bool compares() const { return kind == Kind::drop || kind == Kind::noisy_drop; }
   /// Whether it needs labels.
   bool labelled() const { return kind == Kind::accuracy || kind == Kind::noisy_accuracy || kind == Kind::noisy_drop; }
@@ -35,7 +35,7 @@ struct Threshold {
   std::string condition() const;
 };
 
-/// What decides whether a threshold is met.
+/// The measured value of a threshold, and whether it is met.
 enum class Decision : std::uint8_t {
   measured,  ///< the measured value
   confident  ///< not met only if the whole 95% interval is on the wrong side
@@ -45,20 +45,20 @@ struct Check {
   Threshold threshold;
   double measured = 0;       ///< NaN if there is nothing to measure
   double low = 0, high = 0;  ///< its 95% interval; NaN if it has none
-  std::int64_t count = 0;    ///< points (pairs for `drop`) that it is from
-  std::int64_t worst = -1;   ///< for worst_class: which class it is
+  std::int64_t count = 0;    ///< number of points (pairs for `drop`)
+  std::int64_t worst = -1;   ///< for worst_class: the class
   bool met = false;          ///< false if there is nothing to measure
 };
 
 /// Measures one threshold in one group of rows; rows without p do not count. `baseline` is for `drop`: the rows of the same noise
-/// and estimator in the baseline, without rows if there are none.
+/// and estimator in the baseline, or an empty group.
 ///
-/// Intervals, cut to the possible values: mean_probability's for means, Student's of pairs for drops; Wilson's for `accuracy`;
+/// Intervals are cut to the possible values: mean_probability's for means, Student's of pairs for drops, Wilson's for `accuracy`;
 /// order statistics for quantiles (David and Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few
-/// points; for classes, those of bias.h, which hold for all classes at once. `confident` judges the class with the lowest upper
-/// end of its interval, at most 1; otherwise, and among equals, it is the one with the lowest mean.
+/// points; for classes, those of bias.h, which hold for all classes at once. `confident` tests the class whose interval has the
+/// lowest upper end, at most 1; otherwise, and for ties, the class with the lowest mean.
 ///
-/// Throws Error{unreadable}, without `where`, if the baseline is about other points (comparison.h).
+/// Throws Error{unreadable} about "the run" if the baseline has other points (comparison.h).
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);
 
 }  // namespace probust

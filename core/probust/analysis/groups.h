@@ -13,7 +13,7 @@
 
 namespace probust {
 
-/// What the rows of a group have in common.
+/// The common key of a group of rows.
 struct GroupKey {
   std::string model{};  ///< as in Row
   std::string noise{};
@@ -21,27 +21,27 @@ struct GroupKey {
   std::string estimator{};
 };
 
-/// The rows of one model, noise and estimator, in the order given. They belong to the caller.
+/// The rows of one model, noise and estimator, in the given order. They belong to the caller.
 struct RowGroup {
   GroupKey key{};
   std::vector<const Row*> rows{};
 
-  /// p of every row, NaN if it was not answered.
+  /// p of every row, NaN if it is unknown.
   std::vector<double> p() const;
 
-  /// The probability of every row's label, NaN if it is not known; and of every row's prediction whether it is the label: 0 or 1,
-  /// NaN without a label.
+  /// The probability of every row's label, NaN if unknown; and whether every row's prediction is the label: 0 or 1, NaN without a
+  /// label.
   std::vector<double> p_label() const;
   std::vector<double> correct() const;
 
-  /// The mean of p. If no failure was seen at any point, p has no spread, and the interval reaches down to what the draws of all
-  /// points together exclude.
+  /// The mean of p. If no failure was seen at any point, p has no spread, and the interval extends down to the value that the
+  /// draws of all points together exclude.
   MeanInterval mean_p() const;
 
-  /// The variance of the mean of p, over all rows or over any of them, that is due to draws of the noise that points share: each
-  /// draw serves kServed points, so the common part of kServed points' errors counts as one (Kish, "Survey sampling", 1965,
-  /// design effects of clusters). A quarter of an estimate's variance is taken to be common, which is the most that was measured
-  /// (docs/estimators.md). Zero if no point shares its noise.
+  /// The part of the variance of the mean of p, over any of the rows, that is due to shared draws: each draw serves kServed
+  /// points, so the common part of their errors counts as one (Kish, "Survey sampling", 1965, design effects of clusters). A
+  /// quarter of an estimate's variance is assumed to be common, the largest share that was measured (docs/estimators.md). Zero
+  /// without shared draws.
   double common_variance() const;
 };
 
@@ -52,8 +52,8 @@ std::vector<RowGroup> grouped(std::span<const Row> rows);
 /// its own shape.
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma);
 
-/// One record for each point that has one or has rows, by model in order of first appearance, then by index; points that are not
-/// recorded have no logits.
+/// One record for each point that is recorded or has rows, by model in order of first appearance, then by index; points that are
+/// not recorded have no logits.
 std::vector<PointRecord> points_of_rows(const Results& results);
 
 }  // namespace probust

@@ -10,7 +10,7 @@
 namespace probust {
 namespace {
 
-constexpr double kIndependent = 0.3;  // of a margin's errors, not shared with the others: all contain the target's logit
+constexpr double kIndependent = 0.3;  // share of a margin's errors that is its own: all margins contain the target's logit
 constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both measured
 
 // Limit on the entries of the covariances of all scales together: rivals that differ between scales have no curve.
@@ -81,7 +81,7 @@ std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments
   return curve;
 }
 
-// The same rivals at every scale: those `wanted` at any scale.
+// The same rivals at every scale: those in `wanted` at any scale.
 template <class Wanted>
 std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const Wanted& wanted) {
   std::vector<std::int64_t> rows;

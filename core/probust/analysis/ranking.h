@@ -12,12 +12,12 @@ namespace probust {
 
 struct Ranking {
   GroupKey key;
-  std::int64_t answered = 0;  ///< points with p
-  std::vector<const Row*> least{},
-      most{};  ///< from the least robust upwards, and from the most robust downwards; the caller's rows
+  std::int64_t answered = 0;                ///< points with p
+  std::vector<const Row*> least{}, most{};  ///< from the least robust up, and from the most robust down; rows owned by the caller
 };
 
-/// At most `count` points of each kind, by p, then by p_fail, which tells points apart whose p is nearly 1, then by index.
+/// At most `count` points of each kind, ordered by p, then by p_fail, which distinguishes points whose p is nearly 1, then by
+/// index.
 Ranking ranking_of(const RowGroup& group, std::int64_t count);
 
 }  // namespace probust

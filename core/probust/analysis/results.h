@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The results of a run, as all functions of this directory that work on rows take them.
+// The results of a run, in the form that all functions of this directory take.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace probust {
 
-/// What a model says of a point without noise.
+/// The prediction and logits of a point without noise.
 struct PointRecord {
   std::string model{};  ///< as in Row
   std::int64_t index = 0;
@@ -25,10 +25,10 @@ struct PointRecord {
 struct SkippedPoint {
   std::string model{};  ///< as in Row
   std::int64_t index = 0;
-  std::string reason{};  ///< names the file, and the row if it is one
+  std::string reason{};  ///< names the file, and the row if it is a table
 };
 
-/// All are in ascending order of model and index. There may be rows of points that are not recorded.
+/// All lists are ascending by model and index. Rows may belong to points that are not recorded.
 struct Results {
   std::vector<Row> rows{};
   std::vector<PointRecord> points{};

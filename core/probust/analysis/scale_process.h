@@ -25,7 +25,7 @@ class ScaleProcess {
 
   struct Posterior {
     Eigen::MatrixXd mean;      ///< [S, m]
-    Eigen::VectorXd variance;  ///< [S] of one function, averaged over all
+    Eigen::VectorXd variance;  ///< [S] errors of one function, averaged over all
   };
 
   /// The posterior of m functions at the scales, given values [S, m] there and the positive variances [S] of their errors.

@@ -17,7 +17,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 void same_length(std::size_t a, std::size_t b, const char* where) {
   if (a != b)
-    throw Error{ErrorCode::usage, where, std::to_string(a) + " values against " + std::to_string(b), "give as many of both"};
+    throw Error{ErrorCode::usage, where,
+                "needs two lists of equal length, not " + std::to_string(a) + " and " + std::to_string(b) + " values", ""};
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ double student_quantile(double freedom, double confidence) {
 
 namespace {
 
-// What finite values say about their mean.
+// Moments of finite values, and of their mean.
 struct MeanMoments {
   std::int64_t count = 0;
   double mean = kNan, error = kNan, skewness = 0;  // the standard error and the skewness of the mean
@@ -59,14 +60,15 @@ MeanMoments moments_of_mean(std::span<const double> values, double common) {
   return moments;
 }
 
-// The quantile of the studentized mean where Student's distribution has t: the inverse of Hall's cubic transformation.
+// The quantile of the studentized mean that corresponds to the quantile t of Student's distribution: the inverse of Hall's cubic
+// transformation.
 double skewed_quantile(double t, double skewness) {
   constexpr double kSymmetric = 1e-6;
   if (std::fabs(skewness) < kSymmetric) return t;
   return 3 / skewness * (std::cbrt(1 + skewness * (t - skewness / 6)) - 1);
 }
 
-// Between the mean less `above` and less `below` standard errors.
+// The interval from `above` standard errors below the mean to `below` of them below it.
 MeanInterval interval_between(const MeanMoments& moments, double above, double below) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (moments.count == 1) return {moments.mean, -kInfinity, kInfinity, 1, moments.error};
@@ -97,7 +99,7 @@ MeanInterval mean_probability(std::span<const double> p, double confidence, doub
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence,
                      double common) {
   same_length(p.size(), of_class.size(), "class_bias");
-  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "a negative number of classes", ""};
+  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "needs a number of classes that is not negative", ""};
   std::vector<double> known;
   std::vector<std::vector<double>> within(static_cast<std::size_t>(classes));
   for (std::size_t i = 0; i < p.size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace probust {
 
-/// A mean, its standard error and its interval, treating values as independent draws, but for an error that they have in common.
+/// A mean, its standard error and its interval. Values are treated as independent, except for an error that they share.
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;

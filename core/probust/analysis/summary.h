@@ -27,10 +27,10 @@ struct CleanAccuracy {
 struct GroupSummary {
   GroupKey key;
   std::int64_t points = 0;
-  MeanInterval p;                                                              ///< over answered points: p.count
-  double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< of p; NaN if no point is answered
+  MeanInterval p;                                                              ///< over points with p: p.count
+  double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< quantiles of p; NaN if no point has p
   MeanInterval noisy{};  ///< accuracy under noise, the mean of p_label over the points that have it: noisy.count
-  std::vector<std::pair<Status, std::int64_t>> unanswered{};  ///< points without p, by status, in the order of Status
+  std::vector<std::pair<Status, std::int64_t>> unanswered{};  ///< number of points without p by status, in the order of Status
   std::int64_t forwards = 0, backwards = 0;                   ///< of all points
 };
 

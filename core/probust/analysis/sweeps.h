@@ -20,7 +20,7 @@ namespace probust {
 struct SweepScale {
   double sigma = 0;
   MeanInterval p;
-  std::vector<const Row*> rows{};  ///< by index; the caller's
+  std::vector<const Row*> rows{};  ///< by index; rows owned by the caller
 };
 
 struct RowSweep {
@@ -31,7 +31,7 @@ struct RowSweep {
 /// In order of first appearance. Rows of noise without a scale are left out; a sweep may have a single scale.
 std::vector<RowSweep> sweeps_of(std::span<const Row> rows);
 
-/// The scale at which a point's p falls to a threshold, as far as the sweep's scales tell.
+/// The scale at which a point's p falls to a threshold, within the sweep's range.
 struct ToleratedScale {
   enum class Kind : std::uint8_t {
     within,  ///< sigma is between two scales of the sweep
@@ -49,18 +49,18 @@ struct PointTolerance {
 
 struct Tolerances {
   double threshold = 0;
-  std::vector<PointTolerance> points{};  ///< by index; those with p at one scale at least
+  std::vector<PointTolerance> points{};  ///< by index; points that have p at one scale at least
   std::int64_t within = 0, below = 0, above = 0;
   std::int64_t unanswered = 0;  ///< points without any p
 
   static constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
-  /// Quantiles at kShares: the order statistic whose rank is the share times the points, rounded up. Points beyond
-  /// the range count, so a quantile may be beyond it, too. Empty if there are no points.
+  /// Quantiles at kShares: the order statistic whose rank is the share times the number of points, rounded up. Points beyond the
+  /// range count, so a quantile may also be beyond it. Empty without points.
   std::vector<ToleratedScale> quantiles{};
 };
 
-/// The first scale at which p is down to the threshold, interpolated: Phi^-1(p) is linear in ln sigma between two scales. For
-/// this, a share of copies of 0 or 1 is taken to be half a copy from it, 1 / (2 forwards). Scales without p are skipped. Throws
+/// The first scale at which p reaches the threshold, by interpolation: Phi^-1(p) is linear in ln sigma between two scales. A
+/// share of samples of 0 or 1 is replaced by one half a sample away, 1 / (2 forwards). Scales without p are skipped. Throws
 /// Error{usage} unless the threshold is between 0 and 1.
 Tolerances tolerances_of(const RowSweep& sweep, double threshold);
 

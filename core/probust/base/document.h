@@ -14,9 +14,9 @@
 
 namespace probust {
 
-/// A value with named parts, as JSON and other languages have them: null, a truth value, a whole or a real number, a text, a
-/// list, or an object whose parts are in order. Names are as in files ("ci_low"). JSON and JavaScript write a real number that is
-/// not finite as null.
+/// A value made of named parts, as in JSON and similar formats: null, a boolean, a whole or real number, a string, a list, or an
+/// object with ordered members. Names are those of the files ("ci_low"). JSON and JavaScript write real numbers that are not
+/// finite as null.
 class Document {
  public:
   using List = std::vector<Document>;
@@ -38,7 +38,7 @@ class Document {
   template <typename T>
   Document(const std::vector<T>& values) : value_(List(values.begin(), values.end())) {}
 
-  /// Each described by `describe`.
+  /// A list with one item for each element, converted by `describe`.
   template <typename Items, typename Describe>
   static Document list(const Items& items, const Describe& describe) {
     List list;
@@ -47,13 +47,13 @@ class Document {
   }
   static Document object() { return Object{}; }
 
-  /// Adds a part. This must be an object.
+  /// Adds a member to this object.
   void add(std::string name, Document value);
-  /// Adds the parts of another object.
+  /// Adds the members of another object.
   void add(const Document& object);
-  /// The part of this name, added as null if there is none. This must be an object.
+  /// The member of this name, added as null if it is missing. This must be an object.
   Document& operator[](std::string_view name);
-  /// Adds an item. This must be a list.
+  /// Adds an item to this list.
   void push_back(Document item);
 
   /// The value, or null if it is of another type: bool, std::int64_t, double, std::string, List or Object.
@@ -62,17 +62,17 @@ class Document {
     return std::get_if<T>(&value_);
   }
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-  /// A whole or a real number.
+  /// A whole or real number.
   std::optional<double> number() const;
-  /// The value, of this type. Throws std::out_of_range.
+  /// The value as this type. Throws std::out_of_range if it has another type.
   template <typename T>
   const T& as() const {
     return get_if<T>() != nullptr ? *get_if<T>() : throw std::out_of_range("a value of another type");
   }
   double as_number() const;
-  /// The first part of this name; null if there is none, or if this is no object.
+  /// The first member of this name; null if there is none, or if this is not an object.
   const Document* find(std::string_view name) const;
-  /// Item i of a list, or the part of this name. Throws std::out_of_range.
+  /// Item i of a list, or the member of this name. Throws std::out_of_range.
   const Document& at(std::size_t i) const;
   const Document& at(std::string_view name) const;
 

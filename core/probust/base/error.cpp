@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-// Around the name of an option: control characters, which printable() takes out of names that come from outside.
+// Delimiters of an option's name: control characters, which printable() escapes in names that come from outside.
 constexpr char kBegin = '\x1e', kEnd = '\x1f';
 
 }  // namespace
@@ -30,7 +30,8 @@ std::string spelled(std::string_view text, OptionSpelling spell) {
   return result.append(text);
 }
 
-// Not in the header: hundreds of functions throw errors, and code for them would be a few per cent of the WebAssembly module.
+// Defined here rather than in the header: hundreds of functions throw errors, and inlining would add a few per cent to the
+// WebAssembly module.
 Error::Error(ErrorCode kind, std::string_view place, std::string_view mistake, std::string_view remedy, std::string_view op_type,
              std::string_view node_name)
     : code(kind), where(place), problem(mistake), hint(remedy), op(op_type), node(node_name) {}
@@ -40,11 +41,12 @@ Error& Error::operator=(const Error&) = default;
 Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
-Error interruption() { return {ErrorCode::interrupted, "run", "interrupted", ""}; }
+Error interruption() { return {ErrorCode::interrupted, "the run", "was interrupted", ""}; }
 
 Error handled_error(const std::string& where) {
   const auto out_of_memory = [&] {
-    return Error{ErrorCode::resources, where, "out of memory", "use a smaller " + option("memory") + " or a smaller model"};
+    return Error{ErrorCode::resources, where.empty() ? "the command" : where, "needs more memory than is available",
+                 "use a smaller " + option("memory") + " or a smaller model"};
   };
   try {
     throw;
@@ -55,7 +57,8 @@ Error handled_error(const std::string& where) {
   } catch (const std::length_error&) {
     return out_of_memory();
   } catch (const std::exception& error) {
-    return {ErrorCode::internal, where, std::string("internal error: ") + error.what(), "please report it"};
+    if (where.empty()) return {ErrorCode::internal, "", std::string("internal error: ") + error.what(), "please report it"};
+    return {ErrorCode::internal, where, std::string("failed with an internal error: ") + error.what(), "please report it"};
   }
 }
 
@@ -69,7 +72,7 @@ const char* Error::what() const noexcept {
 }
 
 std::string Error::message(OptionSpelling spell) const {
-  std::string line = where.empty() ? problem : where + ": " + problem;
+  std::string line = where.empty() ? problem : where + " " + problem;
   if (!hint.empty()) line += "; " + hint;
   return printable(spelled(line, spell));  // file names and attributes come from outside
 }

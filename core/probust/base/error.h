@@ -9,33 +9,33 @@
 
 namespace probust {
 
-/// What kind of error it is. The values are the command line's exit statuses.
+/// The kind of an error. The values are the command line's exit statuses.
 enum class ErrorCode {
   usage = 2,          ///< an option or argument is wrong
   unreadable = 3,     ///< a model or data file is truncated, of the wrong kind, width or content
-  unsupported = 4,    ///< the model uses something that probust does not do
+  unsupported = 4,    ///< the model uses something that probust does not support
   resources = 5,      ///< not enough memory, or no such device
   numerical = 6,      ///< no number could be computed
-  conflict = 7,       ///< a run is written by another process, or was started with another configuration
-  internal = 70,      ///< an error in probust
-  interrupted = 130,  ///< the caller asked for a stop, or the time given to a step is over
+  conflict = 7,       ///< another process writes the run, or it was started with another configuration
+  internal = 70,      ///< a bug in probust
+  interrupted = 130,  ///< the caller asked to stop, or the step's time is up
 };
 
-/// The name of an option in an error, by its field: option("input_shape"). The core does not know how its callers write it:
-/// Error::message spells it as they do, for example as "--input-shape" or "inputShape".
+/// Marks the name of an option in an error, by its field: option("input_shape"). Callers spell options differently, so
+/// Error::message gets a spelling such as "--input-shape" or "inputShape".
 std::string option(std::string_view field);
 
-/// Whether `text` is the name of an option.
+/// Whether `text` is a name that option() marked.
 bool is_option(std::string_view text);
 
-/// How a caller writes the option of a field.
+/// How a caller spells the option of a field.
 using OptionSpelling = std::string (*)(std::string_view field);
 inline std::string as_field(std::string_view field) { return std::string(field); }
 
-/// `text` with its options' names as `spell` writes them.
+/// `text` with the names of options spelled by `spell`.
 std::string spelled(std::string_view text, OptionSpelling spell);
 
-/// One line for a person: where it happened, what is wrong, what would be right.
+/// A problem in one sentence: `where` is its subject, `problem` its predicate, and `hint` says what to do.
 ///
 /// Functions of the library throw it. Import, executors and estimators return it in a Result instead, so that callers who cannot
 /// catch exceptions can use them.
@@ -51,18 +51,19 @@ struct Error : std::exception {
   /// message(), for callers that catch std::exception.
   const char* what() const noexcept override;
 
-  /// "where: problem; hint", on one line, with the names of options as `spell` writes them.
+  /// "where problem; hint" on one line, as in "points.npz has no labels; give them with --labels", with the names of options as
+  /// `spell` writes them.
   std::string message(OptionSpelling spell = as_field) const;
 
   ErrorCode code;
-  std::string where;    ///< the file, option, node or argument
-  std::string problem;  ///< what is wrong with it
-  std::string hint;     ///< what would be right; may be empty
-  std::string op;       ///< the ONNX operator that it is about, if it is about one
-  std::string node;     ///< and the name of its node
+  std::string where;    ///< the subject: a file, option, node or argument; empty if `problem` is a whole sentence
+  std::string problem;  ///< the predicate: "has no labels"
+  std::string hint;     ///< what to do: "give them with --labels"; may be empty
+  std::string op;       ///< the ONNX operator concerned, if any
+  std::string node;     ///< the name of its node
 
  private:
-  mutable std::string line_;  // what `what` returned last
+  mutable std::string line_;  // what what() returned last
 };
 
 /// The error of a call that was stopped.
@@ -105,11 +106,11 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// The exception that is being handled, as an Error: an Error as it is, Error{resources} if memory ran out, and otherwise
-/// Error{internal}, the last two named after `where`. To be called in a catch block.
+/// The exception being handled, as an Error: an Error unchanged, Error{resources} if memory ran out, otherwise Error{internal};
+/// the last two have `where` as their subject. Call it in a catch block.
 Error handled_error(const std::string& where);
 
-/// What `body` returns, or what it throws as an Error (handled_error).
+/// The result of `body`, or what it throws as an Error (handled_error).
 template <class Body>
 auto guarded(const std::string& where, Body&& body) -> Result<decltype(body())> {
   try {

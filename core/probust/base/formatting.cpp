@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the headers of the library {fmt} leave to one compiled file: Debian's shared library of it need not be where a program
-// runs.
+// The part of the library {fmt} that must be compiled once. Compiled here because the machine that runs a program may lack
+// Debian's shared library of it.
 #ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 

@@ -23,7 +23,7 @@ void StepTime::begin_new_work() {
 bool Job::step(double milliseconds) {
   if (failed_) throw *failed_;
   time_.begin(milliseconds);
-  const Result<bool> all = guarded("run", [&] {
+  const Result<bool> all = guarded("the run", [&] {
     while (!finished_) {
       stop_if_asked(&stop_);
       finished_ = !advance();
@@ -37,7 +37,8 @@ bool Job::step(double milliseconds) {
 
 void Job::finish() {
   if (!step(std::numeric_limits<double>::infinity()))
-    throw Error{ErrorCode::usage, "run", "needs the answers of an external engine", "call step, and answer what it asks"};
+    throw Error{ErrorCode::usage, "the run", "needs logits from an external engine",
+                "call step and give it the logits it asks for"};
 }
 
 }  // namespace probust

@@ -12,14 +12,14 @@
 
 namespace probust {
 
-/// The time of a job's step.
+/// The time limit of a job's step.
 class StepTime {
  public:
   void begin(double milliseconds);
 
-  /// To be called when new work begins, if the step has only repeated earlier work so far. The new work may take as long as the
-  /// repetition, if that is longer than the step, so that at most half of the time goes into repetitions. Only the first call in
-  /// a step has an effect.
+  /// Call this when new work begins after a step has only repeated earlier work. The new work may then take as long as the
+  /// repetition, if that was longer than the step, so that at most half of the time is spent on repetitions. Only the first call
+  /// in a step has an effect.
   void begin_new_work();
   bool new_work_begun() const { return new_work_begun_; }
 
@@ -29,18 +29,18 @@ class StepTime {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Milliseconds = std::chrono::duration<double, std::milli>;  // unlike integers, it can be infinite
+  using Milliseconds = std::chrono::duration<double, std::milli>;  // a double, so that it can be infinite
 
   Milliseconds length_{0};
   std::chrono::time_point<Clock, Milliseconds> begin_, end_;
   bool new_work_begun_ = false;
 };
 
-/// A long computation in steps, for callers that must not block, that show its progress or that may stop it:
+/// A long computation in steps, for callers that must not block, that show progress or that may stop it:
 ///
 ///   while (!job.step(20)) show(job.done(), job.planned());
 ///
-/// Its result does not depend on where steps end. To give it up between steps, destroy it.
+/// The result does not depend on where steps end. To abandon the job between steps, destroy it.
 class Job {
  public:
   virtual ~Job() = default;
@@ -51,17 +51,17 @@ class Job {
   /// later step then throws the same, unless the piece can be repeated.
   bool step(double milliseconds);
 
-  /// Does all the rest in one step. Throws as step does, and Error{usage} if it needs the answers of an external engine.
+  /// Does all remaining work in one step. Throws as step does, and Error{usage} if it needs logits from an external engine.
   void finish();
 
   bool finished() const { return finished_; }
 
-  /// The expected total amount of work, in passes through a network, points or batches. It may change.
+  /// The expected total amount of work, in passes through the network, points or batches. It may change.
   virtual std::int64_t planned() const = 0;
   virtual std::int64_t done() const = 0;
 
   /// Set it to end the running step, and the job, with Error{interrupted}. It belongs to the executor or trainer that does the
-  /// work, if there is one: then it ends all their work until it is cleared.
+  /// work, if any: then it ends all their work until it is cleared.
   StopToken& stop() { return stop_; }
 
  protected:
@@ -73,7 +73,7 @@ class Job {
  private:
   /// Does the next piece of the work. Returns whether there is more.
   virtual bool advance() = 0;
-  /// Whether the piece that ended with this error can be done again, so that the job goes on with the next step.
+  /// Whether the piece of work that ended with this error can be repeated, so that the job can continue in the next step.
   virtual bool can_repeat(const Error&) const { return false; }
 
   StopToken own_stop_{false};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The dense linear algebra of estimators, analyses and normal probabilities: real matrices in double precision, by columns.
-// Eigen's products and decompositions are compiled here alone, because each use of them takes a compiler seconds. What only moves
-// or scales elements is written with Eigen's expressions where it is needed.
+// Eigen's products and decompositions are compiled here alone, because each use of them takes a compiler seconds. Code that
+// only moves or scales elements uses Eigen's expressions directly.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -9,7 +9,7 @@
 
 namespace probust {
 
-/// A matrix or a block of one; anything else is evaluated.
+/// A matrix or a block of one; other expressions are evaluated.
 using MatrixArgument = const Eigen::Ref<const Eigen::MatrixXd>&;
 
 /// A B.
@@ -18,9 +18,9 @@ Eigen::MatrixXd product(MatrixArgument a, MatrixArgument b);
 Eigen::MatrixXd transposed_product(MatrixArgument a, MatrixArgument b);
 /// A Bᵀ.
 Eigen::MatrixXd product_with_transposed(MatrixArgument a, MatrixArgument b);
-/// A B in single precision: Eigen's own, to compare kernels with.
+/// A B in single precision by Eigen's own kernel, as a baseline for ours.
 void product(const Eigen::MatrixXf& a, const Eigen::MatrixXf& b, Eigen::MatrixXf& result);
-/// A Aᵀ, written to `result`. Takes no memory.
+/// A Aᵀ, written to `result`. Allocates nothing.
 void gram_of_rows(MatrixArgument a, Eigen::Ref<Eigen::MatrixXd> result);
 /// A M Aᵀ.
 Eigen::MatrixXd congruent(MatrixArgument a, MatrixArgument m);
@@ -34,7 +34,9 @@ class Cholesky {
  public:
   explicit Cholesky(MatrixArgument a);
 
-  bool definite() const { return factors_.info() == Eigen::Success; }  ///< whether A is; the others need it
+  bool definite() const {
+    return factors_.info() == Eigen::Success;
+  }  ///< whether A is positive definite; the other functions require it
   double reciprocal_condition() const;
   double log_determinant() const;
   Eigen::MatrixXd inverse() const;                               ///< A⁻¹
@@ -47,7 +49,7 @@ class Cholesky {
   Eigen::LLT<Eigen::MatrixXd> factors_;
 };
 
-/// Replaces the lower half of A by L; false if A is not positive definite. Takes no memory.
+/// Replaces the lower half of A by L; false if A is not positive definite. Allocates nothing.
 bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> a);
 
 /// L D Lᵀ = P A Pᵀ for a symmetric positive semidefinite A.
@@ -70,8 +72,8 @@ struct Spectrum {
 Spectrum symmetric_spectrum(MatrixArgument a);
 Eigen::VectorXd symmetric_eigenvalues(MatrixArgument a);
 
-/// An orthonormal basis of the columns of A [n, at most q], without those that earlier ones explain but for `threshold` of the
-/// largest.
+/// An orthonormal basis of the columns of A [n, at most q]. Columns that earlier ones explain up to `threshold` of the largest
+/// are left out.
 Eigen::MatrixXd orthonormal_basis(MatrixArgument a, double threshold);
 
 }  // namespace probust

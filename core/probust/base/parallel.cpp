@@ -21,8 +21,8 @@ constexpr bool kThreads = false;  // a page without shared memory has only one
 constexpr bool kThreads = true;
 #endif
 
-// Threads are kept: starting one takes longer than many loops, and WebAssembly does not release its threads before the page's
-// event loop turns. The caller works, too, and waits only for threads that have begun, so nested loops always end.
+// Threads are kept: starting one takes longer than many loops, and WebAssembly releases its threads only when the page's event
+// loop runs. The caller works too, and waits only for threads that have started, so nested loops always end.
 class ThreadPool {
  public:
   /// Calls work(0) here, and work(1) to work(helpers) on as many threads as become free in the meantime. `work` must not throw.
@@ -54,7 +54,7 @@ class ThreadPool {
     try {
       while (threads_.size() < threads) threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
-      // No more threads are available: the existing ones do the work.
+      // No more threads can be started: the existing ones do the work.
     }
   }
 

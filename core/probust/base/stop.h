@@ -7,8 +7,7 @@
 
 namespace probust {
 
-/// A request to stop: set it from any thread or a signal handler. Work that may take long checks it often, and ends with
-/// Error{interrupted} soon after it is set.
+/// A request to stop, set from any thread or a signal handler. Long work checks it often and then ends with Error{interrupted}.
 using StopToken = std::atomic<bool>;
 
 /// Throws Error{interrupted} if `stop` is given and set.

@@ -25,7 +25,7 @@ std::string to_string(const Shape& shape);
 /// Distance in elements between neighbours along each axis of a row-major tensor.
 Shape row_major_strides(const Shape& shape);
 
-/// The shape that numpy broadcasting gives; throws Error{unreadable} with `where` if there is none.
+/// The shape after numpy broadcasting; throws Error{unreadable} about `where` if the shapes are incompatible.
 Shape broadcast_shapes(const Shape& a, const Shape& b, const std::string& where);
 
 /// A dense row-major float32 array that owns its elements.

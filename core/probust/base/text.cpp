@@ -23,8 +23,8 @@ std::optional<std::pair<double, const char*>> read_double(const char* begin, con
   if (error != std::errc()) return std::nullopt;
   return std::pair(value, stop);
 #else
-  // libc++ 13, which comes with Emscripten 3.1.6, parses only integers; its C library has no locale but "C". (Streams would pull
-  // all of std::locale into the module.)
+  // libc++ 13, which comes with Emscripten 3.1.6, parses only integers; its C library has only the "C" locale. (Streams would
+  // pull all of std::locale into the module.)
   char* stop = nullptr;
   const double value = std::strtod(begin, &stop);
   if (stop == begin || stop > end || !std::isfinite(value)) return std::nullopt;

@@ -22,7 +22,7 @@ std::optional<std::int64_t> parse_integer(const std::string& text);
 /// The parts of a text between separators, including empty ones: one more than there are separators.
 std::vector<std::string> split(const std::string& text, char separator);
 
-/// With small letters, of ASCII.
+/// The text in lower case (ASCII only).
 std::string lower_case(std::string text);
 
 /// "a, b, c"; with " or " as `last`: "a, b or c".
@@ -32,10 +32,10 @@ std::string join(std::span<const std::string> parts, std::string_view last = ", 
 /// and bytes that are not UTF-8 are escaped, as \x1b or \u202e. Applying it twice changes nothing.
 std::string printable(std::string_view text);
 
-/// Whether the first bytes of a file are those of a Git LFS pointer, which stands for a large file that was not downloaded.
+/// Whether the first bytes of a file are those of a Git LFS pointer, the placeholder of a large file that was not downloaded.
 bool is_lfs_pointer(std::string_view begin);
 
-/// What is wrong with such a file, and what would be right.
+/// The problem with such a file, and the remedy.
 inline constexpr std::string_view kLfsProblem = "is a Git LFS pointer, not the file itself", kLfsHint = "run git lfs pull";
 
 }  // namespace probust

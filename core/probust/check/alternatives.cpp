@@ -21,7 +21,7 @@ Shape axes_of(const Shape& input_shape) {
 
 bool few_channels(std::int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
 
-// The side of the square that a flat or gray image, or a flat one of three colours, has; 0 if its extents are not those of one.
+// The side of the square image that a point holds, flat or gray or flat with three colours; 0 if its extents do not allow that.
 std::int64_t side_of_square(const Shape& point) {
   if (point.size() == 2) return point[0] == point[1] ? point[0] : 0;
   if (point.size() != 1) return 0;
@@ -32,7 +32,7 @@ std::int64_t side_of_square(const Shape& point) {
   return 0;
 }
 
-// Points [C, H, W] or [H, W, C], or an input that takes such; or flat points that hold pixels, as many as a square has.
+// Whether points are images: [C, H, W] or [H, W, C], an input of such a shape, or flat points with as many pixels as a square.
 bool has_image_shape(const Shape& point, const Shape& input_shape, const Values& values) {
   const auto image = [](const Shape& shape) {
     return shape.size() == 3 && (few_channels(shape[0]) || few_channels(shape[2])) && element_count(shape) >= 16;
@@ -40,7 +40,7 @@ bool has_image_shape(const Shape& point, const Shape& input_shape, const Values&
   if (image(point) || (point.size() <= 2 && image(axes_of(input_shape)))) return true;
   const std::int64_t side = side_of_square(point);
   const bool bytes = values.high <= 1 || (values.whole && values.high > 100 && values.high <= kByte);
-  constexpr std::int64_t kSmall = 8, kLarge = 16;  // few features that are not whole may well be a table's
+  constexpr std::int64_t kSmall = 8, kLarge = 16;  // a table may well have a few features that are not whole
   return values.low >= 0 && ((side >= kSmall && bytes) || (side >= kLarge && values.high <= kShort));
 }
 
@@ -71,7 +71,7 @@ void moments_of(const Tensor& x, const Shape& point, int axis, std::vector<doubl
 }
 
 bool columns_are_standardised(const Tensor& x) {
-  constexpr std::int64_t kEnough = 20;  // points; and one column says nothing
+  constexpr std::int64_t kEnough = 20;  // points; a single column says nothing
   if (x.shape.size() != 2 || x.shape[0] < kEnough || x.shape[1] < 2) return false;
   std::vector<double> mean, std;
   moments_of(x, {x.shape[1]}, 0, mean, std);
@@ -121,7 +121,7 @@ std::vector<Statistics> published(std::int64_t channels) {
   return all;
 }
 
-// The options that lead from the given mean and std to others.
+// The options that replace the given mean and std by others.
 void ask_for(const char* field, const std::vector<double>& given, const std::vector<double>& wanted, CheckOptions& options) {
   if (wanted == given) return;
   if (wanted.empty()) {
@@ -161,7 +161,7 @@ class Alternatives {
   std::vector<Way> ways_;
 };
 
-// With noise in units of pixels in 0..1, the scale stays and std brings the model's input to 0..full.
+// For noise in units of pixels in 0..1, the scale stays and std maps pixels to the model's range 0..full.
 bool noise_is_in_unit_range(const CheckInput& input) {
   return !input.sigmas.empty() && *std::max_element(input.sigmas.begin(), input.sigmas.end()) <= 1;
 }
@@ -170,7 +170,7 @@ void add_pixel_ways(const CheckInput& input, const Values& values, const Shape& 
   const double unit = 1 / values.full;
   const bool natural_unit = close(input.scale, unit);
   ways.add(kUnitPixels, 0, unit, {}, {});
-  // What the model takes in 0..255. In natural units of 0..1 that is std 1/255.
+  // The transform for models that take 0..255. In natural units of 0..1 that is std 1/255.
   if (!(natural_unit && noise_is_in_unit_range(input))) ways.add("pixels in 0..255", 1, kByte * unit, {}, {});
   ways.add("pixels in 0..255", 1, unit, {}, {1 / kByte});
   const std::int64_t channels = point.size() == 3 ? point[axis] : 1;
@@ -190,7 +190,7 @@ void add_table_ways(const CheckInput& input, const Shape& point, int axis, Alter
   if (input.scale == 1) ways.add("values as stored", 0, 1, {}, {});
   std::vector<double> mean, std;
   moments_of(input.x, point, axis, mean, std);
-  if (all_alike(input.x)) return;  // standardisation would leave nothing of them
+  if (all_alike(input.x)) return;  // standardisation would turn them all into zero
   for (double& value : mean) value *= input.scale;
   for (double& value : std) value *= std::fabs(input.scale);
   constexpr std::size_t kMostColumns = 4096;
@@ -198,7 +198,7 @@ void add_table_ways(const CheckInput& input, const Shape& point, int axis, Alter
     ways.add(point.size() > 1 ? "channels standardised" : "columns standardised", 3, input.scale, mean, std);
 }
 
-// Where the colours of a point are; of a flat one, by the input that takes it.
+// The axis of the colours of a point; for a flat point, by the input's shape.
 Colours colours_of(const Way& given, const Shape& point, const Shape& input_shape) {
   if (point.size() == 3) {
     const int axis = looks_channels_last(point) ? 2 : given.transform.channel_axis;
@@ -214,15 +214,15 @@ void add_reversed_colours(const CheckInput& input, std::vector<Way>& ways) {
   Way way = ways.front();
   way.transform.reverse = colours_of(way, point_of(input), input.input_shape);
   if (way.transform.reverse.stride == 0) return;
-  way.name = "channels in reverse order";
+  way.name = "channels reversed";
   way.complexity = 1;
   way.remedy =
-      "reverse the channels of the data: they are RGB and the model takes BGR, or the other way round (in NumPy "
+      "reverse the channels of the data, because they are RGB and the model takes BGR or vice versa (in NumPy "
       "x[:, ::-1] if they are the first axis of a point, x[..., ::-1] if the last)";
   ways.push_back(std::move(way));
 }
 
-// Flat images in the order that the input does not take: channels last for channels first, or the reverse.
+// Flat images in the other axis order: channels last for channels first, or the reverse.
 void add_flat_order(const CheckInput& input, std::vector<Way>& ways) {
   const Shape axes = axes_of(input.input_shape);
   if (point_of(input).size() != 1 || axes.size() != 3 || ways.front().transform.arrangement.permutes()) return;
@@ -239,7 +239,7 @@ void add_flat_order(const CheckInput& input, std::vector<Way>& ways) {
   ways.push_back(std::move(way));
 }
 
-// The value of a white pixel, by the largest one of many; 0 if it is not known.
+// The value of a white pixel, by the largest of many values; 0 if unknown.
 double full_of(double high) {
   constexpr double kPercent = 100;
   if (high <= kOver) return 1;

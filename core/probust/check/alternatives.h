@@ -11,34 +11,34 @@
 
 namespace probust {
 
-/// What the stored values look like.
+/// Statistics of the stored values.
 struct Values {
   float low = 0, high = 0;  ///< of finite ones; low > high if there are none
   bool whole = true;        ///< whether all are whole numbers
   bool finite = true;
   bool image = false;         ///< whether points are images, by their shape or the input's
-  bool standardised = false;  ///< whether points are tables' rows and every column has mean 0 and deviation 1, roughly
-  double full = 0;  ///< the value of a white pixel, 1, 100, 255 or 65535, if points are images of pixels from 0 on; else 0
+  bool standardised = false;  ///< whether points are rows of a table and every column has mean 0 and deviation 1, roughly
+  double full = 0;  ///< the value of a white pixel, 1, 100, 255 or 65535, if points are images with pixels from 0; otherwise 0
 };
 Values values_of(const CheckInput& input);
 
-/// The name of the way that gives the model pixels in 0..1.
+/// The name of the alternative with pixels in 0..1.
 inline constexpr const char* kUnitPixels = "pixels in 0..1";
 
-/// A transform, with the options that lead to it from the given ones.
+/// A transform, with the options that change the given one into it.
 struct Way {
   std::string name;
-  int complexity = 0;  ///< a simpler way is preferred among those as good
+  int complexity = 0;  ///< among equally good alternatives, a simpler one is preferred
   Transform transform;
   CheckOptions options;
-  std::string remedy = {};  ///< what options cannot say
+  std::string remedy = {};  ///< what to do if no option can do it
 };
 
-/// The given way.
+/// The transform given by the user.
 Way given_way(const CheckInput& input);
 
-/// Others: with the given layout, and then other orders of channels and axes with the given preprocessing. Ways that do the same
-/// are left out.
+/// The alternatives: first those with the given layout, then other orders of channels and axes with the given preprocessing.
+/// Duplicates are left out.
 std::vector<Way> other_preprocessing(const CheckInput& input, const Values& values);
 std::vector<Way> other_layouts(const CheckInput& input, const Values& values);
 

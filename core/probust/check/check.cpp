@@ -18,25 +18,25 @@
 namespace probust {
 namespace {
 
-constexpr double kLevel = 5e-3;            // of all alternatives together
+constexpr double kLevel = 5e-3;            // for all alternatives together
 constexpr double kLeastGain = 0.03;        // of accuracy
-constexpr std::int64_t kFirstPoints = 32;  // say something of each alternative
-constexpr std::int64_t kFirstBlock = 16;   // after which a hopeless alternative is left out
+constexpr std::int64_t kFirstPoints = 32;  // enough points to judge an alternative
+constexpr std::int64_t kFirstBlock = 16;   // points after which a hopeless alternative is dropped
 
-// P[at least `gained` of gained + lost], if each is as likely: McNemar's exact test.
+// P[at least `gained` of gained + lost] if both are equally likely: McNemar's exact test.
 double sign_test_p(std::int64_t gained, std::int64_t lost) {
   return gained == 0 ? 1 : incomplete_beta(static_cast<double>(gained), static_cast<double>(lost) + 1, 0.5);
 }
 
-// Points that only one of two ways predicts correctly.
+// Points that only one of two transforms predicts correctly.
 struct Paired {
   std::int64_t gained = 0, lost = 0;
 
   double p() const { return sign_test_p(gained, lost); }
-  double least_p() const { return sign_test_p(gained + lost, 0); }  // if all were gained
+  double least_p() const { return sign_test_p(gained + lost, 0); }  // the p-value if all were gained
 };
 
-// Which points are right, of some.
+// Which of the points are predicted correctly.
 struct Score {
   std::vector<bool> right, counted;
 };
@@ -44,20 +44,20 @@ struct Score {
 struct Compared {
   Alternative result;
   int complexity = 0;
-  int changes = 1;     // of preprocessing, layout and labels
-  std::string kind;    // of its finding
-  std::string remedy;  // if options cannot say it
+  int changes = 1;     // number of changes among preprocessing, layout and labels
+  std::string kind;    // the kind of its finding
+  std::string remedy;  // what to do if no option can do it
   Score score;
-  bool fitted = false;      // to the points that do not count
-  bool adds_order = false;  // to a way that was compared alone, too
-  Paired with_order = {};   // against that way
+  bool fitted = false;      // whether the order of labels was fitted, to the points that do not count
+  bool adds_order = false;  // whether it adds to a transform that was compared alone too
+  Paired with_order = {};   // compared with that transform
 };
 
 std::int64_t count(const std::vector<bool>& of) { return std::count(of.begin(), of.end(), true); }
 
 std::string joined(const std::string& a, const std::string& b) { return a.empty() || b.empty() ? a + b : a + "; " + b; }
 
-// What is compared with the given way.
+// What the given transform is compared with.
 class Checker {
  public:
   explicit Checker(const CheckInput& input)
@@ -81,7 +81,7 @@ class Checker {
     if (!arranged.empty()) report_.findings.push_back({Severity::note, "layout", arranged, {}});
     if (input_.logits) run();
     settle_options();
-    // Warnings first.
+    // Puts warnings first.
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
     return std::move(report_);
@@ -122,7 +122,7 @@ class Checker {
     add(prediction_findings(seen, values_, predicted_, explained));
   }
 
-  // As many points as the passes allow for all alternatives.
+  // As many points as the passes allow with all alternatives.
   void limit_points(std::int64_t ways) {
     used_ = n_;
     if (input_.most_passes / std::max<std::int64_t>(1, ways) >= n_) return;
@@ -133,7 +133,7 @@ class Checker {
   }
 
   bool one_class() const {
-    constexpr std::int64_t kFew = 10;  // may well be of one class
+    constexpr std::int64_t kFew = 10;  // may well be of a single class
     return used_ >= kFew && report_.predicted_classes == 1;
   }
 
@@ -143,7 +143,7 @@ class Checker {
     return predicted_classes(input_.logits(transformed(rows(input_.x, first, last - first), way.transform, input_.input_shape)));
   }
 
-  // Whether each prediction is the class of the label. `half`: points to which the order was fitted do not count.
+  // Whether each prediction is the class of the label. `half`: points that the order was fitted to do not count.
   Score score(const std::vector<std::int64_t>& predicted, const std::vector<std::int64_t>& classes_of, bool half) const {
     Score result{std::vector<bool>(predicted.size(), false), std::vector<bool>(predicted.size(), true)};
     for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -179,7 +179,8 @@ class Checker {
     return paired;
   }
 
-  // Whether even if all further points were gained, the difference would not be significant, or far more are lost than gained.
+  // Whether the alternative is hopeless: not significant even if all further points were gained, or with far more lost than
+  // gained.
   bool hopeless(const Score& score) {
     Paired most = paired_of(score, given_score_);
     constexpr double kRare = 0.02;
@@ -204,7 +205,8 @@ class Checker {
     }
   }
 
-  // Marks what is better than the given way. What an order of labels adds to another way must be beyond chance, too.
+  // Marks what is better than the given transform. An order of labels must also be significantly better than the transform that
+  // it is combined with.
   void settle_better() {
     const double each = level();
     for (Compared& compared : compared_) {
@@ -215,8 +217,7 @@ class Checker {
     std::erase_if(compared_, [](const Compared& compared) { return compared.adds_order && !compared.result.better; });
   }
 
-  // Runs the way, and keeps it with the labels as given and in other orders. Returns the position in compared_, or -1 if it was
-  // left out.
+  // Runs the transform, with the labels as given and in other orders. Returns its position in compared_, or -1 if it was dropped.
   std::int64_t run(const Way& way, const std::string& kind, int changes = 1) {
     const bool needed = input_.thorough || (way.name == kUnitPixels && range_is_suspicious());
     if (!needed && report_.passes + used_ > input_.most_passes) return -1;
@@ -249,7 +250,7 @@ class Checker {
         run(combined(*best, layout), "layout", 2);
         continue;
       }
-      // If preprocessing and layout are both wrong, neither helps alone. Colours in reverse order may still give half of the
+      // If preprocessing and layout are both wrong, neither change helps alone. Reversed colours may still give half of the
       // classes.
       const double poor = layout.transform.reverse.stride > 0 && input_.thorough ? 1 - kLeastGain : 0.5;
       if (static_cast<double>(report_.correct.value_or(0)) > poor * static_cast<double>(used_)) continue;
@@ -257,7 +258,7 @@ class Checker {
     }
   }
 
-  // With predictions of a way: other orders of the labels.
+  // Tries other orders of the labels with the predictions of a transform.
   void compare_labels(const Way& way, const std::vector<std::int64_t>& predicted) {
     const auto compare_order = [&](const LabelOrder& order, bool half) {
       Compared compared{{order.name, way.options},
@@ -281,8 +282,8 @@ class Checker {
     if (!fitted.classes_of.empty() && explains_labels(fitted, labels, predicted)) compare_order(fitted, true);
   }
 
-  // Whether most labels agree in the fitted order, and most of them can: a model that gives two of three classes is not answering
-  // in another order.
+  // Whether most labels agree in the fitted order, and most of them can: a model that predicts only two of three classes does not
+  // have another order.
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;
@@ -295,7 +296,7 @@ class Checker {
     return 2 * right > std::ssize(predicted) && static_cast<double>(answers.size()) >= kMost * static_cast<double>(given.size());
   }
 
-  // Of two ways: whether `a` is right more often than `b`, beyond chance, on the points that count for both.
+  // Whether transform `a` is right significantly more often than `b`, on the points that count for both.
   static bool beats(const Compared& a, const Compared& b) {
     std::int64_t more = 0, less = 0, points = 0;
     for (std::size_t i = 0; i < a.score.right.size(); ++i) {
@@ -305,12 +306,12 @@ class Checker {
       less += !a.score.right[i] && b.score.right[i] ? 1 : 0;
     }
     constexpr double kRare = 0.05, kVeryRare = 0.001, kSlight = 0.01;
-    const bool freer = a.kind == "labels" && a.changes == b.changes;  // has many more ways to be right by chance
+    const bool freer = a.kind == "labels" && a.changes == b.changes;  // a fitted order has many more ways to be right by chance
     if (a.changes > b.changes || freer) return sign_test_p(more, less) < kVeryRare;
     return static_cast<double>(more - less) > kSlight * static_cast<double>(points) || sign_test_p(more, less) < kRare;
   }
 
-  // Reports the best of the better alternatives; the simplest among those that are as good. Returns whether there is one.
+  // Reports the best of the better alternatives, and the simplest among equally good ones. Returns whether there is one.
   bool choose() {
     settle_better();
     const Compared* best = nullptr;
@@ -334,14 +335,13 @@ class Checker {
     const Alternative& way = chosen.result;
     const std::int64_t given = way.correct - way.gained + way.lost;  // right as given, on the same points
     Finding finding{Severity::warning, chosen.kind, "", way.options, chosen.remedy};
-    finding.text =
-        fmt::format("accuracy is {} as given, and {} with {} ({} points{}, {} gained, {} lost)",
-                    percent(static_cast<double>(given) / static_cast<double>(way.points)), percent(way.accuracy()), way.name,
-                    way.points, chosen.fitted ? ", those to which the order was not fitted" : "", way.gained, way.lost);
+    finding.text = fmt::format("the accuracy is {} as given and {} with {} ({} points{}, {} gained, {} lost)",
+                               percent(static_cast<double>(given) / static_cast<double>(way.points)), percent(way.accuracy()),
+                               way.name, way.points, chosen.fitted ? " not used to find the order" : "", way.gained, way.lost);
     report_.findings.insert(report_.findings.begin(), std::move(finding));  // its options come first
   }
 
-  // A scale that the range of the data suggests changes the model's input, too. If that costs accuracy, std undoes it.
+  // A scale that the range of the data suggests also changes the model's input. If that costs accuracy, std undoes it.
   void complete_range_finding() {
     for (Finding& finding : report_.findings) {
       if (finding.kind != "range" || finding.options.empty()) continue;
@@ -360,7 +360,7 @@ class Checker {
                        [](const Finding& finding) { return finding.kind == "range"; });
   }
 
-  // Without labels, a way that tells points apart is only a hint.
+  // Without labels, a transform that gives more classes is only a hint.
   void look_for_variety(const std::vector<Way>& ways) {
     const std::int64_t some = std::min<std::int64_t>(used_, kFirstPoints);
     std::size_t most = 2;
@@ -375,11 +375,11 @@ class Checker {
     if (best == nullptr) return;
     report_.findings.push_back(
         {Severity::note, "preprocessing",
-         fmt::format("as given all points get one class, and with {} the first {} get {} classes", best->name, some, most),
+         fmt::format("as given, all points get the same class; with {}, the first {} get {} classes", best->name, some, most),
          best->options});
   }
 
-  // A scale is also advised by the range of the data; an option is said once.
+  // The range of the data may suggest the same scale; each option is listed once.
   void settle_options() {
     for (const Finding& finding : report_.findings) {
       for (const auto& [field, value] : finding.options.add) {
@@ -403,15 +403,16 @@ class Checker {
   std::vector<bool> fitted_half_;
   Score given_score_;
   std::vector<Compared> compared_;
-  std::vector<double> least_p_;  // of ways that were left out
+  std::vector<double> least_p_;  // of dropped alternatives
 };
 
 void require_usable(const CheckInput& input) {
   if (input.x.shape.size() < 2 || input.x.shape[0] < 1)
-    throw Error{ErrorCode::usage, "data", "has no points", "give at least one"};
+    throw Error{ErrorCode::usage, "the data set", "has no points", "give at least one"};
   if (!input.labels.empty() && std::ssize(input.labels) != input.x.shape[0])
     throw Error{ErrorCode::usage, option("labels"),
-                fmt::format("has {} labels for {} points", input.labels.size(), input.x.shape[0]), "give one label per point"};
+                fmt::format("must have one label per point, not {} labels for {} points", input.labels.size(), input.x.shape[0]),
+                ""};
 }
 
 }  // namespace
@@ -432,7 +433,7 @@ std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape&
 }
 
 std::int64_t first_check_passes(std::int64_t points, std::int64_t planned) {
-  constexpr std::int64_t kMany = 1000, kDefaultPasses = 100;  // of auto, for one point
+  constexpr std::int64_t kMany = 1000, kDefaultPasses = 100;  // passes of auto for one point
   return static_cast<std::int64_t>((points >= kMany ? 0.03 : 0.06) *
                                    static_cast<double>(std::max(planned, kDefaultPasses * points)));
 }
@@ -441,7 +442,7 @@ std::vector<std::int64_t> spread_positions(std::int64_t count, std::int64_t most
   const std::int64_t taken = std::min(count, most);
   std::vector<std::int64_t> positions;
   for (std::int64_t k = 0; k < taken; ++k) {
-    // Anywhere within a part: at equal distances, data whose classes alternate would show only some of them.
+    // A random position within each part: at equal distances, data with alternating classes would show only some of them.
     const std::int64_t first = k * count / taken, size = (k + 1) * count / taken - first;
     const std::uint64_t mixed = (static_cast<std::uint64_t>(k) + 1) * 0x9e3779b97f4a7c15U;
     positions.push_back(first + static_cast<std::int64_t>((mixed >> 33U) % static_cast<std::uint64_t>(size)));

@@ -21,16 +21,16 @@ namespace probust {
 struct CheckInput {
   Tensor x;                                   ///< [n, ...] points as they are stored, before the scale
   bool bytes = false;                         ///< whether they were stored as bytes
-  double scale = 1;                           ///< the given scale: stored values times this are in natural units
+  double scale = 1;                           ///< the given scale, which converts stored values to natural units
   Preprocessing preprocessing = {};           ///< the given mean, std and layout
   std::vector<std::int64_t> labels = {};      ///< [n], or empty
-  std::vector<std::int64_t> all_labels = {};  ///< of all points of the data, if x is a part of them; else empty
-  std::vector<std::string> label_names = {};  ///< the text of label i, or empty
-  std::int64_t guessed_classes = 0;  ///< how many names are numbered in sorted order, as nothing says which class they are
-  std::vector<double> sigmas = {};   ///< noise scales in natural units
-  Shape input_shape = {};            ///< of the model at batch 1
+  std::vector<std::int64_t> all_labels = {};  ///< labels of all points, if x is a selection; otherwise empty
+  std::vector<std::string> label_names = {};  ///< text of label i, or empty
+  std::int64_t guessed_classes = 0;           ///< number of names in sorted order, because their classes are unknown
+  std::vector<double> sigmas = {};            ///< noise scales in natural units
+  Shape input_shape = {};                     ///< of the model at batch 1
   std::int64_t classes = 0;
-  std::string decision = {};  ///< what decides the class, in one line
+  std::string decision = {};  ///< the decision rule, in one line
   /// [n, C] logits of model inputs [n, ...input_shape]; empty: only the data are checked.
   std::function<Tensor(const Tensor&)> logits = {};
   std::int64_t most_passes = INT64_MAX;  ///< of the model, for all alternatives together
@@ -41,8 +41,8 @@ struct CheckInput {
 
 enum class Severity { note, warning };
 
-/// Options that repair what a finding says: fields of the library's options with their values ("mean", "0.5,0.5,0.5"), and fields
-/// to leave out.
+/// Options that fix a finding: fields of the library's options with their values ("mean", "0.5,0.5,0.5"), and fields to leave
+/// out.
 struct CheckOptions {
   std::vector<std::pair<std::string, std::string>> add = {};
   std::vector<std::string> leave_out = {};
@@ -59,17 +59,17 @@ struct Finding {
   std::string kind;  ///< one word: "preprocessing", "layout", "labels", "accuracy", "range", "sigma", "classes", "data"
   std::string text;  ///< one sentence, with names of options as Error has them
   CheckOptions options = {};
-  std::string remedy = {};  ///< what to do that no option does, with names of options as Error has them
+  std::string remedy = {};  ///< what to do if no option can do it, with names of options as Error has them
 };
 
-/// One way to read the data, and how often the model then predicts the label.
+/// One way to read the data, with how often the model then predicts the label.
 struct Alternative {
   std::string name;  ///< "CIFAR-10 mean and std", "pixels in 0..1", "labels + 1"
   CheckOptions options = {};
   std::int64_t points = 0, correct = 0;
   std::int64_t gained = 0, lost = 0;  ///< points that only this way, or only the given way, predicts correctly
-  double p_value = 1;                 ///< P[such a split or one more in its favour], if both ways are equally good
-  bool better = false;                ///< than the given way, beyond chance after correction for the number of alternatives
+  double p_value = 1;                 ///< P[a split at least this favourable] if both ways are equally good
+  bool better = false;  ///< better than the given way beyond chance, after correction for the number of alternatives
 
   double accuracy() const { return points == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(points); }
 };
@@ -78,10 +78,10 @@ struct CheckReport {
   std::int64_t points = 0, classes = 0;
   std::string decision;  ///< of the input
   Shape point_shape;
-  float low = 0, high = 0;  ///< of finite stored values
+  float low = 0, high = 0;  ///< over finite stored values
   double scale = 1;
-  std::optional<std::int64_t> correct;  ///< as given; empty without labels
-  std::int64_t predicted_classes = 0;   ///< how many classes any of the points get; 0: the model was not run
+  std::optional<std::int64_t> correct;  ///< with the given options; empty without labels
+  std::int64_t predicted_classes = 0;   ///< number of distinct predictions; 0: the model was not run
   std::vector<Alternative> alternatives;
   std::vector<Finding> findings;      ///< warnings first
   CheckOptions options;               ///< all options to add
@@ -96,34 +96,34 @@ struct CheckReport {
   std::string hint(OptionSpelling spell = as_field) const;
 };
 
-/// The warning that the model gives all `points` points the class `of_class`; `decision` as in CheckInput. Of fewer points than
+/// The warning that the model predicts `of_class` for all `points` points; `decision` as in CheckInput. With fewer points than
 /// kEnoughForOneClass, this may well be right.
 inline constexpr std::int64_t kEnoughForOneClass = 20;
 Finding one_class_finding(std::int64_t points, std::int64_t of_class, const std::string& decision);
 
-/// For the notes of rows whose run has warnings but no options that repair them.
-inline constexpr const char* kCheckHint = "may answer another question, see the warning";
+/// For the notes of rows if a run has warnings that no option fixes.
+inline constexpr const char* kCheckHint = "may be wrong: see the warning";
 
-/// Checks up to x.shape[0] points. If the model is interrupted, reports what is known.
+/// Checks up to x.shape[0] points. If the model is interrupted, reports what was found so far.
 CheckReport check(const CheckInput& input);
 
 /// The report as a JSON object.
 std::string check_json(const CheckReport& report, OptionSpelling spell = as_field);
 
-/// The report for people: a short table, the findings, and the options to add or "nothing suspicious".
+/// The report as text: a short table, the findings, and the options to add or "nothing suspicious".
 std::string check_text(const CheckReport& report, OptionSpelling spell = as_field);
 
-/// The logits of raw model inputs, by an executor of the model with its preprocessing (with_preprocessing): inputs are mapped
-/// back to natural units. So the model is not compiled again. The executor must outlive it.
+/// The logits of raw model inputs, by an executor that includes preprocessing (with_preprocessing): inputs are mapped back to
+/// natural units, so that the model is not compiled twice. The executor must outlive it.
 std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape& input_shape, const Preprocessing& preprocessing);
 
-/// A check that precedes an estimate runs this many points at most, and this many passes: 3% of those planned, or 6% for fewer
-/// than 1000 points, so that with what else it does it takes at most 10% of the time. What takes fewer passes than the default
-/// estimate counts as that.
+/// Limits of the check before an estimate: this many points, and this share of the planned passes (3%, or 6% for fewer than 1000
+/// points), so that it takes at most 10% of the time in all. A plan with fewer passes than the default estimate counts as the
+/// default.
 inline constexpr std::int64_t kFirstCheckPoints = 100;
 std::int64_t first_check_passes(std::int64_t points, std::int64_t planned);
 
-/// Positions of at most `most` of `count` points, evenly spread, but not at equal distances.
+/// Positions of at most `most` of `count` points, evenly spread, but not equidistant.
 std::vector<std::int64_t> spread_positions(std::int64_t count, std::int64_t most);
 
 }  // namespace probust

@@ -49,11 +49,12 @@ void add_pixel_range(const CheckInput& input, const Values& values, std::vector<
   if (sigma >= 1 || !far) return;
   Finding finding{Severity::warning,
                   "range",
-                  fmt::format("pixels run from {} to {} and sigma is {}", brief(low), brief(high), brief(sigma)),
+                  fmt::format("pixels range from {} to {}, and sigma is {}", brief(low), brief(high), brief(sigma)),
                   {}};
   if (values.full > 1) {
     finding.options.add.emplace_back("scale", shortest_text(1 / values.full));
-    finding.text += fmt::format(", which is for pixels in 0..1; with {} 1/{} they are", option("scale"), brief(values.full));
+    finding.text +=
+        fmt::format(", which suits pixels in 0..1; {} 1/{} puts them in that range", option("scale"), brief(values.full));
   } else {
     finding.text += ", which hardly changes them; give sigma in the units of the pixels";
   }
@@ -74,7 +75,7 @@ void add_large_noise(const CheckInput& input, const Values& values, std::vector<
        {}});
 }
 
-// Of tables: the standard deviations of columns, and noise that is small for some and large for others.
+// Findings about tables: the standard deviations of columns, and noise that is small for some and large for others.
 void add_columns(const CheckInput& input, const Values& values, std::vector<Finding>& findings) {
   if (values.image || input.x.shape.size() != 2 || input.x.shape[0] < 2) return;
   const std::int64_t n = input.x.shape[0], d = input.x.shape[1];
@@ -107,8 +108,8 @@ void add_columns(const CheckInput& input, const Values& values, std::vector<Find
     findings.push_back(
         {Severity::note,
          "sigma",
-         fmt::format("columns have very different scales: a standard deviation of {} in column {} and of {} in column "
-                     "{}; one sigma for all moves only some of them, and {} gaussian:std=FILE.npy has one for each",
+         fmt::format("columns have very different scales (standard deviation {} in column {}, {} in column {}), so a single "
+                     "sigma affects only some of them; {} gaussian:std=FILE.npy gives each column its own",
                      brief(least), narrowest, brief(most), widest, option("noise")),
          {}});
 }
@@ -131,9 +132,9 @@ std::string advice() {
 }  // namespace
 
 Finding one_class_finding(std::int64_t points, std::int64_t of_class, const std::string& decision) {
-  std::string text = fmt::format("all {} points get class {}, so p says nothing; {}", points, of_class, advice());
+  std::string text = fmt::format("all {} points get class {}, so p is meaningless; {}", points, of_class, advice());
   if (decision.starts_with("class 1 if "))  // one output number decides
-    text += fmt::format("; if the output is a predicted number and not a score of class 1, give {} or {}", option("threshold"),
+    text += fmt::format("; if the output is a predicted number, not a score of class 1, give {} or {}", option("threshold"),
                         option("tolerance"));
   return {Severity::warning, "prediction", std::move(text), {}};
 }
@@ -153,13 +154,13 @@ std::vector<Finding> data_findings(const CheckInput& input, const Values& values
   if (!values.finite) findings.push_back({Severity::note, "data", "some values are NaN or infinite", {}});
   const std::int64_t constant = constant_points(input.x);
   if (constant == n && n > 1) {
-    findings.push_back({Severity::warning, "data", "all values of every point are the same; are these the right data?", {}});
+    findings.push_back(
+        {Severity::warning, "data", "every point has a single value repeated; check that these are the right data", {}});
   } else if (constant > 0) {
-    findings.push_back({Severity::note, "data", fmt::format("{} of {} points have the same value everywhere", constant, n), {}});
+    findings.push_back({Severity::note, "data", fmt::format("{} of {} points have a single value repeated", constant, n), {}});
   }
   const std::int64_t twice = n > 1 && values.finite ? duplicate_points(input.x) : 0;
-  if (twice > 0)
-    findings.push_back({Severity::note, "data", fmt::format("{} of {} points are duplicates of another", twice, n), {}});
+  if (twice > 0) findings.push_back({Severity::note, "data", fmt::format("{} of {} points are duplicates", twice, n), {}});
   return findings;
 }
 
@@ -171,22 +172,22 @@ std::vector<Finding> label_findings(const CheckInput& input) {
   if (input.guessed_classes > 0 && input.guessed_classes < input.classes) {
     findings.push_back({Severity::warning,
                         "labels",
-                        fmt::format("{} names of classes are numbered in sorted order, and the model has {} classes; list all "
+                        fmt::format("the {} class names are numbered in sorted order, but the model has {} classes; list all "
                                     "names in the model's order with {}",
                                     input.guessed_classes, input.classes, option("classes")),
                         {}});
   } else if (low < 0 || high > last) {
     findings.push_back({Severity::warning,
                         "labels",
-                        fmt::format("labels run from {} to {}, but the model has classes 0 to {}; give the right ones with {}",
+                        fmt::format("labels range from {} to {}, but the model has classes 0 to {}; give correct labels with {}",
                                     low, high, last, option("labels")),
                         {}});
   } else if (std::ssize(labels) < input.classes) {
     findings.push_back({Severity::note,
                         "classes",
-                        fmt::format("labels name {} of the model's {} classes{}", labels.size(), input.classes,
+                        fmt::format("labels cover {} of the model's {} classes{}", labels.size(), input.classes,
                                     high == std::ssize(labels) - 1 && labels.size() > 1
-                                        ? "; they are right only if these are the model's first ones"
+                                        ? "; they are right only if these are the model's first classes"
                                         : ""),
                         {}});
   }
@@ -198,8 +199,8 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
   const auto n = std::ssize(predicted);
   const bool twice = values.standardised && input.preprocessing.mean.empty() && input.preprocessing.std.empty();
   const std::string of_columns =
-      twice ? "give the columns as they were measured if the model standardises them: in these data they "
-              "have mean 0 and standard deviation 1"
+      twice ? "if the model standardises its input, give the columns as measured: these have mean 0 and standard "
+              "deviation 1 already"
             : "";
   std::vector<Finding> findings;
   if (n == 0 || explained) return findings;
@@ -218,8 +219,8 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
     return findings;
   }
   if (input.labels.empty()) return findings;
-  // Cohen's kappa, the accuracy beyond that of predictions and labels that have nothing to do with each other. Two classes are
-  // often noisy: 0.2 is 60%. Few models of many classes reach 0.3, but all are far above chance.
+  // Cohen's kappa: the accuracy beyond that of predictions independent of the labels. Two classes are often noisy: 0.2 is 60%.
+  // Few models of many classes reach 0.3, but all are far above chance.
   double chance = 0;
   for (const auto& [of_class, share] : shares) chance += share.first * share.second;
   if (labels.size() == 1) chance = 1 / static_cast<double>(std::max<std::int64_t>(2, input.classes));
@@ -231,7 +232,7 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
   if (kappa < low && at_most(correct, n, acceptable) < kRare)
     findings.push_back({Severity::warning,
                         "accuracy",
-                        fmt::format("low accuracy: {} ({} of {}; {} would be chance); {}", percent(accuracy), correct, n,
+                        fmt::format("the accuracy is low: {} ({} of {}; chance is {}); {}", percent(accuracy), correct, n,
                                     percent(chance), advice()),
                         {},
                         of_columns});

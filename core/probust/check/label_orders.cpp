@@ -34,7 +34,7 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) 
   return result;
 }
 
-// The numbers that names say, or nothing.
+// The numbers in the names, or nothing.
 std::vector<std::int64_t> numbers_of(const std::vector<std::string>& names) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : names) {
@@ -67,33 +67,34 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
     if (!same && !known) orders.push_back(std::move(order));
   };
   const std::string with_labels = "give them with " + option("labels");
-  // Labels that use all numbers from 0 on are not shifted.
+  // Labels that use all numbers from 0 are not shifted.
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
   if (*least > 0 || *most >= classes)
-    add("labels - 1", "the labels begin with 1: subtract 1 and " + with_labels, [](std::int64_t l) { return l - 1; });
+    add("labels - 1", "labels start at 1: subtract 1 and " + with_labels, [](std::int64_t l) { return l - 1; });
   if (*most < classes - 1)
     add("labels + 1", "class 0 of the model has no label: add 1 and " + with_labels, [](std::int64_t l) { return l + 1; });
   const std::vector<std::int64_t> numbers = numbers_of(names);
   const std::string with_classes = "list the names in the model's order with " + option("classes");
   if (!numbers.empty())
-    add("labels as the numbers that their names are", with_classes,
+    add("labels by the numbers in their names", with_classes,
         [&](std::int64_t l) { return l < std::ssize(numbers) ? numbers[l] : l; });
   if (names.size() > 1) {
     const auto rank = alphabetical_ranks(names);
     add("names in alphabetical order", with_classes, [&](std::int64_t l) { return l < std::ssize(rank) ? rank[l] : l; });
   }
   if (classes == 2)
-    add("labels 0 and 1 exchanged", "the labels 0 and 1 mean the model's classes 1 and 0: exchange them and " + with_labels,
+    add("labels 0 and 1 swapped", "labels 0 and 1 are the model's classes 1 and 0: swap them and " + with_labels,
         [](std::int64_t l) { return 1 - l; });
   if (classes > 10 && classes <= kMost) {
     const auto rank = alphabetical_ranks(number_texts(classes)), number = inverse(rank);
     const auto through = [](const std::vector<std::int64_t>& map) {
       return [&map](std::int64_t l) { return l < std::ssize(map) ? map[l] : l; };
     };
-    add("labels in numeric order", "the labels count 0, 1, 10, 11, ... as text: number them by value and " + with_labels,
-        through(number));
+    add("labels in numeric order",
+        "labels are numbered in text order (0, 1, 10, 11, ...): number them by value and " + with_labels, through(number));
     add("labels in alphabetical order",
-        "the model counts classes as text, 0, 1, 10, 11, ...: number the labels likewise and " + with_labels, through(rank));
+        "the model numbers classes in text order (0, 1, 10, 11, ...): number the labels the same way and " + with_labels,
+        through(rank));
   }
   return orders;
 }
@@ -168,7 +169,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
     const auto row = std::lower_bound(distinct.begin(), distinct.end(), labels[i]);
     if (row != distinct.end() && *row == labels[i]) ++count[row - distinct.begin()][predicted[i]];
   }
-  // In doubt a label keeps its number.
+  // In doubt, a label keeps its number.
   constexpr double kSlight = 1e-3;
   for (std::size_t row = 0; row < distinct.size(); ++row) {
     if (distinct[row] < classes) count[row][distinct[row]] += kSlight;

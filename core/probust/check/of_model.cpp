@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// The points to choose from: those with a label, if some have one.
+// The points to choose from: those with a label, if any has one.
 std::vector<std::int64_t> candidates(std::int64_t points, const std::vector<std::int64_t>& labels) {
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < std::ssize(labels); ++i) {
@@ -26,11 +26,12 @@ std::vector<std::int64_t> candidates(std::int64_t points, const std::vector<std:
 
 CheckInput check_input(const CheckedModel& model, const Tensor& x, const std::vector<std::int64_t>& labels,
                        const std::vector<double>& sigmas, std::int64_t most) {
-  if (x.shape.empty()) throw Error{ErrorCode::usage, "x", "is one number", "give points"};
+  if (x.shape.empty()) throw Error{ErrorCode::usage, "x", "is a single number", "give an array of points"};
   if (!labels.empty() && std::ssize(labels) != x.shape[0])
     throw Error{ErrorCode::usage, option("labels"),
-                "has " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points",
-                "give one label per point"};
+                "must have one label per point, not " + std::to_string(labels.size()) + " labels for " +
+                    std::to_string(x.shape[0]) + " points",
+                ""};
   if (model.classifies) refuse_signs(labels, model.executor.classes());
   const std::vector<std::int64_t> all = candidates(x.shape[0], labels);
   std::vector<std::int64_t> positions;

@@ -28,7 +28,7 @@ void moons(NoiseStream& random, std::int64_t label, std::int64_t, std::span<floa
   if (label == 1) put(point, 0.5 - c, 0.25 - s);
 }
 
-// Centres on the unit circle; the noise does the rest.
+// Centres on the unit circle, to which noise is added.
 void blobs(NoiseStream&, std::int64_t label, std::int64_t classes, std::span<float> point) {
   const auto [c, s] = direction(static_cast<double>(label) / static_cast<double>(classes));
   put(point, c, s);
@@ -57,12 +57,12 @@ void rings(NoiseStream& random, std::int64_t label, std::int64_t classes, std::s
 void digits(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) { draw_digit(random, label, point); }
 
 constexpr MadeDataKind kKinds[] = {
-    {"moons", "two half circles that reach into each other", 2, 2, 2, 0.1, moons},
-    {"blobs", "normal clouds around places on a circle", 2, 6, 3, 0.25, blobs},
-    {"spirals", "arms of one turn around the origin", 2, 6, 2, 0.03, spirals},
-    {"xor", "a square whose opposite quarters belong together", 2, 2, 2, 0.05, exclusive_or},
+    {"moons", "two interlocking half circles", 2, 2, 2, 0.1, moons},
+    {"blobs", "Gaussian clusters around a circle", 2, 6, 3, 0.25, blobs},
+    {"spirals", "spiral arms around the origin", 2, 6, 2, 0.03, spirals},
+    {"xor", "a square whose opposite quadrants share a class", 2, 2, 2, 0.05, exclusive_or},
     {"rings", "circles around the origin", 2, 6, 2, 0.05, rings},
-    {"digits", "handwriting in strokes, 28 x 28 pixels", 10, 10, 10, 0.05, digits, 28},
+    {"digits", "handwriting-like strokes, 28 x 28 pixels", 10, 10, 10, 0.05, digits, 28},
 };
 
 std::string range_of(const MadeDataKind& kind) {
@@ -71,17 +71,18 @@ std::string range_of(const MadeDataKind& kind) {
 
 void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes, double noise, std::int64_t side) {
   const std::string where(kind.name);
-  if (count < 1) throw Error{ErrorCode::usage, where, "a count of " + std::to_string(count), "give 1 or more"};
+  if (count < 1) throw Error{ErrorCode::usage, where, "cannot have " + std::to_string(count) + " points", "give 1 or more"};
   if (classes < kind.least || classes > kind.most)
-    throw Error{ErrorCode::usage, where, std::to_string(classes) + " classes", "it has " + range_of(kind)};
+    throw Error{ErrorCode::usage, where, "cannot have " + std::to_string(classes) + " classes", "give " + range_of(kind)};
   if (!std::isfinite(noise) || noise < 0)
-    throw Error{ErrorCode::usage, where, "noise of " + std::to_string(noise), "give zero or a positive number"};
-  if (kind.side == 0 && side != 0) throw Error{ErrorCode::usage, where, "are not images", "leave the side out"};
+    throw Error{ErrorCode::usage, where, "cannot have noise of " + std::to_string(noise), "give zero or a positive number"};
+  if (kind.side == 0 && side != 0) throw Error{ErrorCode::usage, where, "are not images and have no side", "leave it out"};
   if (kind.side != 0 && (side < kLeastSide || side > kMostSide))
-    throw Error{ErrorCode::usage, where, "a side of " + std::to_string(side) + " pixels",
+    throw Error{ErrorCode::usage, where, "cannot have a side of " + std::to_string(side) + " pixels",
                 "give " + std::to_string(kLeastSide) + " to " + std::to_string(kMostSide)};
   if (count > kMaxElements / element_count(shape_of_point(side)))
-    throw Error{ErrorCode::resources, where, std::to_string(count) + " points are too many to keep", "ask for fewer"};
+    throw Error{ErrorCode::resources, where, "cannot have " + std::to_string(count) + " points, which need too much memory",
+                "ask for fewer"};
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ const MadeDataKind& made_data_kind(std::string_view name) {
     if (kind.name == name) return kind;
     names.emplace_back(kind.name);
   }
-  throw Error{ErrorCode::usage, "data", "'" + std::string(name) + "' is not known", "give one of " + join(names)};
+  throw Error{ErrorCode::usage, "the kind of data", "cannot be '" + std::string(name) + "'", "use one of " + join(names)};
 }
 
 DataMaker::DataMaker(const MadeDataKind& kind, const MadeDataOptions& options)

@@ -25,17 +25,17 @@ struct MadeData {
   std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
 };
 
-/// One kind of data. To add one: its function, and its line in datasets.cpp.
+/// One kind of data. To add one, write its function and add a line to datasets.cpp.
 struct MadeDataKind {
   std::string_view name;
   std::string_view summary;  ///< one line for people
   std::int64_t least, most;  ///< the smallest and largest number of classes
   std::int64_t classes;      ///< default number of classes
   double noise;              ///< default standard deviation of the noise
-  /// Draws a point of a class, before the noise; depends only on its arguments.
+  /// Draws a point of a class before noise is added; depends only on its arguments.
   void (*draw)(NoiseStream& random, std::int64_t label, std::int64_t classes, std::span<float> point);
-  /// Default number of pixels per side of a picture [1, side, side]. Pixels are in [0, 1], also after noise is added. A side of 0
-  /// means a point in the plane, [2].
+  /// Default number of pixels per side of an image [1, side, side]. Pixels stay in [0, 1] after noise is added. A side of 0 means
+  /// a point in the plane, [2].
   std::int64_t side = 0;
 };
 
@@ -46,17 +46,17 @@ std::span<const MadeDataKind> made_data_kinds();
 /// The kind with this name. Throws Error{usage} listing the names.
 const MadeDataKind& made_data_kind(std::string_view name);
 
-/// What to make.
+/// What to generate.
 struct MadeDataOptions {
   std::int64_t count = 500;
-  std::optional<std::int64_t> classes{};  ///< the kind's own by default
-  std::optional<double> noise{};          ///< standard deviation of the noise added to every element; the kind's own by default
-  std::optional<std::int64_t> side{};     ///< pixels per side of pictures, 8 to 256; the kind's own by default
+  std::optional<std::int64_t> classes{};  ///< default: that of the kind
+  std::optional<double> noise{};          ///< standard deviation of the noise added to every element; default: that of the kind
+  std::optional<std::int64_t> side{};     ///< pixels per side of images, 8 to 256; default: that of the kind
   std::uint64_t seed = 0;
 };
 
-/// Point i has class i modulo the number of classes, and depends on the seed, i and the options, not on the count. Throws
-/// Error{usage} for options that the kind does not support, Error{resources} if the points are more than a tensor holds.
+/// Point i has class i modulo the number of classes, and depends on the seed, i and the options, but not on the count. Throws
+/// Error{usage} for options that the kind does not support, Error{resources} if a tensor cannot hold the points.
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options);
 
 /// The same as a job, point by point.
@@ -67,7 +67,7 @@ class DataMaker final : public Job {
 
   std::int64_t done() const override { return data_.size(); }
   std::int64_t planned() const override { return options_.count; }
-  /// The points made so far.
+  /// The points generated so far.
   const MadeData& data() const { return data_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins with
-// covariances from all points for few copies, gradients of the mean under the noise from a hundred forwards on, draws of the
-// noise that points share if there are enough of them, and subset simulation if a pilot finds that failure is too rare for the
-// budget. Events other than the survival of the target are counted. The row names what was used.
+// covariances from all points for few noisy samples, gradients of the mean under the noise from a hundred forwards on, draws of
+// the noise that points share if there are enough of them, and subset simulation if a pilot finds that failure is too rare for
+// the budget. Events other than the survival of the target are counted. The row names what was used.
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -10,27 +10,28 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGradientsPay = 50;  ///< below, gradients and their projections take most of the budget
+constexpr std::int64_t kGradientsPay = 50;  ///< below this, gradients and their projections take most of the budget
 constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
-constexpr double kFewFailures = 10;  ///< with fewer expected among all copies, subset simulation is more accurate
+constexpr double kFewFailures = 10;  ///< with fewer expected failures among all samples, subset simulation is more accurate
 
-// With many classes, a covariance of logits per point takes too much memory; with many copies, pooling gains nothing.
+// With many classes, a covariance of logits per point takes too much memory; with many samples, pooling gains nothing.
 constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
 
-// Few points say little about what a draw does to all of them; with many copies, each point's own say enough.
+// Few points reveal little about the common effect of a draw; with many samples, each point's own are enough.
 constexpr std::size_t kLeastPointsToShare = 60;
 constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 500;
-constexpr std::int64_t kMostMarginsToShare = 5000;  // of all copies of a point: a block of them is kept
+constexpr std::int64_t kMostMarginsToShare = 5000;  // of all noisy samples of a point: a block of them is kept
 
-// Whether estimates of this many points get better if they share draws of the noise.
+// Whether estimates of this many points improve with shared draws.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {
   return points >= kLeastPointsToShare && budget >= kLeastCopiesToShare && budget <= kMostCopiesToShare &&
          budget * executor.classes() <= kMostMarginsToShare && executor.classes() > 1 &&
          executor.classes() <= kMostClassesToPool && !noise.shape->differs();
 }
 
-// The estimator for failures that are not rare. Gradients are useless for trees and signs, and for noise that is not Gaussian.
+// The estimator for failures that are not rare. Gradients are useless for trees and sign networks, and for noise that is not
+// Gaussian.
 EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget, bool share) {
   const bool gradients =
       noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1 && !executor.piecewise_constant();

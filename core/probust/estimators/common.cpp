@@ -58,14 +58,15 @@ Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
 double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
                        double sigma, std::int64_t samples) {
   const Eigen::VectorXd weights = dp_dz.cwiseQuotient(problem.deviations);
-  Eigen::RowVectorXd along = Eigen::RowVectorXd::Zero(linearization.sampled.cols());  // of each copy, along the gradient of p
+  Eigen::RowVectorXd along =
+      Eigen::RowVectorXd::Zero(linearization.sampled.cols());  // of each noisy sample, along the gradient of p
   for (std::size_t a = 0; a < problem.rows.size(); ++a)
     along += weights[static_cast<Eigen::Index>(a)] * linearization.sampled.row(problem.rows[a]);
   const double variance = (along.array() - along.mean()).square().sum() / std::max(1.0, static_cast<double>(along.size() - 1));
   return std::sqrt(variance / static_cast<double>(samples)) / sigma;
 }
 
-// The answers that need no multivariate probability.
+// The cases that need no multivariate probability.
 std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t samples) {
   if (!problem.finite) return nonfinite_estimate();
   if (!problem.always_fails && !problem.z.empty()) return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t sampl
   return estimate;
 }
 
-// R is not a correlation matrix, by more than the rounding that the normal CDF accepts.
+// R is not a correlation matrix, by more than the rounding that the normal CDF tolerates.
 Estimate invalid_problem(normal::Status status) {
   Estimate estimate = nonfinite_estimate();
   estimate.set(Status::invalid, std::string(normal::describe(status)));
@@ -183,7 +184,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
   });
 
   std::vector<Estimate> estimates(linearizations.size());
-  std::vector<normal::Problem> open;  // the problems that are not settled; `owner` has their indices
+  std::vector<normal::Problem> open;  // the unsolved problems; `owner` has their indices
   std::vector<std::int64_t> owner;
   for (std::int64_t i = 0; i < count; ++i) {
     if (const auto estimate = settled(problems[i], samples)) {

@@ -10,7 +10,7 @@ namespace probust {
 
 using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const EstimatorSpec&);
 
-// Estimators that others choose.
+// Estimators that other estimators choose.
 EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_probit, estimate_probit_pooled, estimate_probit_learned,
     estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned,
     estimate_subset;
@@ -24,14 +24,14 @@ Estimate nonfinite_estimate();
 /// Whether point i and its logits are all finite. With `missing`, the point may have NaN (Executor::handles_missing).
 bool finite_at(const Points& points, const Tensor& logits, std::int64_t i, bool missing);
 
-/// The class of point i whose probability has to be computed besides the target's: its label, unless that is the target, whose p
-/// the row repeats. -1 if there is none.
+/// The class of point i whose probability is needed besides the target's: its label, unless that is the target, whose p the row
+/// repeats. -1 if there is none.
 std::int64_t other_label(const Points& points, std::int64_t i);
 
 /// z = Phi^-1(p), from the smaller of p and 1 - p.
 double z_of(const Estimate& estimate);
 
-/// A number as in a note: "1.2e-06".
+/// A number as written in notes: "1.2e-06".
 std::string short_text(double value);
 
 /// Makes an estimate inexact: rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
@@ -41,12 +41,12 @@ void tell_left_out(Estimate& estimate, std::size_t taken, double left_out);
 enum class NormalCdf { exact, mv_sigmoid };
 
 /// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid. Certain, degenerate and
-/// non-finite linearizations get their defined answers. If margins were sampled (samples > 1), also the standard error of p from
-/// their scatter, by the delta method. The answer is meaningless if `stop` is set meanwhile.
+/// non-finite linearizations get defined results. If margins were sampled (samples > 1), also the standard error of p from their
+/// scatter, by the delta method. The result is meaningless if `stop` is set meanwhile.
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop = nullptr);
 
-/// The same of margins with known moments, by the normal CDF.
+/// The same for margins with known moments, by the normal CDF.
 Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
 /// The same linearised classifier with another class as its target.
@@ -56,11 +56,11 @@ Linearization retargeted(const Linearization& linearization, std::int64_t target
 std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Linearization> linearizations,
                                           std::span<const std::int64_t> targets, double sigma, std::int64_t samples);
 
-/// How linearizations of an evaluation's points become estimates.
+/// How the linearizations of an evaluation's points become estimates.
 struct Reading {
   NormalCdf cdf = NormalCdf::exact;
-  std::int64_t samples = 0;                                 ///< copies that they were averaged over
-  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each one first
+  std::int64_t samples = 0;                                 ///< number of noisy samples averaged over
+  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first
   std::int64_t forwards = 0, backwards = 0;                 ///< passes per linearization
 };
 
@@ -71,10 +71,10 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
 /// Whether every operator has a moment rule for this noise, found by trying one point's gradient.
 bool propagates(Executor& executor, const Points& points, const Noise& noise);
 
-/// From this cost on, gradients of the mean under the noise are worth their price.
+/// From this cost on, gradients of the mean under the noise are worth their cost.
 inline constexpr std::int64_t kPropagationPays = 100;
 
-/// From this budget on, auto:N runs a pilot to find the points where failures are too rare to count.
+/// From this budget on, auto:N runs a pilot to find points whose failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 
 }  // namespace probust

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asks one estimator, after checking that it can answer.
+// Runs one estimator, after checking that it suits the model and the noise.
 #include "probust/estimators/common.h"
 
 namespace probust {
@@ -17,7 +17,7 @@ bool supports(Answers answers, const Event& event) {
   return answers != Answers::target && !(event.per_class && answers == Answers::groups_and_top);
 }
 
-// The forms of the estimators that support an event.
+// The names of the estimators that support an event.
 std::string estimators_for(const Event& event) {
   return known_estimators([&](const EstimatorDefinition& definition) { return supports(definition.answers, event); });
 }
@@ -44,18 +44,17 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
   const Answers answers = estimator.definition->answers;
   const std::string where = "estimator " + estimator.text();
   if (event.top < 1 || event.top > classes)
-    throw Error{ErrorCode::usage, "event",
-                "the " + std::to_string(event.top) + " largest of " + std::to_string(classes) + " logits",
-                "ask for 1 to " + std::to_string(classes)};
+    throw Error{ErrorCode::usage, option("top"),
+                "is " + std::to_string(event.top) + ", and the model has " + std::to_string(classes) + " classes",
+                "give 1 to " + std::to_string(classes)};
   if (event.top > 1 && !event.group.empty())
-    throw Error{ErrorCode::usage, "event", "groups and a place among the largest logits cannot be combined",
-                "ask for one of the two"};
+    throw Error{ErrorCode::usage, "the event", "cannot combine groups with the largest logits", "use one of the two"};
   if (event.top > 1 && !counts(answers))
     throw Error{ErrorCode::usage, where, "cannot tell whether a class stays among the largest logits",
                 "use one of " + estimators_for(Event{{}, false, 2})};
   if ((event.per_class || !event.group.empty()) && !counts(answers) && classes > static_cast<std::int64_t>(kMostRivals))
-    throw Error{ErrorCode::resources, where,
-                "would take a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
+    throw Error{ErrorCode::resources, where, "needs a normal probability for each of " + std::to_string(classes) + " classes",
+                "use mc:N"};
   if (!supports(answers, event))
     throw Error{ErrorCode::usage, where,
                 event.per_class ? "does not compute the probability of each class" : "supports only the target, not groups",

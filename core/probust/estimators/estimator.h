@@ -18,30 +18,30 @@ namespace probust {
 struct EstimatorDefinition {
   enum class Parameter : std::uint8_t { none, samples, temperature, half_width, threshold };
 
-  /// What the estimator asks of the classifier. Gradients are useless if it is piecewise constant.
+  /// What the estimator needs from the classifier. Gradients are useless if it is piecewise constant.
   enum class Needs : std::uint8_t { logits, gradients };
 
-  /// What it answers besides the survival of the target (Event).
+  /// Which events it supports besides the survival of the target (Event).
   enum class Answers : std::uint8_t {
     target,              ///< nothing
-    groups_and_top,      ///< by counting copies
+    groups_and_top,      ///< by counting noisy samples
     groups_and_classes,  ///< by one normal probability per class
     every_event
   };
 
-  /// What a sweep over scales may smooth: nothing; z = Phi^-1(p), if its error is about that of normal margins,
-  /// sqrt((1 + z² / 2) / forwards); or the margins of each point's pairs, if the estimator uses nothing else.
+  /// What a sweep over scales may smooth: nothing; z = Phi^-1(p), if its error is about that of normal margins, sqrt((1 + z² / 2)
+  /// / forwards); or the margins of each point's pairs, if the estimator uses nothing else.
   enum class Smoothing : std::uint8_t { none, probabilities, margins };
 
-  /// What an answer depends on: the point, or all points of its block (pooling.h).
+  /// What an estimate depends on: the point, or all points of its block (pooling.h).
   enum class Scope : std::uint8_t { point, block };
 
   /// What points share: nothing, so that their errors are independent; covariances, shrunk towards those of similar points; means
-  /// and covariances learned from all of them; these and draws of the noise; or what it chooses.
+  /// and covariances estimated from all of them; these and draws of the noise; or whatever the chosen estimator shares.
   enum class Share : std::uint8_t { none, pooled, learned, draws, chosen };
 
   std::string_view name;
-  std::string_view variant = {};  ///< written after the parameter: the "centered" of "mmse:10:centered"
+  std::string_view variant = {};  ///< written after the parameter: "centered" in "mmse:10:centered"
   std::string_view summary = {};  ///< one line for the help
   Parameter parameter = Parameter::none;
   std::optional<double> default_parameter = {};  ///< none: the parameter is required
@@ -50,7 +50,7 @@ struct EstimatorDefinition {
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
-  std::optional<Share> share = {};  ///< of estimators that have forms that differ in it
+  std::optional<Share> share = {};  ///< for estimators that come in several forms
 
   /// One estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;
@@ -65,24 +65,25 @@ std::span<const EstimatorDefinition> all_estimators();
 /// The form of its name: "taylor", "mmse:N", "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
-/// The forms of the estimators that are `wanted`, as in a hint: "auto:N, mc:N, ...". By default those without a variant, which
-/// are all that most people need.
+/// The names of the `wanted` estimators, for hints: "auto:N, mc:N, ...". By default those without a variant, which suffice for
+/// most users.
 std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted = {});
 
-/// Whether an estimator, given as the text of its spec, shares noise between points. False for unknown ones.
+/// Whether an estimator, given as the text of its spec, shares draws between points. False for unknown ones.
 bool shares_noise(std::string_view text);
 
-/// Parses "mmse:10". Throws Error{usage} with a hint at what is valid.
+/// Parses "mmse:10". Throws Error{usage} with a hint about valid names.
 EstimatorSpec parse_estimator(const std::string& text);
 
 /// "none", "pooled", "learned" or "draws". Throws Error{usage} naming the option `share`.
 EstimatorDefinition::Share parse_share(const std::string& text);
 
-/// The form of a probit, regression or auto without a variant in which points share this: regression:60:pooled for regression:60.
-/// Empty if it has no such form, or its name says what points share. Throws Error{usage} if it has too few samples for it.
+/// The form of a probit, regression or auto estimator (without a variant) that shares this: regression:60:pooled for
+/// regression:60. Empty if there is no such form, or if its name already says what points share. Throws Error{usage} if it has
+/// too few samples for it.
 std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, EstimatorDefinition::Share share);
 
-/// Throws Error{unsupported} if the estimator needs gradients and the executor has none; the error names estimators that work.
+/// Throws Error{unsupported} if the estimator needs gradients and the executor has none; the hint names estimators that work.
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator);
 
 /// Applies an estimator to a block of points: one estimate per point. Estimators that use gradients give p = NaN and the status
@@ -91,11 +92,11 @@ void require_answerable(const Executor& executor, const EstimatorSpec& estimator
 /// points are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
-/// Whether an Error of `estimate` is about what this estimator needs from the model or the machine, so that other estimators may
+/// Whether an Error of `estimate` concerns what this estimator needs from the model or the machine, so that other estimators may
 /// still work. False for usage errors and stop requests.
 bool concerns_one_estimator(const Error& error);
 
-/// The estimates of `points` points after `error`: p = NaN, with its kind as the status and its message as the note.
+/// The estimates of `points` points after `error`: p = NaN, with the error's kind as the status and its message as the note.
 std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points);
 
 }  // namespace probust

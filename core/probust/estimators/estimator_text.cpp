@@ -35,7 +35,7 @@ std::string known_estimators(const std::function<bool(const EstimatorDefinition&
 
 namespace {
 
-// A prefix gives the kind of a parameter.
+// A prefix determines the kind of a parameter.
 struct Written {
   Parameter kind;
   std::string number;
@@ -55,10 +55,10 @@ std::int64_t parse_samples(const EstimatorDefinition& entry, const std::string& 
   if (samples && *samples >= entry.least && *samples <= kMostSamples) return *samples;
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // also a number that overflows
-    throw Error{ErrorCode::usage, where, "'" + text + "' is too many samples", "at most " + std::to_string(kMostSamples)};
+    throw Error{ErrorCode::usage, where, "cannot have '" + text + "' samples", "give at most " + std::to_string(kMostSamples)};
   const std::string least = entry.least > 1 ? " of at least " + std::to_string(entry.least) : "";
-  throw Error{ErrorCode::usage, where, "'" + text + "' is not a number of samples" + least,
-              "write for example " + example(entry)};
+  throw Error{ErrorCode::usage, where, "has the parameter '" + text + "', which is not a number of samples" + least,
+              "try " + example(entry)};
 }
 
 // A number in (low, high). Throws Error{usage} otherwise.
@@ -66,7 +66,7 @@ double parse_within(const EstimatorDefinition& entry, const std::string& text, d
                     const std::string& where) {
   const auto value = parse_double(text);
   if (value && *value > low && *value < high) return *value;
-  throw Error{ErrorCode::usage, where, "'" + text + "' is not " + what, "write for example " + example(entry)};
+  throw Error{ErrorCode::usage, where, "has the parameter '" + text + "', which is not " + what, "try " + example(entry)};
 }
 
 EstimatorSpec with_parameter(const EstimatorDefinition& entry, const std::string& text, const std::string& where) {
@@ -106,7 +106,7 @@ EstimatorSpec without_parameter(const EstimatorDefinition& entry, const std::str
   if (entry.default_parameter && entry.parameter == Parameter::samples)
     return {.definition = &entry, .samples = static_cast<std::int64_t>(*entry.default_parameter)};
   if (entry.default_parameter) return {.definition = &entry, .value = *entry.default_parameter};
-  throw Error{ErrorCode::usage, where, "needs a number of samples", "write for example " + example(entry)};
+  throw Error{ErrorCode::usage, where, "needs a number of samples", "try " + example(entry)};
 }
 
 }  // namespace
@@ -155,10 +155,10 @@ EstimatorSpec parse_estimator(const std::string& text) {
     const Written written = read_kind(*parts.parameter);
     if (takes(entry, written.kind)) return with_parameter(entry, written.number, where);
   }
-  if (of_name == nullptr) throw Error{ErrorCode::usage, where, "is not known", "use one of " + known_estimators()};
+  if (of_name == nullptr) throw Error{ErrorCode::usage, where, "is unknown", "use one of " + known_estimators()};
   if (of_name->parameter == Parameter::none)
     throw Error{ErrorCode::usage, where, "takes no parameter", "write " + example(*of_name)};
-  throw Error{ErrorCode::usage, where, "has no such form", "write for example " + example(*of_name)};
+  throw Error{ErrorCode::usage, where, "does not exist in this form", "try " + example(*of_name)};
 }
 
 EstimatorSpec spec_of(EstimatorFunction* function, std::int64_t samples) {
@@ -173,7 +173,7 @@ Share parse_share(const std::string& text) {
   for (const auto& [word, share] : words) {
     if (text == word) return share;
   }
-  throw Error{ErrorCode::usage, option("share"), "'" + text + "' is not known", "use none, pooled, learned or draws"};
+  throw Error{ErrorCode::usage, option("share"), "cannot be '" + text + "'", "use none, pooled, learned or draws"};
 }
 
 std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, Share share) {
@@ -183,7 +183,7 @@ std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, Share sh
   for (const EstimatorDefinition& entry : all_estimators()) {
     if (entry.name != own.name || entry.share != share) continue;
     if (estimator.samples < entry.least)
-      throw Error{ErrorCode::usage, option("share"), "is for more samples than " + estimator.text() + " has",
+      throw Error{ErrorCode::usage, option("share"), "needs more samples than " + estimator.text() + " has",
                   "give at least " + std::to_string(entry.least)};
     EstimatorSpec result = estimator;
     result.definition = &entry;

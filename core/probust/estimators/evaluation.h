@@ -17,17 +17,17 @@ namespace probust {
 /// A way to linearise a classifier around points.
 struct Linearizing {
   std::string key;           ///< equal only for equal linearizations
-  std::int64_t samples = 0;  ///< noisy copies of each point to average over
+  std::int64_t samples = 0;  ///< noisy samples of each point to average over
   std::function<std::vector<Linearization>(Executor&, const Points&)> ask;
 };
 
 /// At the points themselves, for one noise shape (any scale).
 Linearizing at_points(const Noise& noise);
 
-/// Of the classifier's mean under the noise, by moment propagation.
+/// By the mean of the classifier under the noise, with moment propagation.
 Linearizing under_noise(const Noise& noise);
 
-/// Averaged over `samples` noisy copies.
+/// Averaged over `samples` noisy samples.
 Linearizing over_copies(const Noise& noise, std::int64_t samples);
 
 /// A block of points to evaluate. Linearizations are shared between estimators.
@@ -43,8 +43,9 @@ class Evaluation {
   const Tensor& logits() const { return logits_; }
   const Event& event() const { return event_; }
 
-  /// Calls use(some, first) with the linearizations of the points from `first` on, a part at a time. They are kept for the next
-  /// call unless they take too much of the executor's memory. Throws Error{resources} if even those of one point do.
+  /// Calls use(some, first) with the linearizations of the points from `first` on, a part at a time. They are cached for the next
+  /// call unless they take too much of the executor's memory. Throws Error{resources} if the memory does not suffice for one
+  /// point.
   void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
 
  private:

@@ -17,7 +17,7 @@ namespace {
 std::int64_t row_of(std::int64_t c, std::int64_t target) { return c < target ? c : c - 1; }
 
 // The margins of class c = `other`, f_c - f_i = (f_t - f_i) - (f_t - f_c), as differences of rows of the margins of t = `target`.
-// Returns the row of f_t - f_i for each; -1 if i = t, when that term is 0. The row of c is always the one subtracted.
+// Returns the row of f_t - f_i for each; -1 if i = t, for which that term is 0. The row of c is always the one subtracted.
 std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std::int64_t other) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(rivals), -1);
   for (std::int64_t i = 0; i <= rivals; ++i) {
@@ -36,8 +36,8 @@ Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<s
   return result;
 }
 
-// Makes the probabilities of all classes add up to one. They miss it by the tolerance of the normal CDF, and by more with the
-// mv-sigmoid. If no class can win, the event fails.
+// Normalises the probabilities of all classes to sum one. They miss it by the tolerance of the normal CDF, and by more with the
+// mv-sigmoid. If no class can be predicted, the event fails.
 void normalise(Estimate& estimate) {
   const double total = estimate.p + estimate.p_fail;
   if (total == 0) {
@@ -108,7 +108,7 @@ void answer_labels(const Evaluation& evaluation, std::span<const Linearization> 
 
 std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // per point at the same time
+  const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // points at the same time
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {

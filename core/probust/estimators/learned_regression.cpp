@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
-// learned from the points of a block, which share draws (learning.h). Margins are taken as normal: p = Phi(m; B Bᵀ + S_r). Uses
-// the gradients of the mean under the noise if there are enough copies and all operators have moment rules. If gradients explain
-// little, because there are many margins or they bend, points are answered as by probit:N:shared.
+// learned from the points of a block, which share draws (learning.h). Margins are assumed to be normal: p = Phi(m; B Bᵀ + S_r).
+// Uses the gradients of the mean under the noise if there are enough noisy samples and all operators have moment rules. If
+// gradients explain little, because there are many margins or they bend, the estimates are those of probit:N:shared.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,12 +16,12 @@
 namespace probust {
 namespace {
 
-// If more than this part of the margins' variance is even, gradients do not pay, but only among many points do shared draws tell
-// more (docs/estimators.md).
+// If more than this share of the margins' variance is even, gradients do not pay, but shared draws are better only with many
+// points (docs/estimators.md).
 constexpr double kBent = 0.25;
 constexpr std::int64_t kManyPoints = 128;
 
-// What a few of many gradients leave differs from point to point by which they are, so points cannot learn it from each other.
+// With many classes each point regresses on different gradients, so residuals are not comparable between points.
 constexpr std::int64_t kMostMargins = 12;
 
 class LearnedResiduals {
@@ -139,7 +139,7 @@ class LearnedResiduals {
   const Noise& noise_;
   std::int64_t cost_;
   LinearizeAt around_;
-  bool propagates_;  // moments beside the gradients
+  bool propagates_;  // moments in addition to the gradients
   RegressionBudget budget_;
   SharedPoints shared_;
 };

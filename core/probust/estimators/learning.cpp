@@ -14,17 +14,17 @@
 namespace probust {
 namespace {
 
-constexpr double kWidths[] = {0.1, 0.4};            // of the Gaussian similarities, relative to the spread of the logits
-constexpr std::size_t kNearest = 1;                 // the position of the narrower among the similarities
-constexpr Eigen::Index kElements = 4096;            // of a point's values, at most: enough for a cosine
-constexpr double kLeastShape = 0.03;                // of the eigenvalues of a whitened shape, whose mean is about 1
-constexpr double kRank = 1e-9;                      // directions with less of the largest variance are taken as constant
-constexpr std::uint32_t kDraws = 9;                 // from the posterior, for a standard error
-constexpr Eigen::Index kPointsEach = 8;             // per coordinate that shifts are regressed on, at least
-constexpr std::int64_t kAsked = 64;                 // points at most, whose counts tell whether margins are far from normal
-constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // of the generator: apart from the streams of noise
+constexpr double kWidths[] = {0.1, 0.4};  // of the Gaussian similarities, relative to the spread of the logits
+constexpr std::size_t kNearest = 1;       // position of the narrower kernel among the similarities
+constexpr Eigen::Index kElements = 4096;  // of a point's values, at most: enough for a cosine
+constexpr double kLeastShape = 0.03;      // of the eigenvalues of a whitened shape, whose mean is about 1
+constexpr double kRank = 1e-9;            // directions with less of the largest variance count as constant
+constexpr std::uint32_t kDraws = 9;       // from the posterior, for a standard error
+constexpr Eigen::Index kPointsEach = 8;   // points per coordinate that shifts are regressed on, at least
+constexpr std::int64_t kAsked = 64;       // number of points, at most, whose counts show whether margins are far from normal
+constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // stream of the generator, distinct from the streams of noise
 
-// [which, elements] rows in double precision; of large rows, kElements elements at even distances.
+// [which, elements] rows in double precision; of large rows, kElements evenly spaced elements.
 Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& which) {
   const auto elements = static_cast<Eigen::Index>(tensor.row(0).size()), taken = std::min(elements, kElements);
   Eigen::MatrixXd rows(static_cast<Eigen::Index>(which.size()), taken);
@@ -35,7 +35,7 @@ Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& w
   return rows;
 }
 
-// The cosines of the angles between rows; a row of zeros is like itself alone.
+// The cosines of the angles between rows; a row of zeros is similar only to itself.
 Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
   Eigen::MatrixXd unit = rows;
   for (Eigen::Index k = 0; k < unit.rows(); ++k) unit.row(k) /= std::max(unit.row(k).norm(), 1e-300);
@@ -81,12 +81,12 @@ Eigen::MatrixXd with_eigenvalues_from(const Eigen::MatrixXd& matrix, double leas
   return product_with_transposed(vectors * values.cwiseMax(least).asDiagonal(), vectors);
 }
 
-// The pairs of a point in whitened coordinates: odd parts, and even parts less their mean.
+// The pairs of a point in whitened coordinates: odd parts, and even parts minus their mean.
 struct OddAndEven {
   Eigen::MatrixXd even, odd;  // [r, h]
 };
 
-// What the pairs of a point say about its covariance in whitened coordinates: the sum over coordinates of each pair's squares,
+// What the pairs of a point show about its covariance in whitened coordinates: the sum over coordinates of each pair's squares,
 // and those of the products that enter the covariance.
 struct Spread {
   double size, size_variance, squares;
@@ -163,13 +163,13 @@ OddAndEven odd_and_even(const Pairs& pairs, std::int64_t target, const Whitening
   return parts;
 }
 
-// What the regression of y on x, both [n, d], explains: with one slope for all columns, which is not negative.
+// The part of y explained by the regression of y on x, both [n, d], with one nonnegative slope for all columns.
 Eigen::MatrixXd explained_by(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y) {
   const Eigen::MatrixXd dx = x.rowwise() - x.colwise().mean(), dy = y.rowwise() - y.colwise().mean();
   return dx * std::max(0.0, dx.cwiseProduct(dy).sum() / std::max(dx.squaredNorm(), 1e-300));
 }
 
-// Smooths what `predicted` [n, d], if there is any, does not explain.
+// Smooths the part that `predicted` [n, d], if any, does not explain.
 Smoothed smooth_beside(const Eigen::MatrixXd& predicted, const Similarities& alike, const Eigen::MatrixXd& observed,
                        double sampling) {
   if (predicted.size() == 0) return smooth(alike, observed, sampling);
@@ -179,7 +179,7 @@ Smoothed smooth_beside(const Eigen::MatrixXd& predicted, const Similarities& ali
   return smoothed;
 }
 
-// `predicted` are logarithms of sizes by moment propagation, if there are any: proportions matter, absolute sizes do not.
+// `predicted`: logarithms of sizes by moment propagation, if available; only their differences matter.
 Smoothed smoothed_log_sizes(const Eigen::VectorXd& predicted, const Similarities& alike, const std::vector<Spread>& spreads) {
   Eigen::MatrixXd logs(static_cast<Eigen::Index>(spreads.size()), 1);
   double sampling = 0;
@@ -203,8 +203,8 @@ Smoothed smoothed_shapes(const Eigen::MatrixXd& predicted, const Similarities& a
   return smooth_beside(predicted, alike, shapes, std::max(sampling, 0.0));
 }
 
-// [n] A pair's variance of the even part, averaged over the coordinates: the geometric mean of what a point's own pairs say and
-// of what follows from its size, if the even part has the same share of the variance at all points.
+// [n] A pair's variance of the even part, averaged over the coordinates: the geometric mean of the variance in a point's own
+// pairs and of that predicted from its size, if the even part has the same share of the variance at all points.
 Eigen::VectorXd even_variances(const std::vector<Eigen::MatrixXd>& even, const Eigen::VectorXd& sizes) {
   Eigen::VectorXd own(sizes.size());
   for (Eigen::Index k = 0; k < own.size(); ++k)
@@ -222,20 +222,21 @@ Eigen::VectorXd shares(const std::vector<Eigen::MatrixXd>& even, const Eigen::Ve
   return all / std::max(all.mean(), 1e-300);
 }
 
-// What moment propagation says about points. Empty without it, for few points, or if it is not finite.
+// Predictors of a point's moments by moment propagation. Empty without it, for few points, or if it is not finite.
 struct Predictors {
-  Eigen::VectorXd log_sizes;      // [n] of covariances
-  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] of them, if logits were independent
+  Eigen::VectorXd log_sizes;      // [n] sizes of covariances
+  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] their shapes if logits were independent
   Eigen::MatrixXd unmoved;        // [n, r] whitened logits without noise
   Eigen::MatrixXd log_variances;  // [n, C]
-  Eigen::MatrixXd of_shifts;  // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean and logits, in the q leading coordinates
+  Eigen::MatrixXd of_shifts;  // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean, and logits, in the q leading coordinates
 };
 
 Predictors predictors_of(const Tensor& logits, const Propagated& propagated, const std::vector<std::int64_t>& which,
                          const Whitening& whitening) {
   const auto n = static_cast<Eigen::Index>(which.size()), r = whitening.to.rows(), q = std::min(r, n / kPointsEach);
   if (!propagated || n < kLeastPoints) return {};
-  const Eigen::RowVectorXd weights = whitening.to.colwise().squaredNorm();  // of the logits' variances in that of all coordinates
+  const Eigen::RowVectorXd weights =
+      whitening.to.colwise().squaredNorm();  // share of the logits' variances in that of all coordinates
   Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)),
                         product_with_transposed(rows_of(logits, which), whitening.to), Eigen::MatrixXd(n, logits.row(0).size()),
                         Eigen::MatrixXd(n, 2 + 2 * q)};
@@ -344,7 +345,7 @@ double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rival
     if (more) drawn.covariance += more(number);
     z[number++] = rough_z(drawn, nearest.target);
   }
-  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));  // NaN if one is infinite: then counts alone are believed
+  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));  // NaN if one is infinite: then only counts are used
 }
 
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kAlwaysKept = 64;
 constexpr double kNegligible = 1e-5,
-                 kNegligibleShare = 1e-3;  // failure probability: absolute, and relative to the likeliest rival
+                 kNegligibleShare = 1e-3;  // failure probability: absolute, and relative to the most likely rival
 
 // How many of the rivals, ascending by z, to keep so that the failure probabilities of the others are negligible; at most
 // kMostRivals.
@@ -55,7 +55,7 @@ double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) 
   return kept.left_out;
 }
 
-// Fills z, rows and the defined answers for margins with these variances at unit scale.
+// Fills z, rows and the defined results for margins with these variances at unit scale.
 void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const Eigen::VectorXd& variances, std::int64_t target,
                  double sigma) {
   for (Eigen::Index i = 0; i < margins.size(); ++i) {

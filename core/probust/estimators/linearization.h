@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// A normal probability of more variables than this is not worth its time. If more rivals matter, the nearest are used, and the
-/// note says what the others may add to p_fail.
+/// A normal probability of more variables than this takes too long. If more rivals matter, the nearest are used, and the note
+/// gives the bound on what the others may add to p_fail.
 inline constexpr std::size_t kMostRivals = 1000;
 
 /// Mean [m] and covariance [m, m] of the margins under the noise.
@@ -21,16 +21,16 @@ struct MarginMoments {
 /// The multivariate normal problem of a linearised classifier: p_robust = Phi_R(z) (Lemma 1 of Han et al.).
 struct NormalProblem {
   std::vector<double> z;           ///< g_i / (sigma |u_i|) for the rivals whose boundary can be crossed
-  Eigen::MatrixXd R;               ///< u_i . u_j / (|u_i| |u_j|), the correlations of those boundaries, if wanted
-  std::vector<std::int64_t> rows;  ///< which rivals these are, as rows of the linearization
-  Eigen::VectorXd deviations;      ///< |u_i| of these
-  double left_out = 0;             ///< the most that rivals left out may add to the probability of failure
-  bool always_fails = false;       ///< a margin without gradient is lost
-  bool degenerate = false;         ///< there are rivals, and no margin has a gradient
+  Eigen::MatrixXd R;               ///< u_i . u_j / (|u_i| |u_j|), the correlations of those boundaries, if requested
+  std::vector<std::int64_t> rows;  ///< these rivals, as rows of the linearization
+  Eigen::VectorXd deviations;      ///< their |u_i|
+  double left_out = 0;             ///< bound on what dropped rivals may add to the probability of failure
+  bool always_fails = false;       ///< a margin without gradient is negative
+  bool degenerate = false;         ///< there are rivals, but no margin has a gradient
   bool finite = true;              ///< false if a margin or gradient is NaN or infinite
 };
 
-/// What a probability needs: z and R for a normal CDF, without rivals that cannot matter, or all z only.
+/// What a probability needs: z and R for a normal CDF, without rivals that cannot matter, or only z, of all rivals.
 enum class Wanted { z_and_R, all_z };
 
 /// Margins and Gram matrix become z and R, at noise scale `sigma`.

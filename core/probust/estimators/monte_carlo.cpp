@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// mc:N, the share of N noisy copies that keep the answer (Han et al., section 3.1), with its binomial standard error and the
-// Clopper-Pearson interval. A copy with NaN logits does not keep it.
+// mc:N, the share of N noisy samples that keep the prediction (Han et al., section 3.1), with its binomial standard error and
+// the Clopper-Pearson interval. A sample with NaN logits does not keep it.
 #include "probust/estimators/common.h"
 #include "probust/estimators/statistics/binomial.h"
 #include "probust/estimators/statistics/counts.h"

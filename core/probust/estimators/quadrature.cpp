@@ -3,7 +3,7 @@
 // cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where all
 // are positive. No random numbers. The error is that of linear interpolation, O(h²) if margins are smooth. Then a third of the
 // difference to the grid of half the resolution estimates it (Richardson, Phil. Trans. R. Soc. A 226, 1927), which decides the
-// status. What a row claims to know is the whole difference, or a quarter of that between two coarser grids if it is larger.
+// status. The error in the row is the whole difference, or a quarter of that between two coarser grids if it is larger.
 //
 // Differences say nothing about margins that are very steep or jump, as those of trees and of inputs rounded to levels do: such a
 // margin may change sign anywhere in a cell. The whole probability of the cells where one does is added to the error.
@@ -24,13 +24,13 @@
 namespace probust {
 namespace {
 
-constexpr double kTail = 8;                           // a normal variable lies beyond with probability 1e-15
+constexpr double kTail = 8;                           // a normal variable exceeds this with probability 1e-15
 constexpr std::int64_t kMostCells = 4096;             // per side
 constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
 
 struct Sides {
   double p = 0, p_fail = 0;
-  double unresolved = 0;  // of the cells that a jump of a margin cuts
+  double unresolved = 0;  // share of the cells that a jump of a margin cuts
 };
 
 // A vertex of a polygon in the unit triangle (0,0), (1,0), (0,1).
@@ -141,7 +141,7 @@ class Grid {
   const float* at(std::int64_t i, std::int64_t j) const { return margins_.data() + (j * nodes_ + i) * rivals_; }
 
   // Whether a margin changes sign between two neighbouring nodes by a jump: it changes by much more than between the nodes on
-  // either side. `back` and `on` say whether there are such nodes.
+  // either side. `back` and `on` tell whether there are such nodes.
   bool jumps(const float* from, std::int64_t step, bool back, bool on) const {
     constexpr double kMuch = 1.5;
     for (std::int64_t r = 0; r < rivals_; ++r, ++from) {
@@ -164,7 +164,7 @@ class Grid {
            jumps_along_y(i + stride, j, stride);
   }
 
-  // 1 if every margin is positive at all corners, -1 if some margin is positive at none, else 0.
+  // 1 if every margin is positive at all corners, -1 if some margin is positive at none, otherwise 0.
   template <std::size_t Corners>
   int side(const std::array<const float*, Corners>& corners) const {
     bool all = true;
@@ -194,7 +194,7 @@ class Grid {
     if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) kept.unresolved += axis.mass(k);
   }
 
-  // The probability of a cut cell outside the interval that is kept.
+  // The probability of a cut cell outside the surviving interval.
   static double rest(const Axis& axis, std::int64_t k, double from, double to) {
     return normal::interval(axis.node(k), from) + normal::interval(to, axis.node(k + 1));
   }
@@ -229,7 +229,7 @@ class Grid {
   std::vector<float> margins_;  // [nodes (, nodes), rivals]
 };
 
-// Copies of a point at given standard normals.
+// Noisy samples of a point at given standard normals.
 Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) {
   const Eigen::Index lanes = w.rows(), elements = point.x.size();
   const Eigen::Map<const Eigen::RowVectorXf> at(point.x.data.data(), elements);
@@ -244,7 +244,7 @@ Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) 
   return x;
 }
 
-// The margins of each of the `targets`. Line after line of nodes.
+// The margins of each of the `targets`, one line of nodes after the other.
 std::vector<Grid> margins_on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells,
                                   std::int64_t dimensions, const std::vector<std::int64_t>& targets) {
   const Axis axis(cells);
@@ -303,7 +303,7 @@ std::int64_t dimensions_of(const Points& points, const Noise& noise) {
 std::vector<Estimate> estimate_quadrature(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   const std::int64_t count = asked.samples;
   if (count % 2 != 0 || count > kMostCells)
-    throw Error{ErrorCode::usage, "quadrature", std::to_string(count) + " cells per side",
+    throw Error{ErrorCode::usage, "quadrature", "cannot have " + std::to_string(count) + " cells per side",
                 "give an even number up to " + std::to_string(kMostCells)};
   const std::int64_t dimensions = dimensions_of(evaluation.points(), noise), rivals = evaluation.executor().classes() - 1;
   const std::int64_t nodes = dimensions == 2 ? (count + 1) * (count + 1) : count + 1;

@@ -14,10 +14,10 @@ namespace {
 
 constexpr int kNodes = 5 * normal::kLanes;
 constexpr double kGridEnd = 6;    // the grid covers |b| up to sinh(6) = 200 prior scales
-constexpr double kFreedom = 1;    // of the prior, Student's t: most models are good, some are far off
+constexpr double kFreedom = 1;    // degrees of freedom of the prior, Student's t: most models are good, some are far off
 constexpr double kFarBelow = 25;  // log weights this far below the best are dropped
 constexpr int kZooms = 3;
-constexpr double kLastStep = 1e-6;  // of a quantile, relative to the spread
+constexpr double kLastStep = 1e-6;  // error of a quantile, relative to the spread
 
 // A mixture of normal distributions with a common standard deviation.
 struct Posterior {
@@ -42,7 +42,7 @@ struct Posterior {
     return sum;
   }
 
-  // Newton steps while they stay within the bracket, else bisection. Near the solution each step squares the error.
+  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution each step squares the error.
   double quantile(double probability, double guess) const {
     double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
     for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {
@@ -67,9 +67,9 @@ struct Posterior {
   double quantile_of_p(double z) const { return normal::cdf(quantile(normal::cdf(z), about(z))); }
 };
 
-// Splits the variance of the count: the part that the model explains, as a standard error of zeta, and the number of samples that
-// the rest counts as. If the variance of z exceeds the share `efficiency` of the count's, the model is not efficient as the
-// argument assumes, and the excess is treated as model error.
+// Splits the variance of the count: the part that the model explains, as a standard error of zeta, and the remainder, as an
+// equivalent number of samples. If the variance of z exceeds the share `efficiency` of the count's, the model is not efficient as
+// the argument assumes, and the excess is treated as model error.
 struct Shares {
   double std_error, model_error, samples;
 };

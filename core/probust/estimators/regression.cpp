@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// regression:N, with N the cost in forwards: the margins of antithetic noisy copies, regressed on the noise along the gradients
-// of the two or three nearest margins. The explained part is normal and is integrated exactly; the residuals are sampled and
-// smoothed. Exact on a linear model with no more rivals than gradients, which leaves no residuals. regression:N:adf uses the
-// gradients of the mean under the noise, which are accurate at its scale, instead of those at the point.
+// regression:N, with N the cost in forwards: the margins of antithetic noisy samples, regressed on the noise along the
+// gradients of the two or three nearest margins. The explained part is normal and is integrated exactly; the residuals are
+// sampled and smoothed. Exact on a linear model with no more rivals than gradients, which leaves no residuals. regression:N:adf
+// uses the gradients of the mean under the noise, which are accurate at its scale, instead of those at the point.
 //
 // With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0],
 // eta ~ N(0, B Bᵀ + (1 - a²) S_r): a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,

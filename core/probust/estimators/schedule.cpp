@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Spends the budget of a data set where it reduces the error most. If v_i is the variance of an estimate from one copy, the error
-// with n_i copies is sqrt(v_i / n_i), and the sum of errors is least if n_i is proportional to v_i^(1/3).
+// Spends the budget of a data set where it reduces the error most. If v_i is the variance of an estimate from one noisy sample,
+// the error with n_i samples is sqrt(v_i / n_i), and the sum of errors is least if n_i is proportional to v_i^(1/3).
 #include "probust/estimators/schedule.h"
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::int64_t kCopiesOfPilot = 12;
 constexpr std::uint64_t kSeedOfPilot = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;                               // copies of a point that the pilot finds certain
-constexpr double kMost = static_cast<double>(kMostSamples) / 2;  // copies of any point; they may be rounded up
+constexpr std::int64_t kLeast = 8;                               // samples of a point that the pilot finds certain
+constexpr double kMost = static_cast<double>(kMostSamples) / 2;  // samples of any point; may be rounded up
 
-// The nearest even number of a scale with 8 steps per octave: few different values, because points of equal n run together.
+// The nearest even number on a scale with 8 steps per octave: few different values, because points of equal n run together.
 std::int64_t rounded(double wanted) {
   const double copies = std::min(wanted, kMost);
   if (!(copies > kLeast)) return kLeast;
@@ -34,8 +34,8 @@ std::int64_t allot(std::span<const double> weights, double scale, std::vector<st
   return sum;
 }
 
-// The variance of p = Phi(z) from one copy with normal margins, phi(z)² (1 + z² / 2), averaged over the pilot's uncertainty
-// z ~ N(m, s²).
+// The variance of p = Phi(z) from one sample with normal margins, phi(z)² (1 + z² / 2), averaged over the pilot's uncertainty z ~
+// N(m, s²).
 double normal_variance(const Estimate& pilot) {
   const double m = z_of(pilot);
   if (!std::isfinite(m)) return 0;
@@ -44,7 +44,7 @@ double normal_variance(const Estimate& pilot) {
   return density * (1 + (m * m / (narrowed * narrowed) + s2 / narrowed) / 2);
 }
 
-// The variance of a share from one copy, with Laplace's rule of succession.
+// The variance of a share from one sample, with Laplace's rule of succession.
 double binomial_variance(const Estimate& pilot) {
   const double p = (pilot.p * kCopiesOfPilot + 1) / (kCopiesOfPilot + 2);
   return p * (1 - p);
@@ -53,19 +53,19 @@ double binomial_variance(const Estimate& pilot) {
 std::vector<double> pilot_variances(Executor& executor, Points points, const Tensor& logits, const Noise& noise,
                                     const Event& event) {
   points.label.clear();
-  points.seed ^= kSeedOfPilot;  // what chooses must not be part of what answers
+  points.seed ^= kSeedOfPilot;  // the samples that choose must not be part of the estimate
   Evaluation pilot(executor, std::move(points), logits, event);
   const bool plain = event.plain();
   std::vector<double> variances;
   const EstimatorSpec estimator = spec_of(plain ? estimate_probit : estimate_monte_carlo, kCopiesOfPilot);
   for (const Estimate& one : estimate(pilot, noise, estimator).value()) {
     const double variance = plain ? normal_variance(one) : binomial_variance(one);
-    variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN: more copies would not help
+    variances.push_back(std::isfinite(variance) ? variance : 0);  // NaN: more samples would not help
   }
   return variances;
 }
 
-// auto with n copies of each of the points `which`. Groups of equal copies are too small to share draws of the noise.
+// auto with n samples of each of the points `which`. Groups of equal sizes are too small to share draws of the noise.
 void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
                     std::vector<Estimate>& estimates) {
   const EstimatorSpec independent = with_share(spec_of(estimate_auto, n), EstimatorDefinition::Share::none).value();
@@ -76,8 +76,8 @@ void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::sp
   }
 }
 
-// auto with copies[i] copies of point i. Points with equal copies run together, in blocks that do not depend on the memory,
-// because pooled estimates depend on the block.
+// auto with copies[i] noisy samples of point i. Points with equal numbers run together, in blocks that do not depend on the
+// memory, because pooled estimates depend on the block.
 std::vector<Estimate> estimate_each(Executor& executor, const Points& points, const Tensor& logits, const Noise& noise,
                                     const Event& event, std::span<const std::int64_t> copies) {
   std::vector<Estimate> estimates(copies.size());
@@ -104,9 +104,9 @@ std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64
   if (copies.empty()) return copies;
   if (allot(weights, 0, copies) > total)
     throw Error{ErrorCode::usage, option("total_budget"),
-                std::to_string(total) + " copies for " + std::to_string(copies.size()) + " estimates",
+                "is too small: " + std::to_string(total) + " noisy samples for " + std::to_string(copies.size()) + " estimates",
                 "give at least " + std::to_string(kLeast) + " for each"};
-  if (*std::max_element(weights.begin(), weights.end()) < 1e-100) return copies;  // all are certain: the least for each
+  if (*std::max_element(weights.begin(), weights.end()) < 1e-100) return copies;  // all are certain: the minimum for each
   double low = 0, high = static_cast<double>(total) / *std::max_element(weights.begin(), weights.end());
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;
@@ -125,7 +125,7 @@ Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, c
     const auto asked = static_cast<std::int64_t>(n * noises.size());
     if (total / (kCopiesOfPilot + kLeast) < asked)
       throw Error{ErrorCode::usage, option("total_budget"),
-                  std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
+                  "is too small: " + std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
                   "give at least " + std::to_string(asked * (kCopiesOfPilot + kLeast))};
     std::vector<double> variances;
     for (const Noise& noise : noises) {

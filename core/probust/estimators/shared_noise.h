@@ -18,13 +18,13 @@
 namespace probust {
 
 /// Which draw each point of a block uses for each of its pairs: pair k of point i is draw draw[k][i] of stratum k. Every draw of
-/// a stratum serves the same number of points, up to one; who shares a draw differs at random from stratum to stratum.
+/// a stratum serves the same number of points, up to one; the points of a draw are chosen at random for each stratum.
 struct SharedNoise {
   std::int64_t draws = 0;                         ///< per stratum
   std::vector<std::vector<std::int64_t>> draw{};  ///< [pairs][points]
 
   bool shared() const { return draws > 0; }
-  /// Forgets all but the first pairs.
+  /// Drops all but the first pairs.
   void keep(std::int64_t pairs) { draw.resize(std::min<std::size_t>(draw.size(), pairs)); }
   /// The same for some of the points.
   SharedNoise of(const std::vector<std::int64_t>& points) const;
@@ -40,17 +40,17 @@ struct SharedPoints {
   SharedNoise noise{};
 };
 
-/// The points of a block, with draws that they share, unless the noise differs from point to point.
+/// The points of a block, with shared draws unless the noise differs from point to point.
 SharedPoints share_draws(const Points& points, const Noise& noise, std::int64_t pairs);
 
-/// The errors of a block's means that shared draws reveal, and those that remain.
+/// The errors of a block's means that shared draws reveal, and the remaining ones.
 struct CommonErrors {
   Eigen::MatrixXd correction;  ///< [n, r] to be added to the mean over a point's own pairs
-  Eigen::MatrixXd covariance;  ///< [n, n] of the errors that remain, in units of the even parts' mean variance
+  Eigen::MatrixXd covariance;  ///< [n, n] covariance of the remaining errors, in units of the even parts' mean variance
 };
 
-/// `even` [n][r, pairs] are the even parts of the pairs, less their mean over the point's pairs; `variance` [n] is a pair's
-/// variance of the even part at each point, averaged over the r coordinates. If nothing is shared, nothing is corrected.
+/// `even` [n][r, pairs] are the even parts of the pairs, minus their mean over the point's pairs; `variance` [n] is a pair's
+/// variance of the even part at each point, averaged over the r coordinates. Without shared draws, nothing is corrected.
 CommonErrors common_errors(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
                            const Eigen::VectorXd& variance, const SharedNoise& noise);
 

@@ -7,21 +7,21 @@
 
 namespace probust {
 
-/// What an estimate is worth, in one word. The estimate's note says more.
+/// The quality of an estimate, in one word. The estimate's note says more.
 enum class Status : std::uint8_t {
   ok,
   tie,          ///< several logits are largest at the point; the lowest index is the prediction
   decided,      ///< p is above or below the threshold, with 95% confidence
   undecided,    ///< the threshold is still within the interval
-  capped,       ///< the largest number of copies did not reach the half-width
-  bound,        ///< failures were too rare to be seen: p_fail is an upper bound; p may be nearer to 1
-  approximate,  ///< for other noise than was asked
+  capped,       ///< the largest number of samples did not reach the half-width
+  bound,        ///< failures are too rare to be seen: p_fail is an upper bound; p may be nearer to 1
+  approximate,  ///< computed for other noise than requested
   inexact,      ///< the numerical error is larger than usual
   disagrees,    ///< two methods differ by more than their errors
   degenerate,   ///< no margin changes with the noise, or gradients are useless
-  undefined,    ///< the estimator has no answer for this noise; p is NaN, as in all cases below
+  undefined,    ///< the estimator is not defined for this noise; p is NaN, as in all cases below
   nonfinite,    ///< NaN or infinity in the point, its logits or their gradients
-  invalid,      ///< the covariance of the margins is not one
+  invalid,      ///< the covariance of the margins is not a covariance
   unsupported,  ///< the estimator does not support this model
   resources,    ///< the estimator does not fit the memory
   numerical     ///< a computation failed

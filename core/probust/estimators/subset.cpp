@@ -4,7 +4,7 @@
 // tenth of the samples of the one before; p_fail is the product of the shares. The samples of a level are chains of
 // w' = rho w + sqrt(1 - rho²) xi (Papaioannou et al. 2015), which keep w standard normal.
 //
-// The answer is checked by importance sampling at the most likely failure point, if gradients lead there. If the two differ by
+// The result is checked by importance sampling at the most likely failure point, if gradients lead there. If the two differ by
 // more than half a decade plus their errors, the status says so.
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ constexpr double kLn10 = 2.302585092994046;
 
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// One point under noise that is a function of standard normals w [d]: its smallest margin at a w, and fresh draws of w.
+// One point under noise that is a function of standard normals w [d]: its smallest margin at a w, and new draws of w.
 class Response {
  public:
   Response(Executor& executor, const Points& point, const Noise& noise)
@@ -59,12 +59,12 @@ class Response {
     return smallest;
   }
 
-  // How many of the first rows, which are plain noisy copies, get the label, if it is another class than the target.
+  // How many of the first rows, which are plain noisy samples, get the label, if the target is another class.
   std::int64_t labelled() const { return labelled_; }
 
   struct Slope {
     double margin;
-    Eigen::VectorXd gradient;  // [d] with respect to w
+    Eigen::VectorXd gradient;  // [d] gradient with respect to w
   };
   // The smallest margin at one w and its gradient.
   Slope slope(const Rows& w) {
@@ -202,8 +202,8 @@ struct Rare {
   bool reached;
 };
 
-// Chains start from the samples of the level before, so the errors of levels are correlated. Measured on linear and quadratic
-// problems, the variance of log p_fail exceeds the sum over levels by about this share for each level after the first.
+// Chains start from the samples of the level before, so the errors of levels are correlated. On linear and quadratic problems,
+// the variance of log p_fail exceeded the sum over levels by about this share for each level after the first.
 constexpr double kShared = 0.13;
 
 // The samples of each level.

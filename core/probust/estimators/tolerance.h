@@ -16,8 +16,8 @@
 namespace probust {
 
 /// The classifier of points [d + K] with logits [f(x) - f - gamma, f - f(x) - gamma, 0] of size 2K + 1, for a regression model f
-/// with K outputs and d inputs. Its classes: output k is too low; output k is too high; all outputs are within the tolerance
-/// (the last class, which loses ties). Throws Error{usage} unless gamma is positive and finite.
+/// with K outputs and d inputs. Its classes: output k is too low; output k is too high; all outputs are within the tolerance (the
+/// last class, which loses ties). Throws Error{usage} unless gamma is positive and finite.
 Graph within_tolerance(const Graph& regression, double gamma);
 
 /// Its points [N, d + K]: each row of x [N, ...] followed by the outputs [N, K] at it.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// mc:±h and mc:p>tau draw as many copies as the question needs.
+// mc:±h and mc:p>tau draw as many samples as the requested accuracy or decision needs.
 //
-// mc:±h, a half-width: a pilot of 150 copies decides how many more to draw. Only those give the answer, so that their
+// mc:±h, a half-width: a pilot of 150 samples decides how many more to draw. Only those give the result, so that their
 // Clopper-Pearson interval has its coverage: the size of the second sample does not depend on its outcome (Stein 1945 for
 // normals).
 //
-// mc:p>tau, a decision: draws copies until a confidence sequence excludes tau, or up to a cap. The likelihood ratio of k kept
-// among n, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that it ever reaches
-// 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated logarithm", 1970). The
-// interval holds at all n at once.
+// mc:p>tau, a decision: draws samples until a confidence sequence excludes tau, or up to a cap. The likelihood ratio of k
+// survivals among n samples, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that
+// it ever reaches 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated
+// logarithm", 1970). The interval holds at all n at once.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ double half_width(double share, std::int64_t trials) {
   return (interval.high - interval.low) / 2;
 }
 
-// The fewest trials whose interval around `share` is at most 2h wide.
+// The smallest number of trials whose interval around `share` is at most 2h wide.
 std::int64_t trials_for(double share, double h) {
   std::int64_t low = 1, high = 2;
   while (high < kMostTrials && half_width(share, high) > h) high *= 2;
@@ -55,19 +55,19 @@ struct Question {
   const Noise& noise;
 };
 
-// How many copies keep the answer, and how many get the label if it is another.
+// How many samples keep the target, and how many get the label if it is another class.
 struct Counts {
   std::int64_t kept = 0, labelled = 0;
 };
 
-// Those of the copies first .. first + count - 1.
+// The counts of the samples first .. first + count - 1.
 Counts counts_among(const Question& asked, std::int64_t first, std::int64_t count) {
   const auto placed = count_placed(asked.executor, asked.point, asked.noise, count, asked.event.top, first);
   const std::int64_t label = other_label(asked.point, 0);
   return {kept_of(asked.event, placed[0], asked.point.target[0]), label < 0 ? 0 : kept_of(asked.event, placed[0], label)};
 }
 
-// The estimate from counts, with the interval that `interval_of` gives for a count.
+// The estimate from counts, with `interval_of` as the interval of a count.
 template <class IntervalOf>
 Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t trials, IntervalOf interval_of) {
   Estimate estimate = from_counts(counts.kept, trials, interval_of(counts.kept));

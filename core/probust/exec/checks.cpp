@@ -8,14 +8,14 @@ namespace probust {
 
 void check_classifier(const Graph& graph) {
   if (graph.inputs().size() == 1 && graph.outputs.size() == 1 && graph[graph.outputs[0]].shape.size() == 1) return;
-  throw Error{ErrorCode::usage, "classifier", "does not map one input to one vector of logits", ""};
+  throw Error{ErrorCode::usage, "the classifier", "does not map one input to one vector of logits", ""};
 }
 
 std::int64_t checked_rows(const Executor& executor, const Tensor& x) {
   const Shape per_point = x.shape.empty() ? Shape{} : Shape(x.shape.begin() + 1, x.shape.end());
   if (x.shape.empty() || element_count(per_point) != element_count(executor.point_shape())) {
-    throw Error{ErrorCode::unreadable, "data", "points have shape " + to_string(per_point),
-                "the model takes " + to_string(executor.point_shape())};
+    throw Error{ErrorCode::unreadable, "the data set", "has points of shape " + to_string(per_point),
+                "give points of shape " + to_string(executor.point_shape())};
   }
   return x.shape[0];
 }
@@ -29,7 +29,7 @@ void check(const Executor& executor, const Points& points, const NoiseShape& sha
 void check_pairs(const Executor& executor, const Points& points, const NoiseShape& shape, std::int64_t pairs) {
   check(executor, points, shape);
   if (!points.draws.empty() && std::ssize(points.draws) < pairs)
-    throw Error{ErrorCode::usage, "points", "there are shared draws for " + std::to_string(points.draws.size()) + " pairs only",
+    throw Error{ErrorCode::usage, "the block", "has shared draws for only " + std::to_string(points.draws.size()) + " pairs",
                 "give them for " + std::to_string(pairs)};
 }
 
@@ -38,7 +38,7 @@ void check(const Executor& executor, const Points& points) {
   require_equal_lengths(points);
   for (const std::int64_t target : points.target) {
     if (target < 0 || target >= executor.classes())
-      throw Error{ErrorCode::usage, "target", "class " + std::to_string(target) + " does not exist",
+      throw Error{ErrorCode::usage, "target", "is class " + std::to_string(target) + ", which does not exist",
                   "the model has " + std::to_string(executor.classes()) + " classes"};
   }
 }

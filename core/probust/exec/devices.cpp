@@ -69,8 +69,8 @@ const DeviceKind* present_kind(std::string& missing) {
 std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& classifier, const ExecutorOptions& options) {
   if (options.precision != Precision::float32) {
     throw Error{ErrorCode::usage, option("precision"),
-                "is " + std::string(name_of(options.precision)) + ", and the processor has float32",
-                "leave it out, or give a GPU as " + option("device")};
+                "is " + std::string(name_of(options.precision)) + ", but the processor has only float32",
+                "leave it out, or choose a GPU with " + option("device")};
   }
   return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options));
 }
@@ -81,9 +81,9 @@ std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions
   if (const DeviceKind* kind = present_kind(problem)) {
     auto made = kind->make(0, classifier, options);
     if (made) return std::move(made).value();
-    problem = made.error().where + ": " + made.error().problem;
+    problem = made.error().where + " " + made.error().problem;
   }
-  if (!problem.empty() && options.warn) options.warn(problem + "; the processor is taken");
+  if (!problem.empty() && options.warn) options.warn(problem + "; using the processor");
   ExecutorOptions here = options;
   here.precision = Precision::float32;
   return on_processor(kBackends[0], classifier, here);
@@ -138,7 +138,7 @@ std::int64_t parse_memory(const std::string& text) {
   const auto number = parse_double(unit == std::string::npos ? text : text.substr(0, text.size() - 1));
   const double bytes = number.value_or(0) * std::pow(1024.0, unit == std::string::npos ? 0 : static_cast<double>(unit + 1));
   if (!number || !(bytes >= 1) || bytes > 9e18) {
-    throw Error{ErrorCode::usage, option("memory"), "'" + text + "' is not an amount of memory", "write for example 512M or 4G"};
+    throw Error{ErrorCode::usage, option("memory"), "is '" + text + "', which is not an amount of memory", "try 512M or 4G"};
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -147,20 +147,19 @@ Precision parse_precision(std::string_view name) {
   for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
     if (name == name_of(precision)) return precision;
   }
-  throw Error{ErrorCode::usage, option("precision"), "'" + std::string(name) + "' is not known", "use float32, tf32 or bf16"};
+  throw Error{ErrorCode::usage, option("precision"), "cannot be '" + std::string(name) + "'", "use float32, tf32 or bf16"};
 }
 
 Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier,
                                                 const ExecutorOptions& options) {
-  return guarded("model", [&]() -> std::unique_ptr<Executor> {
+  return guarded("the model", [&]() -> std::unique_ptr<Executor> {
     for (const Backend& entry : kBackends) {
       if (entry.name == device) return on_processor(entry, classifier, options);
     }
     if (device == "auto") return on_best(classifier, options);
     const Chosen chosen = chosen_device(device);
     if (chosen.kind != nullptr) return chosen.kind->make(chosen.ordinal, classifier, options).value();
-    throw Error{ErrorCode::usage, option("device"), "'" + std::string(device) + "' is not a known device",
-                "use one of " + known_devices()};
+    throw Error{ErrorCode::usage, option("device"), "cannot be '" + std::string(device) + "'", "use one of " + known_devices()};
   });
 }
 

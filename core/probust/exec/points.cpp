@@ -8,12 +8,12 @@ namespace probust {
 
 void require_equal_lengths(const Points& points) {
   if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
-    throw Error{ErrorCode::usage, "points", "x, index and target differ in length", ""};
+    throw Error{ErrorCode::usage, "the block", "has x, index and target of different length", ""};
   if (!points.label.empty() && points.label.size() != points.index.size())
-    throw Error{ErrorCode::usage, "points", "labels and index differ in length", ""};
+    throw Error{ErrorCode::usage, "the block", "has labels and index of different length", ""};
   for (const std::vector<std::int64_t>& of_pair : points.draws) {
     if (of_pair.size() != points.index.size())
-      throw Error{ErrorCode::usage, "points", "the draws of a pair are not one for each point", ""};
+      throw Error{ErrorCode::usage, "the block", "does not have one draw of a pair per point", ""};
   }
 }
 

@@ -39,7 +39,7 @@ struct Window {
   Shape output() const;
 };
 
-/// The maximum over no cells, for a window that lies entirely in the padding. As in ONNX Runtime.
+/// The maximum over no cells, for a window that lies entirely in the padding, as in ONNX Runtime.
 inline constexpr float kLargestOfNone = std::numeric_limits<float>::lowest();
 
 /// Axes to sum over (they are kept with extent 1).
@@ -54,7 +54,8 @@ struct AxisAttribute {
   bool operator==(const AxisAttribute&) const = default;
 };
 
-/// One axis and an extent along it: how many largest elements `top_index` finds, or how long the result of `put_add` is.
+/// One axis and an extent along it: the number of largest elements that `top_index` finds, or the length of the result of
+/// `put_add`.
 struct AxisExtent {
   std::int64_t axis = 0;
   std::int64_t extent = 0;
@@ -99,12 +100,12 @@ struct TreeNode {
   Mode mode = Mode::leaf;
   bool missing_is_yes = false;        ///< whether a NaN goes to `yes`
   std::int32_t feature = 0;           ///< index of the feature that is compared
-  float threshold = 0;                ///< what it is compared with
+  float threshold = 0;                ///< the threshold
   std::int32_t yes = 0, no = 0;       ///< the next nodes; both come after this one
   std::int32_t first = 0, count = 0;  ///< for a leaf, its range of `weights`; for a membership test, its range of `members`
 };
 
-/// What a leaf adds to a target.
+/// The weight that a leaf adds to a target.
 struct TreeWeight {
   std::int32_t target;
   float weight;

@@ -13,7 +13,8 @@ MomentGraph propagate_moments(const Graph& graph, Extent variances) {
   std::vector<Moments> moments;
   for (const Node& node : graph.nodes) {
     if (node.op == Op::input) {
-      if (result.input.random()) throw Error{ErrorCode::usage, "moments", "the graph has more than one input", ""};
+      if (result.input.random())
+        throw Error{ErrorCode::usage, "the graph", "has more than one input, so its moments cannot be propagated", ""};
       result.input.mean = append_input(g, node.shape, node.extent, node.name);
       result.input.variance = append_input(g, node.shape, variances, "variance of " + node.name);
       moments.push_back(result.input);

@@ -343,8 +343,8 @@ Moments moments_of(Graph& g, const Node& node, std::span<const Moments> operands
   const Rule rule = rule_of(node.op);
   if (rule == nullptr) {
     const std::string name(definition(node.op).name);
-    throw Error{ErrorCode::unsupported, node.name.empty() ? "operator " + name : node.name,
-                "operator " + name + " has no rule for Gaussian moments", "use mc:N in place of adf"};
+    throw Error{ErrorCode::unsupported, "operator " + name + (node.name.empty() ? "" : " (" + node.name + ")"),
+                "has no rule for Gaussian moments", "use mc:N instead of adf"};
   }
   return rule(g, node, operands);
 }

@@ -22,7 +22,7 @@ struct Entry {
 double parse_scale(const std::string& text, const std::string& where) {
   const auto scale = parse_double(text);
   if (!scale || !std::isfinite(*scale) || *scale <= 0)
-    throw Error{ErrorCode::usage, where, "the scale is not a positive number", "write for example gaussian:0.1"};
+    throw Error{ErrorCode::usage, where, "has a scale that is not a positive number", "try gaussian:0.1"};
   return *scale;
 }
 
@@ -35,7 +35,7 @@ using FromArray = std::shared_ptr<const NoiseShape> (*)(const NoiseArray&, std::
 
 std::shared_ptr<const NoiseShape> gaussian_of_variances(const NoiseArray& variances, std::string name) {
   NoiseArray deviations = variances;
-  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if it is negative, which is refused later
+  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if it is negative, which is rejected later
   return diagonal_gaussian(deviations, std::move(name));
 }
 
@@ -53,7 +53,7 @@ Noise parse_file(const std::string& model, const std::string& parameters, const 
   const bool scaled = colon != std::string::npos && parse_double(parameters.substr(colon + 1));
   const std::string path = scaled ? parameters.substr(0, colon) : parameters;
   const double scale = scaled ? parse_scale(parameters.substr(colon + 1), where) : 1;
-  if (!source.array) throw Error{ErrorCode::usage, where, "files cannot be read here", "write for example gaussian:0.1"};
+  if (!source.array) throw Error{ErrorCode::usage, where, "names a file, and files cannot be read here", "try gaussian:0.1"};
   return {shape(source.array(path), model + path), scale};
 }
 
@@ -67,13 +67,13 @@ Noise parse_gaussian(const std::string& parameters, const std::string& where, co
 }
 
 Noise parse_recorded(const std::string& parameters, const std::string& where, const NoiseSource& source) {
-  if (parameters.empty()) throw Error{ErrorCode::usage, where, "names no file", "write for example samples:FILE.npy"};
+  if (parameters.empty()) throw Error{ErrorCode::usage, where, "does not name a file", "use samples:FILE.npy"};
   return parse_file("samples:", parameters, where, source, recorded_noise);
 }
 
 Noise parse_categorical(const std::string& parameters, const std::string& where, const NoiseSource& source) {
   if (parameters.empty() || !source.categories)
-    throw Error{ErrorCode::usage, where, "does not name a file that can be read here", "write for example categorical:FILE.json"};
+    throw Error{ErrorCode::usage, where, "does not name a file that can be read here", "use categorical:FILE.json"};
   return {categorical_noise(source.categories(parameters), parameters), 1};
 }
 
@@ -105,7 +105,7 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
   const std::string where = "noise '" + text + "'";
   const Entry* entry = entry_of(text);
   if (entry == nullptr) {
-    throw Error{ErrorCode::usage, where, "is not a known noise model", "write for example " + known_noise()};
+    throw Error{ErrorCode::usage, where, "is not a known noise model", "use one of " + known_noise()};
   }
   const std::size_t at = text.rfind('@'), colon = text.find(':');
   const std::string model = text.substr(0, at);

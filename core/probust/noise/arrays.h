@@ -8,7 +8,7 @@
 #include "probust/base/error.h"
 #include "probust/noise/noise.h"
 
-// Shared by the models that are described by arrays.
+// Shared by the noise models that are described by arrays.
 namespace probust {
 
 /// The same numbers for all points, or one row per point.
@@ -27,10 +27,10 @@ struct PerPoint {
   void fit(std::int64_t points_elements, std::int64_t points) const;
 };
 
-/// "NAME" at scale 1, "NAME:0.5" otherwise.
+/// "NAME" at scale 1, otherwise "NAME:0.5".
 std::string text_with_scale(const std::string& name, double scale);
 
-/// Gaussian noise described by an array, with a name; the base of models that differ in what the array holds.
+/// Gaussian noise described by a named array; the base of models that interpret the array differently.
 class ArrayGaussian : public NoiseShape {
  public:
   ArrayGaussian(PerPoint rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {}
@@ -50,7 +50,7 @@ class ArrayGaussian : public NoiseShape {
   std::string name_;
 };
 
-/// Throws Error{unreadable}: the array's shape has no meaning here.
+/// Throws Error{unreadable} for an array of the wrong shape.
 [[noreturn]] void refuse_shape(const NoiseArray& array, const std::string& hint);
 
 }  // namespace probust

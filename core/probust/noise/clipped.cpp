@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noisy copies clipped to a range, as for images, and optionally rounded to the values of a byte.
+// Noisy samples clipped to a range, as for images, and optionally rounded to the values of a byte.
 #include <algorithm>
 #include <cmath>
 
@@ -76,12 +76,11 @@ class Clipped final : public NoiseShape {
 
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range) {
   if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low >= range.high) {
-    throw Error{ErrorCode::usage, option("clip"), shortest_text(range.low) + "," + shortest_text(range.high) + " is not a range",
-                "write the smaller value first, for example 0,1"};
+    throw Error{ErrorCode::usage, option("clip"), "cannot be " + shortest_text(range.low) + "," + shortest_text(range.high),
+                "give the smaller value first, as in 0,1"};
   }
   if (range.levels < 0 || range.levels == 1 || range.levels > (1 << 24)) {
-    throw Error{ErrorCode::usage, option("levels"), std::to_string(range.levels) + " is not a number of values",
-                "write for example 256"};
+    throw Error{ErrorCode::usage, option("levels"), "cannot be " + std::to_string(range.levels), "try 256"};
   }
   return std::make_shared<const Clipped>(std::move(shape), range);
 }

@@ -9,7 +9,7 @@ namespace {
 
 class Custom final : public SampledNoise {
  public:
-  Custom(std::string name, Sampler draw) : SampledNoise("noise of one's own"), name_(std::move(name)), draw_(std::move(draw)) {}
+  Custom(std::string name, Sampler draw) : SampledNoise("custom noise"), name_(std::move(name)), draw_(std::move(draw)) {}
 
   std::string name() const override { return name_; }
 

@@ -7,8 +7,8 @@
 #include "probust/base/everywhere.h"
 
 // Standard normals from Philox words by Box and Muller, "A note on the generation of random normal deviates" (1958); Laplace's
-// distribution by inversion. Logarithm, sine and cosine are computed here from additions, multiplications, one division and one
-// square root, which IEEE 754 rounds the same way everywhere. So the same seed gives the same bits on every compiler, CPU and
+// distribution by inversion. Logarithm, sine and cosine are computed from additions, multiplications, one division and one square
+// root, which IEEE 754 rounds in the same way everywhere. So the same seed gives the same bits on every compiler, CPU and
 // browser. Accuracy about 3e-7; the largest normal draw is 6.7.
 namespace probust::draws {
 

@@ -127,7 +127,8 @@ class PivotedCholesky {
 
   void check_symmetry() {
     for (std::int64_t i = 0; i < d_; ++i) {
-      if (rest(i, i) < 0) refuse("the variance of element " + std::to_string(i) + " is negative", "variances are 0 or more");
+      if (rest(i, i) < 0)
+        refuse("the variance of element " + std::to_string(i) + " is negative", "give variances that are not negative");
       for (std::int64_t j = 0; j < i; ++j) {
         if (std::fabs(rest(i, j) - rest(j, i)) > tolerance(i, j)) {
           refuse("entries [" + std::to_string(j) + ", " + std::to_string(i) + "] and [" + std::to_string(i) + ", " +
@@ -162,7 +163,7 @@ class PivotedCholesky {
     return true;
   }
 
-  // If the covariance has no negative eigenvalue, then off the diagonal nothing remains once nothing remains on it.
+  // If the covariance has no negative eigenvalue, zeros on the remaining diagonal imply zeros in the rest.
   void check_rest() {
     for (std::int64_t i = 0; i < d_; ++i) {
       for (std::int64_t j = 0; j < d_; ++j) {
@@ -215,7 +216,7 @@ std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std
   const auto [count, d, rank] = matrices(factors, hint);
   if (rank > d) {
     throw Error{ErrorCode::unreadable, factors.where, "has more columns than a point has elements",
-                "give its product with its transpose as a covariance"};
+                "give the covariance, factor times its transpose, instead"};
   }
   PerPoint rows{std::vector<float>(factors.values.begin(), factors.values.end()), d, d * rank, factors.shape.size() == 3,
                 factors.where};

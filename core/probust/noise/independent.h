@@ -49,7 +49,7 @@ class NearlyGaussian : public IndependentNoise {
  public:
   using IndependentNoise::IndependentNoise;
   GaussianView gaussian() const override {
-    return {GaussianView::Kind::approximate, name() + " noise taken as Gaussian by the central limit"};
+    return {GaussianView::Kind::approximate, name() + " noise approximated as Gaussian (central limit theorem)"};
   }
 
   std::optional<std::int64_t> normals(std::int64_t elements) const override { return elements; }

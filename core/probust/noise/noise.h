@@ -13,7 +13,7 @@
 
 namespace probust {
 
-/// The largest number of noisy copies of a point: noise is keyed by 32-bit sample numbers.
+/// The largest number of noisy samples of a point: noise is keyed by 32-bit sample numbers.
 inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;
 
 /// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends only on these, the seed and the
@@ -30,21 +30,22 @@ struct GaussianView {
   enum class Kind {
     exact,        ///< `whiten` describes the noise completely
     approximate,  ///< it describes the Gaussian that approximates the noise
-    absent,       ///< there is none: only sampling works
+    absent,       ///< there is no such Gaussian: only sampling works
   };
   Kind kind = Kind::exact;
-  std::string reason{};  ///< for the note of an estimate, as in "uniform noise taken as Gaussian"
+  std::string reason{};  ///< for the note of an estimate, as in "uniform noise approximated as Gaussian"
 };
 
-/// Noisy copies are clipped to [low, high] and, if levels > 1, rounded to the nearest of that many evenly spaced values of this
+/// Noisy samples are clipped to [low, high] and, if levels > 1, rounded to the nearest of that many evenly spaced values of this
 /// range (256: bytes). Sampling is exact; estimators that assume Gaussian noise ignore both, and their rows say so.
 struct Quantization {
   double low = 0, high = 1;
   std::int64_t levels = 0;
 };
 
-/// Noise with independent elements, in a form that a device can draw: element e of a copy of point i is x[e] + d (scale z), with
-/// a unit draw z and d = deviations[e] (or [i d + e] if they vary from point to point; 1 if there are none), then clipped.
+/// Noise with independent elements, in a form that a device can draw: element e of a noisy sample of point i is x[e] + d (scale
+/// z), with a unit draw z and d = deviations[e] (or [i d + e] if they vary from point to point; 1 if there are none), then
+/// clipped.
 struct ElementNoise {
   enum class Draw : std::uint8_t { normal, uniform, laplace };
   Draw draw = Draw::normal;
@@ -99,7 +100,7 @@ class NoiseShape {
 
   /// If the noise is a function of independent standard normals: their number at a point of `elements` elements. The first that
   /// many rows of `whiten` are then derivatives with respect to them, or, if the function is not linear, multiples of these.
-  /// Empty if it is no such function.
+  /// Empty if the noise is not such a function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
   /// Makes x, laid out [elements][lanes], noisy with the standard normals w [normals][lanes]: Gaussian noise adds scale L w.
@@ -109,7 +110,7 @@ class NoiseShape {
   /// The noise per element, if its elements are independent. Empty if they are not, or if devices do not support it.
   virtual std::optional<ElementNoise> by_element() const { return std::nullopt; }
 
-  /// The columns of a point of `elements` elements that it changes, ascending: all, unless the noise itself names some.
+  /// The columns of a point of `elements` elements that the noise changes, ascending: all, unless the noise itself names some.
   virtual std::vector<std::int64_t> columns(std::int64_t elements) const;
 
   /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
@@ -122,7 +123,7 @@ class NoiseShape {
   std::uint64_t serial_;
 };
 
-/// A noise model: a shape and a scale. Whatever the shape determines is computed once for all scales.
+/// A noise model: a shape and a scale. Everything that the shape determines is computed once for all scales.
 struct Noise {
   std::shared_ptr<const NoiseShape> shape;
   double scale = 1;  ///< sigma, in the units of the natural space
@@ -151,8 +152,8 @@ std::shared_ptr<const NoiseShape> isotropic_gaussian();  ///< standard deviation
 std::shared_ptr<const NoiseShape> uniform_noise();       ///< on [-1, 1]: the scale is the half-width
 std::shared_ptr<const NoiseShape> laplace_noise();       ///< density e^-|t| / 2: the scale is Laplace's
 
-/// Independent Gaussian noise, given standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} if one is negative
-/// or not finite.
+/// Independent Gaussian noise with standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} if one is negative or
+/// not finite.
 std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations, std::string name);
 
 /// Gaussian noise with covariance [d, d] or, per point, [N, d, d]; it may be singular. Throws Error{unreadable} if one is not
@@ -163,9 +164,8 @@ std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covarian
 /// not finite.
 std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std::string name);
 
-/// One of M recorded deviations [M, d] or, per point, [N, M, d], each as likely as the others. Estimators that assume Gaussian
-/// noise take it as one with mean zero and the same second moments. Throws Error{unreadable} if there are none or a value is not
-/// finite.
+/// One of M recorded deviations [M, d] or, per point, [N, M, d], all equally likely. Estimators that assume Gaussian noise use
+/// the Gaussian with mean zero and the same second moments. Throws Error{unreadable} if there are none or a value is not finite.
 std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, std::string name);
 
 /// Features that change their values with given probabilities. Only sampling estimators support it. Throws Error{unreadable} with
@@ -190,7 +190,7 @@ struct NoisePart {
 };
 std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts);
 
-/// Noise whose copies are clipped, and rounded if the range has levels.
+/// Noise whose samples are clipped, and rounded if the range has levels.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
 
 /// Random numbers for one sample of one point.
@@ -217,12 +217,12 @@ struct NoiseSource {
   std::function<std::vector<Category>(const std::string& path)> categories;
 };
 
-/// How noise is written, as in a hint: "gaussian:0.1, ..., categorical:FILE.json".
+/// How noise is written, for hints: "gaussian:0.1, ..., categorical:FILE.json".
 std::string known_noise();
 
 /// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "samples:FILE", "uniform:0.1@0..3" (on columns 0
 /// to 3), "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file). Throws
-/// Error{usage} saying what would be right; scales must be positive and finite.
+/// Error{usage} with a hint; scales must be positive and finite.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
 }  // namespace probust

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recorded deviations: a copy of a point is the point plus one of M deviations, each as likely as the others. They may be the
-// same for all points, as of a sensor, or one set per point, as the members of an ensemble.
+// Recorded deviations: a noisy sample is the point plus one of M deviations, each as likely as the others. They may be the same
+// for all points, as of a sensor, or one set per point, as the members of an ensemble.
 #include <cmath>
 
 #include "probust/noise/arrays.h"
@@ -42,7 +42,7 @@ class Recorded final : public NoiseShape {
     second_->variances(points, elements, variance);
   }
   GaussianView gaussian() const override {
-    return {GaussianView::Kind::approximate, "recorded deviations taken as Gaussian with their second moments"};
+    return {GaussianView::Kind::approximate, "recorded deviations approximated as Gaussian with the same second moments"};
   }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace probust {
 
-/// Noise that can only be sampled. It has no covariance to whiten gradients with, so gradients and variances become zero and no
-/// Gaussian approximates it.
+/// Noise that can only be sampled. It has no covariance to whiten gradients with, so gradients and variances become zero, and it
+/// has no Gaussian approximation.
 class SampledNoise : public NoiseShape {
  public:
   /// what: the name for the status of estimators that need a Gaussian, as in "categorical noise".

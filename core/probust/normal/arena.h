@@ -30,7 +30,7 @@ class Arena {
     return all;
   }
 
-  /// Releases, when it ends, everything taken since it began.
+  /// Releases, when it ends, everything allocated since it was created.
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {}

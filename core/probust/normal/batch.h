@@ -25,8 +25,8 @@ class ProblemSolver {
  public:
   virtual ~ProblemSolver() = default;
 
-  /// answers[i] is that of problems[i] within the error that it reports; `interrupted` after a stop request. `answers` needs one
-  /// entry per problem; further entries are left unchanged.
+  /// answers[i] is the result of problems[i], accurate to the error that it reports; `interrupted` after a stop request.
+  /// `answers` needs one entry per problem; further entries are left unchanged.
   virtual void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options) = 0;
 };
 

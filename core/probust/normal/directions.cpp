@@ -198,7 +198,7 @@ class TwoLevels {
   double error() const { return std::hypot(sampling(main_), sampling(rest_)) + hidden() + rounding(); }
   std::int64_t points() const { return looked_ + main_.mean().points() + rest_.mean().points(); }
 
-  /// Refines the level that pays more. False if neither can be refined or that would take more than max_points.
+  /// Refines the level with the greater benefit. False if neither can be refined or that would take more than max_points.
   bool refine(std::int64_t max_points) {
     const double worth_main = main_.worth(sampling(main_), few_.cols());
     const double worth_rest = rest_.worth(std::hypot(sampling(rest_), hidden()), few_.cols() + all_.cols());

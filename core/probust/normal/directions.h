@@ -20,7 +20,7 @@ inline constexpr Eigen::Index kMostColumns = 16, kLimitsPerColumn = 16;
 /// length 1, limits finite, nonnegative and ascending. Samples until both errors meet the goal, or its points or those of the
 /// lattices are used up. The reported error is the sum of 5 standard errors, a bound on faces that no direction has found, and
 /// the effect of single precision, about 1e-6. Empty if a first look finds few faces that matter or p below 0.05: then few
-/// directions would carry all of p, and the scatter would not show what was missed.
+/// directions would determine p, and the scatter would not show what was missed.
 std::optional<Integral> directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal,
                                    Arena& arena);
 

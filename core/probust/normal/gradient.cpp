@@ -130,7 +130,7 @@ class Conditionals {
   Options options_;
 };
 
-/// The status of a combination of answers: no numbers is worse than numbers that miss their tolerance.
+/// The status of a combination of results: no numbers is worse than numbers that miss their tolerance.
 Status worse(Status one, Status two) {
   if (one == Status::ok || (one == Status::not_reached && two != Status::ok)) return two;
   return one;

@@ -299,8 +299,9 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
     part.error_fail += half;
     return part;
   }
-  // Measured: the telescoping sum wins wherever it is affordable, except for many limits and failure that is not rare: there a
-  // few points with control variates win, if few suffice. Of the other cases, importance sampling wins if failure is rare.
+  // Measured: the telescoping sum is fastest wherever it is affordable, except for many limits and failure that is not rare, for
+  // which a few points with control variates are faster if they suffice. In the other cases, importance sampling is fastest if
+  // failure is rare.
   const double sum = tails(orthant);
   const bool few = orthant.size <= kTelescope && sum < kTelescopeTails;
   if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {

@@ -46,7 +46,7 @@ struct Options {
   double abs = 1e-4;       ///< goal: error <= abs
   double rel_q = 1e-2;     ///< second goal: error_fail <= rel_q * p_fail
   std::uint64_t seed = 0;  ///< of the random shifts
-  /// Integrand evaluations after which the answer is `not_reached`. A first look (about 64 per limit) is always taken. A mean
+  /// Integrand evaluations after which the status is `not_reached`. A first look (about 64 per limit) is always taken. A mean
   /// over one lattice never uses more than 262,144. If one method has used them up, the next method may use as many again.
   std::int64_t max_points = 250000;
   const std::atomic<bool>* stop = nullptr;  ///< set by another thread, ends a long calculation soon with the status `interrupted`
@@ -65,7 +65,7 @@ enum class Status {
   interrupted,
 };
 
-/// What a status means, in a few words.
+/// The meaning of a status, in a few words.
 std::string_view describe(Status status);
 
 struct Probability {
@@ -93,7 +93,7 @@ Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& o
 /// better form if d is small: no eigenvalues need checking, and only the part of R that matters is ever computed.
 Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
 
-/// Both, for a thread with many problems: the same answers, but the memory is kept, so nothing is allocated after the largest
+/// Both, for a thread with many problems: the same results, but memory is kept, so nothing is allocated after the largest
 /// problem. (Eigen itself allocates when it checks an R or multiplies a U of several hundred rows.)
 class Solver {
  public:

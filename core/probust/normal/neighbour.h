@@ -21,8 +21,8 @@ struct Expansion {
   double error;  ///< of each, absolute, from the quadrature
 };
 
-/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1. (closed_form.h has the same expansion as public interface:
-/// with a complement that does not cancel, and a verdict.)
+/// Costs about 70 m^2 multiplications. Limits finite, |loading| < 1. (closed_form.h offers the same expansion publicly, with a
+/// complement that does not cancel and a check of its error.)
 Expansion expand_one_factor(const Orthant& orthant, std::span<const double> loading, Arena& arena);
 
 }  // namespace probust::normal

@@ -40,7 +40,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
       if (cholesky.open(i)) group[count++] = i;
     }
     cholesky.take(pivot);
-    // Rows that end in this column: open before, not open any more.
+    // Rows that end in this column: open before, but no longer.
     const auto ended = std::remove_if(group.begin(), group.begin() + count, [&](Eigen::Index i) { return cholesky.open(i); });
     count = static_cast<std::size_t>(ended - group.begin());
 

@@ -12,7 +12,7 @@
 
 namespace probust::normal {
 
-/// Bound on the mass that a mean over a lattice may have missed because the integrand is large only where no point fell. `most`:
+/// Bound on the mass that a mean over a lattice may have missed because the integrand is large only between the points. `most`:
 /// upper bound of the integrand; `steepest`: how fast a bound moves with the variables before it, in units of the variable it
 /// bounds.
 double unseen_mass(const LatticeMean& mean, double most, double steepest);

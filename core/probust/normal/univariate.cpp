@@ -46,7 +46,7 @@ double tail_quantile(double q) {
 double pdf(double x) {
   const double square = x * x;
   if (std::isinf(square)) return 0.0;
-  const double rest = std::fma(x, x, -square);  // what rounding cut from the square
+  const double rest = std::fma(x, x, -square);  // the part of the square lost to rounding
   return kInverseRootTwoPi * std::exp(-0.5 * square) * (1.0 - 0.5 * rest);
 }
 

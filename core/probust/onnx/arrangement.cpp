@@ -73,14 +73,14 @@ Shape view_of_flat(const Shape& axes, Layout layout) {
 }
 
 [[noreturn]] void refuse_order(const Shape& point, const Shape& input, Layout layout) {
-  std::string problem = "a point has shape " + to_string(point);
+  std::string problem = "has points of shape " + to_string(point);
   if (layout != Layout::automatic)
     problem += ", which the layout " + layout_name(layout) + " does not turn into the input's ";
   else
-    problem += ", and no order of its axes is certain to be that of the input's ";
-  throw Error{ErrorCode::unreadable, "data", problem + to_string(input),
+    problem += ", and the order of their axes in the input's shape is not certain: ";
+  throw Error{ErrorCode::unreadable, "the data set", problem + to_string(input),
               layout != Layout::automatic ? "give another " + option("layout") + ", or leave it out"
-                                          : "transpose the data, or say what order the input wants with " + option("layout") +
+                                          : "transpose the data, or give the input's order of axes with " + option("layout") +
                                                 " (whcn: width before height)"};
 }
 
@@ -131,14 +131,14 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
   return orders;
 }
 
-// Not inlined, so that a browser downloads it only for points that are not as the input takes them.
+// Not inlined, so that a browser downloads it only for points that need rearranging.
 [[gnu::noinline]] static Arrangement rearranged(const Shape& point, const Shape& axes, Layout layout) {
   if (layout != Layout::automatic && (point.size() > 3 || (point.size() == 1 && axes.size() != 3)))
     throw Error{ErrorCode::usage, option("layout"), "needs images [C, H, W], not points of shape " + to_string(point), ""};
   if (point.size() == 1 && axes.size() == 3 && layout != Layout::automatic) {
     const auto few = [](std::int64_t extent) { return extent <= 4; };
     if (layout == Layout::nhwc ? few(axes[0]) && !few(axes[2]) : few(axes[2]) && !few(axes[0]))
-      refuse_order(point, axes, layout);  // the channels are elsewhere
+      refuse_order(point, axes, layout);  // the channels are in another axis
     const Shape view = view_of_flat(axes, layout);
     return {view, axis_orders({2, 2, 2}, layout)[0].order, false, ""};
   }
@@ -148,10 +148,10 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
     if (arranged(point, order.order) != axes) continue;
     Arrangement result = arrangement(order);
     if (result.permutes() && layout == Layout::automatic)
-      result.note = "points of shape " + to_string(point) + " are transposed to the input's " + to_string(axes);
+      result.note = "points of shape " + to_string(point) + " are transposed to the input's shape " + to_string(axes);
     return result;
   }
-  // Extents of 1 aside. Two axes of an image may be height and width in any order, so only a series is transposed.
+  // Ignores extents of 1. Two axes of an image may be height and width in any order, so only a series is transposed.
   const bool series = point.size() == 2 && axes.size() > 1 && axes[0] != 1;
   for (const AxisOrder& order : orders) {
     Arrangement result = arrangement(order);
@@ -163,8 +163,8 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
     Arrangement result = arrangement(orders.front());
     result.channels_last = looks_channels_last(point);
     if (is_flat(axes) && result.channels_last && point[2] > 1)
-      result.note = "the input takes flat points, and gets the values of points of shape " + to_string(point) +
-                    " in the order in which they are stored, channels last";
+      result.note = "the input takes flat points: it gets the values of points of shape " + to_string(point) +
+                    " in stored order, channels last";
     return result;
   }
   refuse_order(point, axes, layout);

@@ -17,30 +17,30 @@ struct Arrangement {
   Shape view;                  ///< the point's shape, or the axes of a flat point
   std::vector<int> order;      ///< the view's axes in the order of the input
   bool channels_last = false;  ///< whether the point's channels are its last axis; else its first
-  std::string note;            ///< one sentence if the data's shape alone does not say this; else empty
+  std::string note;            ///< one sentence if the data's shape alone does not determine this; otherwise empty
 
   /// The axes in the order of the input, without those of extent 1, whose place does not matter.
   std::vector<int> moved_axes() const;
   bool permutes() const;
 };
 
-/// The axis orders in which an input may want points of rank `rank`, the most likely one first. `channels_first`,
-/// `channels_last`: whether the input may want them so, which it shows by an extent that is fixed.
+/// The axis orders in which an input may take points of rank `rank`, the most likely one first. `channels_first`,
+/// `channels_last`: whether the input may take them so, as a fixed extent shows.
 struct AxisOrder {
   std::vector<int> order;
   bool data_channels_last;  ///< of the data
 };
 std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool channels_first = true, bool channels_last = true);
 
-/// The extents of a point in an order.
+/// The extents of a point after reordering.
 Shape arranged(const Shape& point, const std::vector<int>& order);
 
 /// Whether a point looks like an image with 1, 3 or 4 channels in its last axis, and more than 4 rows and columns.
 bool looks_channels_last(const Shape& point);
 
-/// The arrangement of points for an input shape at batch 1, with as many values. Axes are permuted if the extents or `layout` say
-/// so. Adjacent axes may be merged or split, so a flat point fits, and so does an input that takes flat points. Throws
-/// Error{unreadable} if no axis order gives the input's shape, Error{usage} if `layout` does not suit the points.
+/// The arrangement of points for an input shape at batch 1 with as many values. Axes are permuted if the extents or `layout` say
+/// so. Adjacent axes may be merged or split, so flat points fit, and so do inputs that take flat points. Throws Error{unreadable}
+/// if no axis order gives the input's shape, Error{usage} if `layout` does not suit the points.
 Arrangement arrangement_of(const Shape& point, const Shape& input_shape, Layout layout);
 
 }  // namespace probust

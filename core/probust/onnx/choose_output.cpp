@@ -19,7 +19,7 @@ struct Candidate {
   ValueId value = kNoValue;  // several values, or one number
   bool softmax = false;      // it ends in one
   bool copy = false;         // of the input
-  bool label = false;        // an ArgMax, a TopK or a comparison makes it
+  bool label = false;        // computed by an ArgMax, a TopK or a comparison
   bool integer = false;
   std::string note{};
 };
@@ -53,7 +53,7 @@ bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   return distinct(table->second.texts) && (table->second.values == nullptr || distinct(table->second.values->data));
 }
 
-// The scores that a label, or the sorted scores of a TopK, are made from; empty if the tensor is neither.
+// The scores behind a label or the sorted scores of a TopK; empty if the tensor is neither.
 std::string scores_before(const GraphProto& graph, const std::string& output) {
   static constexpr std::array<std::string_view, 9> kMoves{"Cast",    "Identity", "Reshape",      "Squeeze", "Unsqueeze",
                                                           "Flatten", "Dropout",  "LabelEncoder", "ZipMap"};
@@ -96,7 +96,7 @@ bool is_top_k(const GraphProto& graph, const std::string& name) {
   return maker != nullptr && maker->op_type == "TopK";
 }
 
-// What comes before operators that keep the order of classes, so that a label, probabilities and logits are one candidate.
+// The operand before operators that keep the order of classes, so that a label, probabilities and logits are one candidate.
 ValueId root_of(const Graph& graph, ValueId id) { return element_count(graph[id].shape) < 2 ? id : before_ordering(graph, id); }
 
 bool is_computed_from(const Graph& graph, ValueId id, ValueId from) {
@@ -128,7 +128,7 @@ bool names_something_else(const Candidate& candidate) {
                     "state", "pool",    "gate",   "value", "conf",   "entropy",   "uncert", "loss", "regress", "coord"});
 }
 
-// Keeps the candidates that satisfy `wanted`, if there are any.
+// Keeps the candidates that satisfy `wanted`, if any do.
 template <class Wanted>
 void prefer(std::vector<Candidate>& candidates, const Wanted& wanted) {
   if (std::any_of(candidates.begin(), candidates.end(), wanted))
@@ -142,7 +142,8 @@ class OutputChooser {
   explicit OutputChooser(const Outputs& outputs) : outputs_(outputs), graph_(outputs.graph) {}
 
   ChosenOutput choose() {
-    if (outputs_.proto.graph.outputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no output", ""};
+    if (outputs_.proto.graph.outputs.empty())
+      throw Error{ErrorCode::unreadable, "the model", "has no output", "export it with at least one output"};
     const bool only = outputs_.proto.graph.outputs.size() == 1;
     for (const ValueInfo& output : outputs_.proto.graph.outputs) {
       try {
@@ -153,7 +154,7 @@ class OutputChooser {
     }
     narrow();
     if (candidates_.empty()) refuse_none();
-    // Without a decision to make, the first will do, as it always has.
+    // Without a decision to make, the first output will do.
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
@@ -167,13 +168,13 @@ class OutputChooser {
     const auto& listed = outputs_.proto.graph.outputs;
     const bool is_output = std::any_of(listed.begin(), listed.end(), [&](const ValueInfo& o) { return o.name == name; });
     if (!is_output && !outputs_.body.has(name))
-      throw Error{ErrorCode::usage, option("output_name"), "the model has no output '" + name + "'",
+      throw Error{ErrorCode::usage, option("output_name"), "is '" + name + "', which is not an output of the model",
                   "its outputs are " + output_names()};
     add(name, !deciding());
     if (candidates_.empty()) {
       throw Error{ErrorCode::unsupported, "output '" + name + "'", unusable_.front().why, remedy()};
     }
-    ChosenOutput result{name, candidates_.front().value, {"output '" + name + "' was asked for"}, candidates_.front().integer};
+    ChosenOutput result{name, candidates_.front().value, {"output '" + name + "' was requested"}, candidates_.front().integer};
     if (!candidates_.front().note.empty()) result.notes.push_back(candidates_.front().note);
     return result;
   }
@@ -188,7 +189,7 @@ class OutputChooser {
     if (value.id == kNoValue) {
       if (value.type != kString)
         throw Error{ErrorCode::unsupported, "output '" + name + "'", "is not computed",
-                    "name another with " + option("output_name")};
+                    "name another output with " + option("output_name")};
       return leave_out(name, "is text");
     }
     const Node& node = graph_[value.id];
@@ -200,14 +201,14 @@ class OutputChooser {
     if (!is_vector(node.shape))
       return leave_out(name, "has shape " + to_string(node.shape) + ", which is not one vector of logits");
     const bool several = element_count(node.shape) > 1;
-    if (several && value.integer) return leave_out(name, "holds integers of shape " + to_string(node.shape));
-    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "holds the smallest values, sorted");
+    if (several && value.integer) return leave_out(name, "has integers of shape " + to_string(node.shape));
+    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "has the smallest values, sorted");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
-      return leave_out(name, "is the largest of several probabilities, which does not say which one it is");
+      return leave_out(name, "is the largest of several probabilities, without its class");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
-      return leave_out(name, "holds sums of squares, as distances are, of which the smallest would decide");
+      return leave_out(name, "has sums of squares, such as distances, whose smallest would decide");
     candidates_.push_back({.name = name,
                            .value = value.id,
                            .softmax = ends_like_a_classifier(graph_, value.id),
@@ -216,18 +217,18 @@ class OutputChooser {
                            .integer = value.integer});
   }
 
-  // The scores that an output is made from stand for it. False if they are no vector.
+  // Replaces an output by the scores behind it. False if they are not a vector.
   bool add_scores(const std::string& name, const std::string& scores) {
     const Named value = outputs_.lower(scores);
     if (value.id == kNoValue || value.integer || !is_vector(graph_[value.id].shape)) return false;
     if (element_count(graph_[value.id].shape) < 2 || graph_[value.id].extent == Extent::constant) return false;
     const bool sorted = is_top_k(outputs_.proto.graph, name);
-    // Without a decision, the numbers of the output itself are wanted.
+    // Without a decision, the numbers of the output itself are used.
     if (!deciding() && !sorted) return false;
     candidates_.push_back({.name = name,
                            .value = value.id,
                            .label = true,
-                           .note = sorted ? "'" + scores + "' before the TopK holds the scores of all classes" : ""});
+                           .note = sorted ? "'" + scores + "' before the TopK has the scores of all classes" : ""});
     return true;
   }
 
@@ -322,8 +323,8 @@ class OutputChooser {
 
   std::string remedy() const {
     const std::vector<std::string> inner = inner_candidates();
-    if (inner.empty()) return "export the model with one value for each class, [1, C], or with one number";
-    return "name what decides with " + option("output_name") + ", for example " + join(inner, " or ");
+    if (inner.empty()) return "export the model with one value per class, [1, C], or with a single number";
+    return "name the deciding output with " + option("output_name") + ", for example " + join(inner, " or ");
   }
 
   [[noreturn]] void refuse_none() const {
@@ -332,13 +333,13 @@ class OutputChooser {
       throw Error{ErrorCode::unsupported, "output '" + unusable_[0].name + "'", unusable_[0].why, remedy()};
     std::vector<std::string> reasons;
     for (const Unusable& each : unusable_) reasons.push_back("'" + each.name + "' " + each.why);
-    throw Error{ErrorCode::unsupported, "model", "has no output that can decide: " + join(reasons), remedy()};
+    throw Error{ErrorCode::unsupported, "the model", "has no output that can decide: " + join(reasons), remedy()};
   }
 
   [[noreturn]] void refuse_several() const {
     std::vector<std::string> names;
     for (const Candidate& each : candidates_) names.push_back("'" + each.name + "' " + shape_of(graph_, each.value));
-    throw Error{ErrorCode::unsupported, "model", "has several outputs that could decide: " + join(names),
+    throw Error{ErrorCode::unsupported, "the model", "has several outputs that could decide: " + join(names),
                 "name the right one with " + option("output_name")};
   }
 

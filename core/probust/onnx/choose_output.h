@@ -12,7 +12,7 @@
 
 namespace probust::onnx {
 
-/// The node that makes a tensor; null if none does.
+/// The node that computes a tensor; null if none does.
 inline const NodeProto* maker_of(const GraphProto& graph, const std::string& name) {
   const auto makes = [&](const NodeProto& node) {
     return std::find(node.outputs.begin(), node.outputs.end(), name) != node.outputs.end();
@@ -21,7 +21,7 @@ inline const NodeProto* maker_of(const GraphProto& graph, const std::string& nam
   return name.empty() || node == graph.nodes.end() ? nullptr : &*node;
 }
 
-/// The output of a model that decides.
+/// The deciding output of a model.
 struct ChosenOutput {
   std::string name;
   ValueId value = kNoValue;  ///< several values of which the largest decides, or one number
@@ -29,7 +29,7 @@ struct ChosenOutput {
   bool integer = false;  ///< a label
 };
 
-/// What choosing needs of the import.
+/// What the choice needs from the import.
 struct Outputs {
   const ModelProto& proto;
   const ImportOptions& options;
@@ -38,9 +38,9 @@ struct Outputs {
   std::function<Named(const std::string&)> lower;  ///< the value of a tensor for one example
 };
 
-/// Among all outputs: those that an ArgMax, a TopK, a comparison or a Softmax follows come first; then those with as many values
-/// as the labels name, those whose names speak of classes, and those that other candidates are not computed from. The scores
-/// before a TopK stand for it, and a copy of the input is never chosen. Throws Error{unsupported} with the candidates and their
+/// Ranks all outputs: those followed by an ArgMax, a TopK, a comparison or a Softmax come first; then those with as many values
+/// as the labels have classes, those with names about classes, and those that other candidates are not computed from. The scores
+/// before a TopK replace it, and a copy of the input is never chosen. Throws Error{unsupported} listing the candidates and their
 /// shapes if several remain, or none.
 ChosenOutput choose_output(const Outputs& outputs);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMostNames = 100000;
 
-// "'a': 1, "b"" read piece by piece: quoted texts, bare words, and the characters between them.
+// Splits "'a': 1, "b"" into quoted texts, bare words, and the characters between them.
 class NameScanner {
  public:
   explicit NameScanner(const std::string& text) : text_(text) {}
@@ -97,7 +97,7 @@ std::vector<std::string> parse_map(NameScanner& scanner) {
   return list;
 }
 
-// Labels 0, 1, 2, ... say no more than the positions.
+// Labels 0, 1, 2, ... add nothing to the positions.
 bool counts_up(const std::vector<std::int64_t>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] != static_cast<std::int64_t>(i)) return false;
@@ -105,7 +105,7 @@ bool counts_up(const std::vector<std::int64_t>& labels) {
   return true;
 }
 
-// What makes a value of the graph.
+// The node that computes a value of the graph.
 class Makers {
  public:
   explicit Makers(const GraphProto& graph) : graph_(graph) {
@@ -123,7 +123,7 @@ class Makers {
     return held == node->attributes.end() || !held->second.has_tensor ? nullptr : &held->second.t;
   }
 
-  // The ArgMax that gives a value, if only its type and shape change after that.
+  // The ArgMax behind a value, if only its type and shape change after that.
   const NodeProto* argmax(std::string value) const {
     for (const NodeProto* node = node_of(value); node != nullptr && !node->inputs.empty(); node = node_of(value)) {
       if (node->op_type == "ArgMax") return node;
@@ -134,7 +134,7 @@ class Makers {
     return nullptr;
   }
 
-  // How many scores there are; 0 if neither an output's shape nor weights say so.
+  // The number of scores; 0 if neither an output's shape nor weights determine it.
   std::int64_t count_of(std::string scores) const {
     for (std::size_t k = 0; k <= graph_.nodes.size(); ++k) {
       for (const ValueInfo& output : graph_.outputs) {
@@ -163,7 +163,7 @@ class Makers {
   std::map<std::string, const NodeProto*> nodes_;
 };
 
-// The numbers of a table; none if one is not whole, or if they are 0, 1, 2, ...
+// The numbers of a table; empty if one is not whole, or if they are 0, 1, 2, ...
 std::vector<std::string> names_of_numbers(const std::vector<float>& table) {
   std::vector<std::int64_t> numbers;
   for (const float value : table) {
@@ -176,7 +176,7 @@ std::vector<std::string> names_of_numbers(const std::vector<float>& table) {
   return names;
 }
 
-// A label that is the ArgMax and a constant: numbers that do not begin with 0.
+// A label that is the ArgMax plus a constant: numbers that do not start at 0.
 std::vector<std::string> names_of_sum(const NodeProto& node, const Makers& makers, std::int64_t classes) {
   for (std::size_t i = 0; i < 2; ++i) {
     const NodeProto* argmax = makers.argmax(node.inputs[i]);

@@ -16,14 +16,14 @@
 namespace probust::onnx {
 namespace {
 
-constexpr std::string_view kLeftOut = "the final ", kMarginsNeedLogits = " is left out: margins need logits";
+constexpr std::string_view kLeftOut = "the final ", kMarginsNeedLogits = " is left out, because margins need logits";
 
-// Said of decisions whose gradients vanish while the class can still change.
+// Note on decisions whose gradients vanish while the class can still change.
 constexpr std::string_view kLevel = "; it levels off, so prefer auto or mc to taylor";
 
 std::string left_out_note(const std::string& what) { return std::string(kLeftOut).append(what).append(kMarginsNeedLogits); }
 
-// The innermost operator that was left out, or nothing.
+// The innermost operator that was left out, if any.
 std::string last_left_out(const Deciding& deciding) {
   for (auto note = deciding.notes.rbegin(); note != deciding.notes.rend(); ++note) {
     if (note->starts_with(kLeftOut) && note->ends_with(kMarginsNeedLogits))
@@ -32,8 +32,8 @@ std::string last_left_out(const Deciding& deciding) {
   return "";
 }
 
-// A vector before operators that keep its order. Rounding and clipping are passed only if probabilities come before them: of
-// logits they make ties, which are the model's own.
+// A vector before operators that keep its order. Rounding and clipping are skipped only if probabilities come before them: on
+// logits they create ties, which belong to the model.
 ValueId before_monotone(const Graph& graph, ValueId id, Deciding& deciding) {
   ValueId at = before_moves(graph, id), kept = at;
   std::vector<std::string> passed;
@@ -64,7 +64,7 @@ Deciding deciding_by(Graph& graph, const Threshold& own, const Threshold& back, 
   if (!back.before.empty()) {
     deciding.rule += ", compared before the " + back.before;
     deciding.notes.push_back("the final " + back.before +
-                             " of one number is left out: two classes, whose margin is the number before it");
+                             " of one number is left out: the margin of the two classes is the number before it");
   }
   if (back.odds) deciding.rule += ", compared as log-odds";
   if (back.level || levels_off(graph, back.value)) deciding.rule += kLevel;
@@ -73,18 +73,18 @@ Deciding deciding_by(Graph& graph, const Threshold& own, const Threshold& back, 
   return deciding;
 }
 
-// Of a number that is no function of one Sigmoid alone, probabilities still have log-odds.
+// A number that is not a function of one Sigmoid alone may still have log-odds as a probability.
 Threshold unsaturated(Graph& graph, const Threshold& own, const Threshold& back) {
   if (!back.before.empty()) return back;
   return odds_threshold(graph, own).value_or(back);
 }
 
-// What a final ArgMax compares; the value itself if there is none.
+// The operand of a final ArgMax; the value itself if there is none.
 ValueId before_argmax(const Graph& graph, ValueId id, Deciding& deciding) {
   const ValueId compared = compared_by_argmax(graph, id);
   if (compared == kNoValue) return id;
   deciding.classifies = true;
-  deciding.notes.emplace_back("the final ArgMax is left out: margins need what it compares");
+  deciding.notes.emplace_back("the final ArgMax is left out, because margins need the values that it compares");
   return compared;
 }
 
@@ -107,7 +107,7 @@ std::optional<Threshold> pair_threshold(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
-// Whether a number is what a layer of a network or an ensemble of trees gives, or a sum of such.
+// Whether a number is the output of a layer or of an ensemble of trees, or a sum of such outputs.
 bool is_from_layer(const Graph& graph, ValueId id, int depth = 0) {
   constexpr int kMostSums = 8;
   const Node& node = graph[before_moves(graph, id)];
@@ -127,7 +127,7 @@ bool is_from_layer(const Graph& graph, ValueId id, int depth = 0) {
   }
 }
 
-// Whether two values p and 1 - p are decided by what comes before one Sigmoid.
+// Whether two values p and 1 - p are decided by the operand of one Sigmoid.
 bool decide_by_pair(Graph& graph, ValueId id, Deciding& deciding) {
   const std::optional<Threshold> pair = pair_threshold(graph, id);
   if (!pair) return false;
@@ -204,7 +204,7 @@ bool holds_sums_of_squares(const Graph& graph, ValueId id) {
 
 ValueId compared_by_argmax(const Graph& graph, ValueId id) {
   id = before_moves(graph, id);
-  // ArgMax + 1, 2 ArgMax - 1: labels that do not begin at 0.
+  // ArgMax + 1, 2 ArgMax - 1: labels that do not start at 0.
   while (graph[id].op == Op::add || graph[id].op == Op::subtract || graph[id].op == Op::multiply) {
     const Step step = keeps_order(graph, id);
     if (step.operand == kNoValue) break;
@@ -289,9 +289,9 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
     if (!std::isfinite(back.at)) {
       const Range range = Ranges(graph).of(id);
       throw Error{ErrorCode::usage, option("threshold"),
-                  shortest_text(*threshold) + " is never crossed: " + quoted(name) + " stays in " + shortest_text(range.low) +
-                      ".." + shortest_text(range.high),
-                  "give a value between"};
+                  "is " + shortest_text(*threshold) + ", which " + quoted(name) + " never crosses: it stays in " +
+                      shortest_text(range.low) + ".." + shortest_text(range.high),
+                  "give a value in that range"};
     }
     return deciding_by(graph, own, unsaturated(graph, own, back), name);
   }
@@ -312,7 +312,7 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
     return deciding;
   } else if (bounded && range.low == std::round(range.low) && range.high == range.low + 1) {  // a label of two values
     own.at = (range.low + range.high) / 2;
-  } else if (range.low != 0 || bounded) {  // what is never negative and has no limit is compared with 0
+  } else if (range.low != 0 || bounded) {  // values that are never negative and unbounded are compared with 0
     return std::nullopt;
   }
   back = own;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From an output of a model back to the numbers that decide the class: before a Softmax, an ArgMax, a threshold, or any other
-// operator that keeps their order and may saturate in float32.
+// Follows an output of a model back to the numbers that decide the class: before a Softmax, an ArgMax, a threshold, or any
+// other operator that keeps their order and may saturate in float32.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Deciding {
   std::string rule;           ///< "the largest of 10 values", "class 1 if 'score' > 0"
   std::vector<std::string> notes{};
   std::optional<double> threshold{};  ///< of one number, in its own units
-  bool classifies = false;            ///< an ArgMax, a Softmax, a Sigmoid or a comparison says that it is a classifier
+  bool classifies = false;            ///< an ArgMax, a Softmax, a Sigmoid or a comparison shows that it is a classifier
 };
 
 /// True if at most one extent is not 1: [1, C], [C], [1, C, 1, 1].
@@ -28,13 +28,13 @@ bool is_vector(const Shape& shape);
 /// True if `id` is the input, moved or scaled by constants: never a classifier.
 bool is_copy_of_input(const Graph& graph, ValueId id);
 
-/// True if `id` is the largest entry of a Softmax, the confidence of the top class: it does not say which one that is.
+/// True if `id` is the largest entry of a Softmax, the confidence of the top class, which does not tell which class that is.
 bool is_largest_value(const Graph& graph, ValueId id);
 
-/// True for sums of squares or their roots, as distances are: the smallest would decide.
+/// True for sums of squares or their roots, such as distances: the smallest would decide.
 bool holds_sums_of_squares(const Graph& graph, ValueId id);
 
-/// What `id` decides by, if it is the position of the largest of several numbers, or a label looked up by that position.
+/// The operand that decides if `id` is the position of the largest of several numbers, or a label looked up by that position.
 ValueId compared_by_argmax(const Graph& graph, ValueId id);
 
 /// Whether a value ends in an operator that only classifiers have: ArgMax, Softmax or LogSoftmax over all classes.
@@ -43,19 +43,19 @@ bool ends_like_a_classifier(const Graph& graph, ValueId id);
 /// The logits of a vector: before a final ArgMax, Softmax or LogSoftmax over all classes.
 Deciding before_softmax(const Graph& graph, ValueId id);
 
-/// What comes before an ArgMax and operators that keep the order of a vector's values.
+/// The operand of an ArgMax and of operators that keep the order of a vector's values.
 ValueId before_ordering(const Graph& graph, ValueId id);
 
-/// The logits of a vector of two or more values: before whatever keeps their order (clipping, scaling, logarithms and rounding of
-/// probabilities, several softmaxes, sigmoids of independent classes). Two values p and 1 - p become [0, s], decided by s > 0;
-/// products, sums and choices of probabilities become their logarithms.
+/// The logits of a vector of two or more values: the operand of everything that keeps their order (clipping, scaling, logarithms
+/// and rounding of probabilities, several softmaxes, sigmoids of independent classes). Two values p and 1 - p become [0, s],
+/// decided by s > 0; products, sums and choices of probabilities become their logarithms.
 Deciding decide_by_largest(Graph& graph, ValueId id, const std::string& name);
 
-/// One number as the logits [0, s - t] of two classes: class 1 if it is above the threshold, which is given in the output's own
-/// units. Without one it is 0.5 for probabilities, 0 for numbers of both signs, and the middle for a label of two values.
-/// `looks_like_probability`: asked if the graph does not show the number's range: whether it stays in 0..1 for some inputs.
-/// `integer`: whether it is a label, which must have two values. `crosses_zero`: asked if 0 would be the threshold of what is not
-/// straight from a layer: whether some inputs have numbers of both signs. Empty if nothing says which threshold separates the
+/// One number as the logits [0, s - t] of two classes: class 1 if it is above the threshold, given in the output's own units. The
+/// default is 0.5 for probabilities, 0 for numbers of both signs, and the middle for a label of two values.
+/// `looks_like_probability`: called if the graph does not show the number's range; whether it stays in 0..1 for trial inputs.
+/// `integer`: whether it is a label, which must have two values. `crosses_zero`: called if 0 would be the threshold of a number
+/// that is not the output of a layer; whether trial inputs give both signs. Empty if nothing determines the threshold between the
 /// classes.
 std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std::string& name,
                                             const std::optional<double>& threshold, bool looks_like_probability, bool integer,

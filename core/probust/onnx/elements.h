@@ -33,11 +33,11 @@ std::size_t type_size(std::int32_t type);
 
 bool is_integer(std::int32_t type);
 
-/// Throws Error{unsupported, where} for integers beyond 2^24, which float32 does not hold, unless they are so large that they
-/// only say "no limit".
+/// Throws Error{unsupported, where} for integers beyond 2^24, which float32 does not represent, unless they are so large that
+/// they only mean "no limit".
 float exact_integer(std::int64_t value, const std::string& where);
 
-/// Unsigned integers beyond the largest int64 say "no limit", too.
+/// Unsigned integers beyond the largest int64 also mean "no limit".
 std::int64_t from_unsigned(std::uint64_t value);
 
 /// The element of raw_data that begins at `at`. Throws as exact_integer does.

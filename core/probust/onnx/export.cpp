@@ -46,12 +46,12 @@ using TreeWriter = std::optional<NodeAttributes> (*)(const Trees&);
 
 class Exporter {
  public:
-  // Without a writer, trees are refused.
+  // Without a writer for trees, they are not supported.
   explicit Exporter(const Graph& graph, TreeWriter trees = nullptr)
       : graph_(graph), tree_writer_(trees), uses_(use_counts(graph)) {
     if (graph.inputs().size() != 1 || graph.outputs.size() != 1 || graph[graph.outputs[0]].shape.size() != 1 ||
         graph[graph.outputs[0]].extent != Extent::example)
-      throw Error{ErrorCode::unsupported, "ONNX export", "the graph is no classifier", "it has one input and one output [C]"};
+      throw Error{ErrorCode::unsupported, "the graph", "is not a classifier", "give it one input and one output [C]"};
     names_.resize(graph.nodes.size());
     logits_ = graph.outputs[0];
     while (graph[logits_].op == Op::reshape && is_row(graph[graph[logits_].inputs[0]].shape)) logits_ = graph[logits_].inputs[0];
@@ -85,7 +85,7 @@ class Exporter {
 
  private:
   [[noreturn]] void refuse(const Node& node) const {
-    throw Error{ErrorCode::unsupported, "ONNX export", "cannot write " + std::string(definition(node.op).name), ""};
+    throw Error{ErrorCode::unsupported, "the ONNX export", "cannot write " + std::string(definition(node.op).name), ""};
   }
 
   void write_value(ValueId id) {
@@ -337,20 +337,20 @@ class Exporter {
   std::vector<int> uses_;
   bool has_trees_ = false;
   std::int64_t opset_ = kLeastOpset;
-  int extra_ = 0;                   ///< numbers the names of what is no value of the graph
+  int extra_ = 0;                   ///< numbers the names that are not values of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written
-  std::string graph_bytes_;         ///< of the GraphProto, as written so far
+  std::string graph_bytes_;         ///< of the GraphProto written so far
 };
 
 }  // namespace
 
 Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata) {
-  return guarded("ONNX export", [&] { return Exporter(classifier).model(name, metadata); });
+  return guarded("the ONNX export", [&] { return Exporter(classifier).model(name, metadata); });
 }
 
 Result<std::string> export_onnx_with_trees(const Graph& classifier, std::string_view name, const Metadata& metadata) {
-  return guarded("ONNX export", [&] { return Exporter(classifier, onnx::tree_attributes).model(name, metadata); });
+  return guarded("the ONNX export", [&] { return Exporter(classifier, onnx::tree_attributes).model(name, metadata); });
 }
 
 }  // namespace probust

@@ -32,7 +32,7 @@ void require_opset(const ModelProto& model) {
                                   std::all_of(nodes.begin(), nodes.end(), [](const NodeProto& n) { return !n.domain.empty(); });
   if (only_other_domains) return;  // the first node's error names what is unsupported
   if (opset < kOldestOpset || opset > kNewestOpset) {
-    throw Error{ErrorCode::unsupported, "model", "uses opset " + std::to_string(opset),
+    throw Error{ErrorCode::unsupported, "the model", "uses opset " + std::to_string(opset),
                 "export it with an opset from " + std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset)};
   }
 }
@@ -44,7 +44,7 @@ struct FixedBatch {
   enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
 };
 
-// The wanted names and every name they are computed from.
+// The requested names and every name they are computed from.
 std::set<std::string> names_behind(const GraphProto& graph, std::vector<std::string> wanted) {
   std::map<std::string, const NodeProto*> makers;
   for (const NodeProto& node : graph.nodes) {
@@ -70,25 +70,24 @@ std::vector<std::string> wanted_outputs(const ModelProto& proto, const ImportOpt
   return names;
 }
 
-// The one input that is not a weight; if there are several, the one that the wanted outputs depend on.
+// The one input that is not a weight; if there are several, the one that the requested outputs depend on.
 const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& options) {
   std::vector<const ValueInfo*> inputs;
   for (const ValueInfo& input : proto.graph.inputs) {
     if (proto.graph.initializers.count(input.name) == 0) inputs.push_back(&input);
   }
-  if (inputs.empty()) throw Error{ErrorCode::unreadable, "model", "has no input", ""};
+  if (inputs.empty()) throw Error{ErrorCode::unreadable, "the model", "has no input", ""};
   if (inputs.size() == 1) return *inputs[0];
   const std::set<std::string> needed = names_behind(proto.graph, wanted_outputs(proto, options));
   std::erase_if(inputs, [&](const ValueInfo* input) { return needed.count(input->name) == 0; });
   if (inputs.size() == 1) return *inputs[0];
-  if (inputs.empty()) throw Error{ErrorCode::unsupported, "model", "has outputs that depend on none of its inputs", ""};
-  throw Error{
-      ErrorCode::unsupported, "model",
-      "has outputs that depend on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
-      "one input is supported: fix the others at export, or name an output that depends on one with " + option("output_name")};
+  if (inputs.empty()) throw Error{ErrorCode::unsupported, "the model", "has outputs that depend on none of its inputs", ""};
+  throw Error{ErrorCode::unsupported, "the model",
+              "has outputs that depend on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
+              "fix one of the inputs at export, or name an output that depends on only one with " + option("output_name")};
 }
 
-// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, pass.
+// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, are not caught.
 template <class Way>
 Result<std::invoke_result_t<Way>> attempt(const Way& way) {
   try {
@@ -98,7 +97,7 @@ Result<std::invoke_result_t<Way>> attempt(const Way& way) {
   }
 }
 
-// The model's one input if it leaves more open than the batch; empty if it does not, or if import fails for another reason.
+// The model's one input if it has dynamic extents besides the batch; empty if it does not, or if import fails for another reason.
 std::string open_input(const ModelProto& proto) {
   const Result<std::string> name = attempt([&] {
     require_opset(proto);
@@ -157,7 +156,7 @@ class Importer {
     return std::move(model_);
   }
 
-  /// Of the outputs computed so far, even if the import failed; after success, the last is that of what decides.
+  /// The outputs computed so far, even if the import failed; after success, the last is the deciding one.
   const std::vector<Shape>& output_shapes() const { return output_shapes_; }
 
  private:
@@ -190,7 +189,8 @@ class Importer {
     return value;
   }
 
-  // Whether the only output comes straight from a layer: then a browser need not download what chooses and follows back.
+  // Whether the only output is the direct output of a layer: then a browser need not download the code that chooses outputs and
+  // removes operators.
   bool gives_plain_scores() const {
     if (!options_.output_name.empty() || options_.threshold || proto_.graph.outputs.size() != 1) return false;
     const auto is_softmax = [](const NodeProto& node) { return node.op_type == "Softmax"; };  // a layer may mix its classes
@@ -240,7 +240,7 @@ class Importer {
     graph = simplify(graph);
   }
 
-  // Not inlined, like the next ones: a browser downloads them only for models that do not give plain scores.
+  // Not inlined, like the next ones: a browser downloads them only for models without plain scores.
   [[gnu::noinline]] Deciding decide(const ChosenOutput& chosen) {
     Graph& graph = model_.graph;
     const std::int64_t values = element_count(graph[chosen.value].shape);
@@ -249,7 +249,7 @@ class Importer {
       if (!options_.threshold) return decide_by_largest(graph, chosen.value, chosen.name);
       if (values != 2 || label)
         throw Error{ErrorCode::usage, option("threshold"),
-                    "is for one number, and output '" + chosen.name + "' has " + std::to_string(values) + " values",
+                    "applies to one number, and output '" + chosen.name + "' has " + std::to_string(values) + " values",
                     "leave it out"};
       const ValueId second = build::reshape(graph, chosen.value, {2});
       const ValueId number = append(graph, Op::slice, {second}, SliceAttributes{{1}, {1}, {1}});
@@ -260,11 +260,11 @@ class Importer {
                                         [&] { return crosses_zero(chosen.name); });
     if (deciding) {
       if (probability)
-        deciding->notes.push_back("'" + chosen.name + "' is taken as a probability: it stays in 0..1 for trial inputs");
+        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability, because it stays in 0..1 for trial inputs");
       return *std::move(deciding);
     }
     throw Error{ErrorCode::unsupported, "output '" + chosen.name + "'",
-                "is one number, and nothing says which values mean class 1",
+                "is one number, and the model does not define which values mean class 1",
                 "give " + option("threshold") + ", or " + option("tolerance") + " for a regression model"};
   }
 
@@ -272,12 +272,13 @@ class Importer {
     const std::vector<std::int64_t>& wanted = options_.outputs;
     for (const std::int64_t k : wanted) {
       if (k < 0 || k >= values || std::count(wanted.begin(), wanted.end(), k) > 1)
-        throw Error{ErrorCode::usage, option("outputs"),
-                    std::to_string(k) + (k < 0 || k >= values ? " is not a value of output '" + name + "'" : " is listed twice"),
-                    "give at least two of 0.." + std::to_string(values - 1)};
+        throw Error{
+            ErrorCode::usage, option("outputs"),
+            "names " + std::to_string(k) + (k < 0 || k >= values ? ", which output '" + name + "' does not have" : " twice"),
+            "give at least two of 0.." + std::to_string(values - 1)};
     }
     if (wanted.size() < 2)
-      throw Error{ErrorCode::usage, option("outputs"), "names one class",
+      throw Error{ErrorCode::usage, option("outputs"), "names only one class",
                   "give at least two of 0.." + std::to_string(values - 1)};
     std::vector<std::string> names;
     for (const std::int64_t k : wanted) {
@@ -293,7 +294,7 @@ class Importer {
     return !seen.empty() && *std::max_element(seen.begin(), seen.end()) > *std::min_element(seen.begin(), seen.end());
   }
 
-  // Whether it is above 0 for some of them and below for others, as far as it can be tried.
+  // Whether trial inputs give numbers of both signs.
   [[gnu::noinline]] bool crosses_zero(const std::string& name) const {
     bool above = false, below = false;
     const auto same_sign = [&](float value) {
@@ -341,7 +342,7 @@ Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   return x;
 }
 
-// [n, 1] from [n, ...] is one number per row of the input, not n classes; [n] could be either and is taken as classes.
+// [n, 1] from [n, ...] is one number per row of the input, not n classes; [n] could be either and is read as classes.
 bool is_number_per_row(const Shape& input, const Shape& output) {
   return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
 }
@@ -350,12 +351,12 @@ bool is_number_per_row(const Shape& input, const Shape& output) {
 Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   batch.treatment = FixedBatch::Treatment::shaped_away;
   Model model = Importer(proto, options, file_bytes, batch).import();
-  model.notes.push_back("was exported for " + std::to_string(batch.extent) +
-                        " examples at once: that extent is taken out of its shapes");
+  model.notes.push_back("the model was exported for " + std::to_string(batch.extent) +
+                        " examples at once; that extent is removed from its shapes");
   return model;
 }
 
-// Throws if the model does not have as many logits as the file declares per row of that output: the extent removed was then not
+// Throws if the model does not have as many logits as the file declares per row of that output: then the removed extent was not
 // the batch.
 void require_declared_row(const ModelProto& proto, const Model& model, std::int64_t rows) {
   const std::int64_t imported = element_count(model.graph[model.graph.outputs[0]].shape);
@@ -365,14 +366,13 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
     const std::int64_t declared = element_count(output.shape) / rows;
     if (declared > 1 && declared != imported)
       throw Error{ErrorCode::unsupported, "output '" + output.name + "'",
-                  "has rows of " + std::to_string(declared) + " numbers, but of " + std::to_string(imported) +
-                      " with the batch taken out",
+                  "has rows of " + std::to_string(declared) + " numbers, but " + std::to_string(imported) + " without the batch",
                   ""};
   }
 }
 
-// Imports a model that was exported for a fixed number of examples for one example: with the batch removed from its shapes or,
-// if they then do not fit, unchanged, on copies of the example.
+// Imports a model that was exported for a fixed number of examples as a function of one example: with the batch removed from its
+// shapes or, if they then do not fit, unchanged, on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   Result<Model> batched = attempt([&] {
@@ -383,8 +383,8 @@ Model import_without_batch(const ModelProto& proto, const ImportOptions& options
   if (batched) return *std::move(batched);
   batch.treatment = FixedBatch::Treatment::copies;
   Model model = Importer(proto, options, file_bytes, batch).import();
-  model.notes.push_back("was exported for " + rows + " examples at once and cannot be batched (" + batched.error().message() +
-                        "): each row runs as " + rows + " copies of itself");
+  model.notes.push_back("the model was exported for " + rows + " examples at once and cannot be batched (" +
+                        batched.error().message() + "), so each row is run " + rows + " times");
   return model;
 }
 
@@ -413,7 +413,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
     } else {
       const std::string where = "input '" + input.name + "'";
       if (!input.has_shape || std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t e) { return e < 0; }))
-        throw Error{ErrorCode::unsupported, where, "has no fixed shape", "give its value"};
+        throw Error{ErrorCode::unsupported, where, "has no fixed shape", "fix it at export"};
       element_count(input.shape);
       values[input.name] = {append_input(function.graph, input.shape, Extent::example, input.name), integer};
       function.inputs.push_back(input.name);
@@ -474,14 +474,14 @@ Model import_model(const ModelProto& proto, const ImportOptions& options, std::s
   if (batches.empty()) throw as_it_is.error();
   Result<Model> batched = attempt(
       [&] { return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches)); });
-  if (!batched) throw as_it_is.error();  // it is the more informative one
+  if (!batched) throw as_it_is.error();  // the more informative one
   return *std::move(batched);
 }
 
 }  // namespace
 
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
-  return guarded("model", [&] {
+  return guarded("the model", [&] {
     const ModelProto proto = read_model(bytes, options.external);
     ImportOptions as_read = options;
     as_read.output_name = printable(options.output_name);  // wire.cpp reads names this way
@@ -490,11 +490,11 @@ Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions&
 }
 
 Result<Function> import_onnx_function(std::span<const std::byte> bytes, const FunctionOptions& options) {
-  return guarded("model", [&] { return lower_function(read_model(bytes), options, bytes.size()); });
+  return guarded("the model", [&] { return lower_function(read_model(bytes), options, bytes.size()); });
 }
 
 Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes, const ExternalFiles& external) {
-  return guarded("model", [&] { return summarize(read_model(bytes, external)); });
+  return guarded("the model", [&] { return summarize(read_model(bytes, external)); });
 }
 
 }  // namespace probust

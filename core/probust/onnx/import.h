@@ -38,8 +38,8 @@ struct ModelSummary {
   std::int64_t parameters = 0;  ///< elements of stored floating-point and quantised weights (onnx/parameters.h)
   std::vector<Port> inputs, outputs;
   std::vector<OperatorUse> operators;    ///< in order of first appearance
-  std::vector<std::string> class_names;  ///< from its metadata or operators, whatever their number; may be empty
-  std::string open_input;                ///< the input with open extents besides the batch, which the data must settle; or empty
+  std::vector<std::string> class_names;  ///< from its metadata or operators, in any number; may be empty
+  std::string open_input;  ///< the input with dynamic extents besides the batch, which the data must determine; or empty
 };
 
 /// A classifier as a function of one example.
@@ -52,26 +52,28 @@ struct Model {
   std::vector<std::string> notes;  ///< decisions made during import, one sentence each
   /// Its last operator was an ArgMax, Softmax or LogSoftmax; without one, it may be a regression.
   bool classifies = false;
-  /// What decides the class, in one line: "the largest of 10 values of 'logits'", "class 1 if 'score' > 0". Empty for a model
-  /// that is imported without a decision (ImportOptions::decide).
+  /// The decision rule, in one line: "the largest of 10 values of 'logits'", "class 1 if 'score' > 0". Empty for a model that is
+  /// imported without a decision (ImportOptions::decide).
   std::string decision;
   std::optional<double> threshold;       ///< if one number decides: class 1 if it is above this, in the output's own units
   std::vector<std::string> class_names;  ///< from the model's metadata or its operators, one per class; may be empty
 };
 
 struct ImportOptions {
-  std::string output_name;  ///< the output or inner tensor that decides; empty: the only one that can
+  std::string output_name;  ///< the deciding output or inner tensor; empty: the only one that can decide
   /// Whether the model must decide between classes: `classes` is then at least 2. One number is compared with a threshold, and
-  /// operators that saturate (clipping, logarithms, sigmoids, a second softmax) are left out where they keep the order of
-  /// classes. Otherwise the numbers of the output are taken, without a final ArgMax or Softmax.
+  /// operators that saturate (clipping, logarithms, sigmoids, a second softmax) are left out if they keep the order of classes.
+  /// Otherwise the numbers of the output are used, without a final ArgMax or Softmax.
   bool decide = false;
   /// One number decides for class 1 if it is above this, in the output's own units. Empty: 0 for scores, 0.5 for probabilities.
   std::optional<double> threshold = {};
   std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes, in this order; empty: all
-  std::int64_t data_classes = 0;  ///< classes that the data's labels name, which settles between several outputs; 0: unknown
-  /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model leaves more of it open than the batch.
+  std::int64_t data_classes =
+      0;  ///< number of classes that the data's labels name, which may decide between several outputs; 0: unknown
+  /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model has dynamic extents besides the batch.
   Shape input_shape = {};
-  /// The shape of one point of the data, e.g. [3, 224, 224]. Settles the extents that neither the model nor `input_shape` gives.
+  /// The shape of one point of the data, e.g. [3, 224, 224]. Determines the extents that neither the model nor `input_shape`
+  /// gives.
   Shape data_shape = {};
   Layout layout = Layout::automatic;  ///< the order in which the input takes points of `data_shape`
   ExternalFiles external = {};        ///< gives the files with weights stored outside the model
@@ -80,10 +82,10 @@ struct ImportOptions {
 /// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
 /// executors run the graph for any number of examples. A final Softmax, LogSoftmax or ArgMax is removed, since margins need
 /// logits. Errors: unreadable (not a model, damaged, points of `data_shape` that do not fit), unsupported (names the node,
-/// operator and opset; or the input whose shape is open), usage (no such output, an input shape that does not fit).
+/// operator and opset; or the input with dynamic extents), usage (no such output, an input shape that does not fit).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-/// An ONNX graph as a function of its inputs: no batch, no logits, nothing left out.
+/// An ONNX graph as a function of its inputs, unchanged: with its own batch and outputs.
 struct Function {
   Graph graph;
   std::vector<std::string> inputs, outputs;  ///< names, in the order of the graph's

@@ -32,8 +32,9 @@ Shape given_shape(const ValueInfo& input, const Shape& given) {
     fits = fits && (!input.has_shape || is_open(input.shape[i]) || input.shape[i] == given[i]);
   }
   if (!fits) {
-    throw Error{ErrorCode::usage, option("input_shape"), to_string(given) + " does not fit the input '" + input.name + "'",
-                input.has_shape ? "it takes " + open_shape_text(input.shape) : "give positive extents"};
+    throw Error{ErrorCode::usage, option("input_shape"),
+                "is " + to_string(given) + ", which does not fit the input '" + input.name + "'",
+                input.has_shape ? "give a shape that fits " + open_shape_text(input.shape) : "give positive extents"};
   }
   return given;
 }
@@ -124,13 +125,13 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
   const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
   if (!input.has_shape)
     throw Error{ErrorCode::unsupported, where, "declares no shape",
-                "give it, for example " + option("input_shape") + " 1,3,224,224"};
+                "give one, such as " + option("input_shape") + " 1,3,224,224"};
   if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
     throw Error{ErrorCode::unreadable, where, "takes " + shape + ", which points of shape " + points + " do not fit",
                 "give the data that the model was made for, or another " + option("layout")};
-  const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not settle it";
-  throw Error{ErrorCode::unsupported, where, "leaves more open than the batch in its shape " + shape + unsettled,
-              "give the shape of one example, for example " + option("input_shape") + " " + example_shape(input.shape)};
+  const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not determine them";
+  throw Error{ErrorCode::unsupported, where, "has dynamic dimensions besides the batch in its shape " + shape + unsettled,
+              "give the shape of one example, such as " + option("input_shape") + " " + example_shape(input.shape)};
 }
 
 // The requested shape; else the declared one with batch 1, unless that leaves extents open or does not match the data.
@@ -145,7 +146,7 @@ Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
     if (auto shape = settled(input, options.data_shape, options.layout)) return *std::move(shape);
   }
   if (open) refuse_open(input, options);
-  return one;  // preprocessing says that the data do not fit
+  return one;  // preprocessing reports that the data do not fit
 }
 
 }  // namespace
@@ -153,10 +154,10 @@ Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
 Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
   if (!is_floating(input)) {
     throw Error{ErrorCode::unsupported, "input '" + input.name + "'", "takes " + input.type + " values",
-                "only floating-point inputs are supported"};
+                "export the model with a floating-point input"};
   }
   Shape shape = chosen_shape(input, options);
-  element_count(shape);  // refuses what is too large
+  element_count(shape);  // rejects what is too large
   return shape;
 }
 

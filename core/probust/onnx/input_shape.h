@@ -11,7 +11,7 @@ namespace probust::onnx {
 /// of `data_shape` do not fit it, Error{usage} if `input_shape` does not.
 Shape shape_of_one(const ValueInfo& input, const ImportOptions& options);
 
-/// True if a floating-point input leaves more of its shape open than the batch.
+/// True if a floating-point input has dynamic extents besides the batch.
 bool needs_data_shape(const ValueInfo& input);
 
 }  // namespace probust::onnx

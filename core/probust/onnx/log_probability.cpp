@@ -18,7 +18,7 @@ constexpr int kDeepest = 64;
 constexpr std::int64_t kMostTerms = 1 << 16;  // classes times groups of classes
 constexpr float kLogOfZero = -1e30F;          // exp of it is 0, and differences of it are finite
 
-// log(e^a + e^b) = a + log(1 + e^(b - a)) for the larger a: where it is near 0, what b adds is not lost to rounding.
+// log(e^a + e^b) = a + log(1 + e^(b - a)) for the larger a: near 0, b's contribution is not lost to rounding.
 ValueId log_add(Graph& g, ValueId a, ValueId b) {
   const ValueId larger = append(g, Op::maximum, {a, b}), smaller = append(g, Op::minimum, {a, b});
   return build::add(g, larger, append(g, Op::softplus, {build::subtract(g, smaller, larger)}));
@@ -35,7 +35,7 @@ ValueId log_sum(Graph& g, ValueId x, std::int64_t axis) {
 // log sigmoid(x) = -log(1 + e^-x)
 ValueId log_sigmoid(Graph& g, ValueId x) { return build::negate(g, append(g, Op::softplus, {build::negate(g, x)})); }
 
-// Some of the entries of one Softmax over a vector, added.
+// The sum of some of the entries of one Softmax over a vector.
 struct Entries {
   ValueId softmax = kNoValue;
   std::set<std::int64_t> chosen;
@@ -45,7 +45,7 @@ class Logarithms {
  public:
   explicit Logarithms(Graph& graph) : graph_(graph) {}
 
-  /// Whether a Softmax, a Sigmoid or an Exp was passed.
+  /// Whether a Softmax, a Sigmoid or an Exp was found.
   bool squashed() const { return squashed_; }
   /// Whether 1 - v of a mean was needed.
   bool averaged() const { return averaged_; }
@@ -158,8 +158,8 @@ class Logarithms {
     }
   }
 
-  // log sum w v = log w_0 + log sum (w / w_0) v: a common factor comes last, where an order does not need it, because beside
-  // log .5 a difference of 1e-9 would be lost.
+  // log sum w v = log w_0 + log sum (w / w_0) v: a common factor is added last, and left out if only the order matters, because
+  // next to log .5 a difference of 1e-9 would be lost.
   ValueId added(ValueId id) {
     std::vector<Term> terms;
     add_terms(id, 1, terms);

@@ -7,21 +7,22 @@
 
 namespace probust::onnx {
 
-/// log v of every element, or kNoValue if `v` is not made of a Softmax or Sigmoid by operators that logarithms have rules for.
+/// log v of every element, or kNoValue if `v` is not computed from a Softmax or Sigmoid by operators that have rules for
+/// logarithms.
 ValueId log_of_probability(Graph& graph, ValueId v);
 
 /// log v - log(1 - v) of one number, or kNoValue as above, and if log(1 - v) has no rule.
 struct LogOdds {
   ValueId value = kNoValue;
-  bool level = false;  ///< it levels off where the parts of a mean are near 0 and 1, as votes are
+  bool level = false;  ///< it levels off where the parts of a mean are near 0 and 1, as for votes
 };
 LogOdds log_odds(Graph& graph, ValueId v);
 
-/// Whether `v` is made of values that level off (Sigmoid, Softmax, Tanh, Erf) without a layer after them.
+/// Whether `v` is computed from values that level off (Sigmoid, Softmax, Tanh, Erf) without a layer after them.
 bool levels_off(const Graph& graph, ValueId v);
 
 /// The same values without an infinite logarithm: log v + c for probabilities v and constants c, with any sum, difference or
-/// constant factor. Returns `v` itself if it holds no such logarithm.
+/// constant factor. Returns `v` itself if it has no such logarithm.
 ValueId with_finite_logs(Graph& graph, ValueId v);
 
 }  // namespace probust::onnx

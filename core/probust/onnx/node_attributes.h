@@ -14,7 +14,7 @@
 // Field numbers are those of AttributeProto in onnx.proto.
 namespace probust::onnx {
 
-/// The attributes of a node that is exported, as written so far.
+/// The attributes of an exported node, written so far.
 class NodeAttributes {
  public:
   NodeAttributes& add(std::string_view name, float value) {
@@ -58,7 +58,8 @@ class NodeAttributes {
   std::vector<std::string> all_;
 };
 
-/// Those of a TreeEnsembleRegressor. Nothing if it cannot say what the trees do: a membership test, or a node with two parents.
+/// The attributes of a TreeEnsembleRegressor. Empty if it cannot express the trees: a membership test, or a node with two
+/// parents.
 std::optional<NodeAttributes> tree_attributes(const Trees& trees);
 
 }  // namespace probust::onnx

@@ -76,8 +76,8 @@ bool is_positive(const Graph& graph, ValueId id, int depth = 0) {
   }
 }
 
-// Whether every element is divided by one number that is not negative, or multiplied by one that is positive: a factor of zero
-// would make all alike.
+// Whether every element is divided by one nonnegative number, or multiplied by one positive number: a factor of zero would make
+// all elements equal.
 bool is_common_divisor(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   return is_single(graph, id) && Ranges(graph).of(id).low >= 0;
@@ -150,7 +150,7 @@ Step keeps_order(const Graph& graph, ValueId id) {
   }
 }
 
-// Whether no two entries of a constant table are equal: then a label that is looked up in it says which one it was.
+// Whether no two entries of a constant table are equal: then a label looked up in it identifies its class.
 bool has_distinct_values(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   if (graph[id].op != Op::constant) return false;

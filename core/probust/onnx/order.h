@@ -14,7 +14,7 @@ bool is_single(const Graph& graph, ValueId id);
 /// Whether an operator only moves, picks or repeats elements of its one operand.
 bool moves_elements(Op op);
 
-/// What comes before reshapes, transposes and slices that change nothing but the shape.
+/// The operand of reshapes, transposes and slices that change only the shape.
 ValueId before_moves(const Graph& graph, ValueId id);
 
 /// The number that all elements of a constant have.
@@ -23,7 +23,7 @@ std::optional<double> uniform(const Graph& graph, ValueId id);
 /// A Softmax or LogSoftmax over all elements.
 bool is_whole_softmax(const Graph& graph, ValueId id);
 
-/// What a Softsign, x / (1 + |x|), reads; kNoValue if it is none.
+/// The operand of a Softsign, x / (1 + |x|); kNoValue if it is not one.
 ValueId softsign_operand(const Graph& graph, ValueId id);
 
 /// The operand of an operator that keeps the order of a vector's elements, or kNoValue. `strict`: whether different elements stay
@@ -35,13 +35,13 @@ struct Step {
 
 Step keeps_order(const Graph& graph, ValueId id);
 
-/// Whether no two entries of a constant table are equal: then a label that is looked up in it says which one it was.
+/// Whether no two entries of a constant table are equal: then a label looked up in it identifies its class.
 bool has_distinct_values(const Graph& graph, ValueId id);
 
 /// Whether an operator's values come close to a limit, where float32 cannot tell them apart.
 bool saturates(Op op);
 
-/// ONNX's name of an operator that people know as the end of a classifier, or nothing.
+/// The ONNX name of an operator that users know as the end of a classifier, or nothing.
 std::string onnx_name(Op op);
 
 }  // namespace probust::onnx

@@ -21,7 +21,7 @@ Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, i
   if (!shape.empty()) shape[axis] = static_cast<std::int64_t>(values.size());
   Tensor tensor(shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) throw Error{ErrorCode::usage, option, "holds a value that is not a number", ""};
+    if (!std::isfinite(values[i])) throw Error{ErrorCode::usage, option, "has a value that is not a number", ""};
     tensor.data[i] = static_cast<float>(values[i]);
   }
   return tensor;
@@ -29,12 +29,12 @@ Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, i
 
 std::string with_count(const Shape& shape) { return to_string(shape) + " (" + std::to_string(element_count(shape)) + " values)"; }
 
-// What makes images of another size fit.
+// A hint for images of another size.
 std::string resizing(const Shape& point, const Shape& input) {
   if (point.size() != 3 || input.size() != 4 || point[0] != input[1] || point[0] > 4) return "";
   const std::int64_t shorter = std::min(input[2], input[3]);
   const std::string crop = input[2] == input[3] ? " and " + option("crop") + " " + std::to_string(shorter) : "";
-  return "; images of a folder are resized with " + option("resize") + " " + std::to_string(shorter) + crop;
+  return "; resize images of a folder with " + option("resize") + " " + std::to_string(shorter) + crop;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Layout parse_layout(const std::string& text, const std::string& where) {
   if (text == "nchw") return Layout::nchw;
   if (text == "nhwc") return Layout::nhwc;
   if (text == "whcn") return Layout::whcn;
-  throw Error{ErrorCode::usage, where, "'" + text + "' is not known", "use auto, nchw, nhwc or whcn"};
+  throw Error{ErrorCode::usage, where, "cannot be '" + text + "'", "use auto, nchw, nhwc or whcn"};
 }
 
 int channel_axis(const Arrangement& arrangement, const Shape& point, const Preprocessing& preprocessing) {
@@ -57,10 +57,10 @@ int channel_axis(const Arrangement& arrangement, const Shape& point, const Prepr
 }
 
 Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing) {
-  return guarded("data", [&] {
+  return guarded("the data set", [&] {
     if (element_count(data_shape) != element_count(model.input_shape)) {
-      throw Error{ErrorCode::unreadable, "data", "a point has shape " + with_count(data_shape),
-                  "the model's input '" + model.input_name + "' takes " + with_count(model.input_shape) +
+      throw Error{ErrorCode::unreadable, "the data set", "has points of shape " + with_count(data_shape),
+                  "give points that fit the model's input '" + model.input_name + "', " + with_count(model.input_shape) +
                       resizing(data_shape, model.input_shape)};
     }
     const Arrangement arrangement = arrangement_of(data_shape, model.input_shape, preprocessing.layout);
@@ -73,7 +73,7 @@ Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, co
       const Tensor scale = per_channel(preprocessing.std, data_shape, axis, option("std"));
       for (const float value : scale.data) {
         if (!(value > 0))
-          throw Error{ErrorCode::usage, option("std"), "holds a value that is not positive", "give standard deviations"};
+          throw Error{ErrorCode::usage, option("std"), "has a value that is not positive", "give standard deviations"};
       }
       x = build::divide(graph, x, append_constant(graph, scale));
     }

@@ -17,12 +17,12 @@ Layout parse_layout(const std::string& text, const std::string& where);
 /// Turns stored data into the model's input, after scaling.
 struct Preprocessing {
   std::vector<double> mean;  ///< subtracted first: none, one for all, or one per channel (per element of [d] data)
-  std::vector<double> std;   ///< divided by after that: likewise
+  std::vector<double> std;   ///< divided by after that, in the same form
   Layout layout = Layout::automatic;
 };
 
-/// The axis of points along which mean and std run: the channels. Points that the input takes as they are stored have them first,
-/// unless only the last axis has as many values as mean and std.
+/// The axis of points along which mean and std run: the channels. Points that match the input as stored have them first, unless
+/// only the last axis has as many values as mean and std.
 int channel_axis(const Arrangement& arrangement, const Shape& point, const Preprocessing& preprocessing);
 
 /// The model as a function in the data's natural units: of one point of `data_shape` ([C, H, W], [H, W, C] or [d]) before mean,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// protozero's reader, made safe for damaged files. To be included before anything else includes it, by one source alone.
+// protozero's reader, made safe for damaged files. Include it in one source file only, and before any other header that
+// includes protozero.
 #pragma once
 
 #if defined(protozero_assert) || defined(PROTOZERO_PBF_READER_HPP)

@@ -29,7 +29,7 @@ bool splits(const Threshold& t, double low, double high) {
   return t.above ? low <= t.at && t.at < high : low < t.at && t.at <= high;
 }
 
-// Where a threshold goes that separates nothing: all values are above it, or none.
+// A threshold that separates nothing: all values are above it, or none.
 double beyond(const Threshold& t, double low) { return t.at > low ? HUGE_VAL : -HUGE_VAL; }
 
 // A comparison of x with a constant: the value is 1 if it holds, else 0.
@@ -227,7 +227,7 @@ std::optional<Threshold> odds_threshold(Graph& graph, const Threshold& own) {
 
 // The value that a Sigmoid reads, if the number is a monotone function of that Sigmoid alone; else kNoValue.
 ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found) {
-  // The thresholds on the way do not matter, so clipping must not end it: 0.5 is changed to whatever the middle of the range is.
+  // The thresholds on the way do not matter, so clipping must not end the search: 0.5 is replaced by the middle of the range.
   Threshold t{id, 0, true, {}};
   while (true) {
     t.value = before_moves(graph, t.value);
@@ -238,7 +238,7 @@ ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found) {
     }
     if (node.op == Op::less || node.op == Op::greater_equal || node.op == Op::step || node.op == Op::sign ||
         node.op == Op::select)
-      return kNoValue;  // a comparison has a threshold of its own
+      return kNoValue;  // a comparison has its own threshold
     const Range range = Ranges(graph).of(t.value);
     t.at = std::isfinite(range.low) && std::isfinite(range.high) ? (range.low + range.high) / 2 : 0;
     if (!through_unary(graph, t) && !through_binary(graph, t)) return kNoValue;

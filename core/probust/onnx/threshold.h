@@ -14,8 +14,8 @@ struct Threshold {
   ValueId value = kNoValue;
   double at = 0;
   bool above = true;
-  std::string before{};   // the operator that was passed last and that people know
-  bool compared = false;  // a comparison was passed, so that the number has two values
+  std::string before{};   // the last operator removed that users know
+  bool compared = false;  // a comparison was removed, so that the number has two values
   bool odds = false;      // the value is the logarithm of the odds of a probability
   bool level = false;     // and it levels off: see LogOdds
 };
@@ -30,8 +30,8 @@ void go_back(const Graph& graph, Threshold& t);
 /// log-odds. Empty if there is none.
 std::optional<Threshold> odds_threshold(Graph& graph, const Threshold& own);
 
-/// The value of a Sigmoid, if the number is a monotone function of it alone; else kNoValue. `found`: what the Sigmoid reads,
-/// against 0.
+/// The operand of a Sigmoid, compared with 0, if the number is a monotone function of that Sigmoid alone; otherwise kNoValue.
+/// `found`: the threshold.
 ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found);
 
 /// [0, s - at], or [0, at - s] if class 1 is below.

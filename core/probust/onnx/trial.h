@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a model gives for known inputs, where the graph alone does not show it.
+// Runs a model on known inputs to find out what its graph alone does not show.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace probust::onnx {
 
-/// A tensor of a model, which holds one number or more.
+/// A tensor of a model, which has at least one number.
 struct Trial {
   const ModelProto& proto;
   const std::string& input;
@@ -22,7 +22,7 @@ struct Trial {
 };
 
 /// Its first number for inputs of several sizes, the same in every run, as long as all are `expected`; empty if one is not, or if
-/// the model cannot be tried.
+/// the model cannot be run.
 std::vector<float> trial_values(const Trial& trial, const std::function<bool(float)>& expected);
 
 }  // namespace probust::onnx

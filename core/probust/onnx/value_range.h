@@ -15,8 +15,8 @@ struct Range {
   bool within(double least, double most) const { return low >= least && high <= most; }
 };
 
-/// Interval arithmetic over a graph, on demand: a sigmoid is in 0..1 whatever it reads, a mean of sigmoids is, too. Values that
-/// depend on an unbounded input by products or convolutions are unbounded.
+/// Interval arithmetic over a graph, on demand: a sigmoid is in 0..1 whatever its input, and so is a mean of sigmoids. Values
+/// that depend on an unbounded input by products or convolutions are unbounded.
 class Ranges {
  public:
   explicit Ranges(const Graph& graph) : graph_(graph) {}

@@ -23,7 +23,7 @@ using protozero::pbf_wire_type;
 }
 
 // A name, with everything escaped that would control a terminal: every name in a model is read here. Different names stay
-// different, unless one is made to look like the escapes of another.
+// different, unless one imitates the escapes of another.
 std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
 
 // Repeated numbers are packed in one field or stored one by one.
@@ -137,7 +137,7 @@ std::int64_t declared_count(const Shape& dims, const std::string& where) {
 std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::string& where) {
   std::vector<float> values;
   const auto mismatch = [&](std::size_t found) {
-    unreadable(where, "has " + std::to_string(found) + " values where its shape " + to_string(t.dims) + " asks for " +
+    unreadable(where, "has " + std::to_string(found) + " values, but its shape " + to_string(t.dims) + " needs " +
                           std::to_string(count));
   };
   if (t.raw.size() > 0) {
@@ -183,7 +183,7 @@ std::int64_t place_number(const RawTensor& t, const std::string& key, std::int64
   const auto found = t.place.find(key);
   if (found == t.place.end()) return otherwise;
   const auto number = parse_integer(found->second);
-  if (!number || *number < 0) unreadable(where, "has the " + key + " '" + found->second + "' in another file");
+  if (!number || *number < 0) unreadable(where, "has the " + key + " '" + found->second + "', which is not a position in a file");
   return *number;
 }
 
@@ -207,7 +207,7 @@ HostTensor read_named_tensor(pbf_reader message, const Context& context, std::st
   if (t.external) find_external(t, context, where);
   if (t.type == kString) return {nullptr, std::move(t.texts), false, kString};
   if (!t.texts.empty() || type_size(t.type) == 0)
-    throw Error{ErrorCode::unsupported, where, "holds " + type_name(t.type) + " values", "only numbers are supported"};
+    throw Error{ErrorCode::unsupported, where, "has " + type_name(t.type) + " values", "use numbers"};
   std::vector<float> values = elements_of(t, declared_count(t.dims, where), where);
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), {}, is_integer(t.type), t.type};
 }
@@ -354,7 +354,7 @@ ValueInfo read_value_info(pbf_reader message) {
 
 GraphProto read_graph(pbf_reader message, const Context& context) {
   if (context.depth > kDeepestGraph)
-    unreadable("graph", "has graphs in graphs more than " + std::to_string(kDeepestGraph) + " deep");
+    unreadable("the model's graph", "has graphs nested more than " + std::to_string(kDeepestGraph) + " deep");
   GraphProto graph;
   while (message.next()) {
     switch (message.tag()) {
@@ -367,7 +367,7 @@ GraphProto read_graph(pbf_reader message, const Context& context) {
       case 5: {
         std::string name;
         HostTensor tensor = read_named_tensor(message.get_message(), context, &name);
-        if (!graph.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is given twice");
+        if (!graph.initializers.emplace(name, std::move(tensor)).second) unreadable("tensor '" + name + "'", "is defined twice");
         break;
       }
       case 11:
@@ -377,7 +377,7 @@ GraphProto read_graph(pbf_reader message, const Context& context) {
         graph.outputs.push_back(read_value_info(message.get_message()));
         break;
       case 15:
-        throw Error{ErrorCode::unsupported, "graph", "has sparse weights", "save them as dense tensors"};
+        throw Error{ErrorCode::unsupported, "the model's graph", "has sparse weights", "save them as dense tensors"};
       default:
         message.skip();
     }
@@ -471,20 +471,21 @@ ModelProto read_fields_of_model(std::span<const std::byte> bytes, const External
         message.skip();
     }
   }
-  if (!graph) throw Error{ErrorCode::unreadable, "", "is not an ONNX model: it has no graph", "give a file exported as .onnx"};
+  if (!graph)
+    throw Error{ErrorCode::unreadable, "the model", "is not an ONNX model: it has no graph", "give a file exported as .onnx"};
   return model;
 }
 
 }  // namespace
 
 ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external) {
-  if (bytes.empty()) throw Error{ErrorCode::unreadable, "", "is empty", "give an ONNX model"};
+  if (bytes.empty()) throw Error{ErrorCode::unreadable, "the model", "is empty", "give an ONNX file"};
   if (is_lfs_pointer({reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
-    throw Error{ErrorCode::unreadable, "", kLfsProblem, kLfsHint};
+    throw Error{ErrorCode::unreadable, "the model", kLfsProblem, kLfsHint};
   try {
     return read_fields_of_model(bytes, external);
   } catch (const protozero::exception&) {
-    throw Error{ErrorCode::unreadable, "", "is not an ONNX model, or is cut short", "give a file exported as .onnx"};
+    throw Error{ErrorCode::unreadable, "the model", "is not an ONNX model, or is truncated", "give a file exported as .onnx"};
   }
 }
 
@@ -492,7 +493,7 @@ HostTensor read_tensor(std::span<const std::byte> bytes) {
   try {
     return read_named_tensor(pbf_reader(reinterpret_cast<const char*>(bytes.data()), bytes.size()), {}, nullptr);
   } catch (const protozero::exception&) {
-    throw Error{ErrorCode::unreadable, "", "is not an ONNX tensor, or is cut short", ""};
+    throw Error{ErrorCode::unreadable, "the tensor", "is not an ONNX tensor, or is truncated", ""};
   }
 }
 

@@ -17,7 +17,7 @@
 namespace probust::onnx {
 
 /// A tensor widened to float32. Integers and booleans are stored as floats too: they are sizes, axes and indices, exact up to
-/// 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are refused.
+/// 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are rejected.
 struct HostTensor {
   std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights; null for texts
   std::vector<std::string> texts;        ///< of a tensor of texts, such as class names

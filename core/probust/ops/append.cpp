@@ -86,18 +86,18 @@ void check(const Graph& graph) {
     require_operands(graph, id, node);
     try {
       if (definition(node.op).infer(node.attributes, operand_shapes(graph, node.inputs)) != node.shape)
-        broken(id, node, "has a shape that its operands do not give");
+        broken(id, node, "has a shape that does not follow from its operands");
     } catch (const std::bad_variant_access&) {
       broken(id, node, "has the attributes of another operator");
     }
     if (node.op != Op::input && node.extent != largest_extent(graph, node.inputs))
-      broken(id, node, "has an extent that its operands do not give");
+      broken(id, node, "has an extent that does not follow from its operands");
     if (node.op == Op::constant && constant_value(graph, id).size() != element_count(node.shape))
       broken(id, node, "has the wrong number of values");
   }
   for (const ValueId id : graph.outputs) {
     if (id < 0 || id >= static_cast<ValueId>(graph.nodes.size()))
-      throw Error{ErrorCode::unreadable, "graph", "an output does not exist", ""};
+      throw Error{ErrorCode::unreadable, "the graph", "has an output that does not exist", ""};
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 Shape infer_reshape(const Attributes& attributes, std::span<const Shape> in) {
   const Shape& shape = std::get<ShapeAttribute>(attributes).shape;
   if (element_count(shape) != element_count(in[0])) {
-    misfit("reshape", to_string(in[0]) + " does not have the number of elements of " + to_string(shape));
+    misfit("reshape", "changes the number of elements from " + to_string(in[0]) + " to " + to_string(shape));
   }
   return shape;
 }
@@ -29,7 +29,7 @@ Shape infer_transpose(const Attributes& attributes, std::span<const Shape> in) {
     shape[i] = in[0][permutation[i]];
   }
   if (permutation.size() != in[0].size() || std::find(seen.begin(), seen.end(), false) != seen.end()) {
-    misfit("transpose", to_string(permutation) + " is not a permutation of the axes of " + to_string(in[0]));
+    misfit("transpose", "has " + to_string(permutation) + ", which is not a permutation of the axes of " + to_string(in[0]));
   }
   return shape;
 }
@@ -38,11 +38,11 @@ Shape infer_slice(const Attributes& attributes, std::span<const Shape> in) {
   const auto& s = std::get<SliceAttributes>(attributes);
   const std::size_t rank = in[0].size();
   if (s.start.size() != rank || s.size.size() != rank || s.step.size() != rank)
-    misfit("slice", "attributes do not have the operand's rank");
+    misfit("slice", "has attributes of another rank than its operand");
   for (std::size_t i = 0; i < rank; ++i) {
     const bool fits = s.start[i] >= 0 && s.step[i] >= 1 && s.size[i] >= 0 &&
                       (s.size[i] == 0 || s.start[i] + (s.size[i] - 1) * s.step[i] < in[0][i]);
-    if (!fits) misfit("slice", "axis " + std::to_string(i) + " of " + to_string(in[0]) + " is left");
+    if (!fits) misfit("slice", "leaves axis " + std::to_string(i) + " of " + to_string(in[0]));
   }
   return s.size;
 }
@@ -51,10 +51,10 @@ Shape infer_pad(const Attributes& attributes, std::span<const Shape> in) {
   const auto& p = std::get<PadAttributes>(attributes);
   Shape shape = in[0];
   if (p.low.size() != shape.size() || p.high.size() != shape.size() || p.interior.size() != shape.size()) {
-    misfit("pad", "attributes do not have the operand's rank");
+    misfit("pad", "has attributes of another rank than its operand");
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (p.low[i] < 0 || p.high[i] < 0 || p.interior[i] < 0) misfit("pad", "padding must not be negative");
+    if (p.low[i] < 0 || p.high[i] < 0 || p.interior[i] < 0) misfit("pad", "has negative padding");
     shape[i] += p.low[i] + p.high[i] + std::max<std::int64_t>(shape[i] - 1, 0) * p.interior[i];
   }
   return shape;
@@ -67,7 +67,7 @@ Shape infer_concat(const Attributes& attributes, std::span<const Shape> in) {
   for (const Shape& operand : in.subspan(1)) {
     Shape expected = operand;
     if (operand.size() == shape.size()) expected[axis] = shape[axis];
-    if (expected != shape) misfit("concat", to_string(operand) + " does not join " + to_string(shape));
+    if (expected != shape) misfit("concat", "cannot join " + to_string(operand) + " to " + to_string(shape));
     shape[axis] += operand[axis];
   }
   return shape;
@@ -76,14 +76,14 @@ Shape infer_concat(const Attributes& attributes, std::span<const Shape> in) {
 void require_indices(std::string_view op, const GatherAttributes& gather) {
   for (const std::int64_t index : gather.indices) {
     if (index < 0 || index >= gather.extent)
-      misfit(op, "index " + std::to_string(index) + " is outside 0.." + std::to_string(gather.extent - 1));
+      misfit(op, "has the index " + std::to_string(index) + ", which is outside 0.." + std::to_string(gather.extent - 1));
   }
 }
 
 Shape infer_gather(const Attributes& attributes, std::span<const Shape> in) {
   const auto& gather = std::get<GatherAttributes>(attributes);
   require_axis("gather", gather.axis, in[0]);
-  if (in[0][gather.axis] != gather.extent) misfit("gather", "extent does not match the operand");
+  if (in[0][gather.axis] != gather.extent) misfit("gather", "has an extent that does not match its operand");
   require_indices("gather", gather);
   Shape shape = in[0];
   shape[gather.axis] = static_cast<std::int64_t>(gather.indices.size());
@@ -94,7 +94,7 @@ Shape infer_scatter_add(const Attributes& attributes, std::span<const Shape> in)
   const auto& gather = std::get<GatherAttributes>(attributes);
   require_axis("scatter_add", gather.axis, in[0]);
   if (in[0][gather.axis] != static_cast<std::int64_t>(gather.indices.size()))
-    misfit("scatter_add", "there is not one index per slice");
+    misfit("scatter_add", "does not have one index per slice");
   require_indices("scatter_add", gather);
   Shape shape = in[0];
   shape[gather.axis] = gather.extent;

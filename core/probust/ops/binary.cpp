@@ -7,7 +7,7 @@
 namespace probust::ops {
 namespace {
 
-Shape infer_binary(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "operator"); }
+Shape infer_binary(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "the operator"); }
 
 // Strides of an operand along the output's axes: 0 along axes where it is repeated.
 Shape broadcast_strides(const Shape& operand, const Shape& output) {

@@ -25,13 +25,14 @@ Shape infer_top_index(const Attributes& attributes, std::span<const Shape> in) {
   const auto& [axis, extent] = std::get<AxisExtent>(attributes);
   require_axis("top_index", axis, in[0]);
   if (extent < 0 || extent > in[0][axis])
-    misfit("top_index", "an axis of " + std::to_string(in[0][axis]) + " has no " + std::to_string(extent) + " largest elements");
+    misfit("top_index", "needs the " + std::to_string(extent) + " largest of only " + std::to_string(in[0][axis]) + " elements");
   return with_extent(in[0], axis, extent);
 }
 
 void require_same_lines(std::string_view op, const Shape& a, const Shape& b, std::int64_t axis) {
   if (a.size() != b.size() || with_extent(a, axis, 1) != with_extent(b, axis, 1))
-    misfit(op, "operands " + to_string(a) + " and " + to_string(b) + " differ beside axis " + std::to_string(axis));
+    misfit(op,
+           "has operands " + to_string(a) + " and " + to_string(b) + ", which differ in other axes than " + std::to_string(axis));
 }
 
 Shape infer_take(const Attributes& attributes, std::span<const Shape> in) {
@@ -46,7 +47,7 @@ Shape infer_put_add(const Attributes& attributes, std::span<const Shape> in) {
   const auto& [axis, extent] = std::get<AxisExtent>(attributes);
   require_axis("put_add", axis, in[0]);
   if (extent < 0) misfit("put_add", "has a negative extent");
-  if (in[0] != in[1]) misfit("put_add", "there is not one index per element");
+  if (in[0] != in[1]) misfit("put_add", "does not have one index per element");
   return with_extent(in[0], axis, extent);
 }
 
@@ -141,7 +142,7 @@ double flops_sort(const Attributes&, std::span<const Shape> in, const Shape&) { 
 constexpr OpDefinition kChoiceFamily[] = {
     {Op::select, "select", "y = b where a > 0, else c", 3, 3, infer_select, eval_select, vjp_select, flops_elementwise,
      affine(0b110)},
-    {Op::top_index, "top_index", "y = where a's largest elements stand along an axis, largest first", 1, 1, infer_top_index,
+    {Op::top_index, "top_index", "y = indices of a's largest elements along an axis, largest first", 1, 1, infer_top_index,
      eval_top_index, vjp_zero, flops_sort},
     {Op::take, "take", "y[i] = a[b[i]] along an axis, NaN where there is none", 2, 2, infer_take, eval_take, vjp_take, flops_none,
      affine(0b1)},

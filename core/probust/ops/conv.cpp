@@ -21,9 +21,9 @@ struct Sizes {
 };
 
 void check_spatial(std::string_view op, const Shape& shape, const Shape& spatial) {
-  if (shape.size() != spatial.size() + 2) misfit(op, "operand " + to_string(shape) + " has the wrong rank");
+  if (shape.size() != spatial.size() + 2) misfit(op, "has the operand " + to_string(shape) + " of the wrong rank");
   if (!std::equal(spatial.begin(), spatial.end(), shape.begin() + 2)) {
-    misfit(op, "operand " + to_string(shape) + " does not end in the window's extents " + to_string(spatial));
+    misfit(op, "has the operand " + to_string(shape) + ", which does not end in the window's extents " + to_string(spatial));
   }
 }
 
@@ -35,7 +35,7 @@ Shape join(std::int64_t first, std::int64_t second, const Shape& spatial) {
 
 void check_channels(std::string_view op, std::int64_t channels, std::int64_t groups) {
   if (groups < 1 || channels % groups != 0) {
-    misfit(op, std::to_string(channels) + " channels do not divide into " + std::to_string(groups) + " groups");
+    misfit(op, "cannot divide " + std::to_string(channels) + " channels into " + std::to_string(groups) + " groups");
   }
 }
 
@@ -45,7 +45,8 @@ Shape infer_conv(const Attributes& attributes, std::span<const Shape> in) {
   check_spatial("conv", in[1], window.kernel);
   check_channels("conv", in[1][0], window.groups);
   if (in[0][1] != in[1][1] * window.groups) {
-    misfit("conv", "an image of " + std::to_string(in[0][1]) + " channels does not fit a filter " + to_string(in[1]));
+    misfit("conv",
+           "has an image of " + std::to_string(in[0][1]) + " channels, which does not fit the filter " + to_string(in[1]));
   }
   return join(in[0][0], in[1][0], window.output());
 }
@@ -55,7 +56,7 @@ Shape infer_conv_transpose(const Attributes& attributes, std::span<const Shape> 
   check_spatial("conv_transpose", in[0], window.output());
   check_spatial("conv_transpose", in[1], window.kernel);
   check_channels("conv_transpose", in[1][0], window.groups);
-  if (in[0][1] != in[1][0]) misfit("conv_transpose", "cotangent and filter disagree on the output channels");
+  if (in[0][1] != in[1][0]) misfit("conv_transpose", "has a cotangent and a filter of different output channels");
   return join(in[0][0], in[1][1] * window.groups, window.image);
 }
 
@@ -65,7 +66,7 @@ Shape infer_conv_filter_grad(const Attributes& attributes, std::span<const Shape
   check_spatial("conv_filter_grad", in[1], window.output());
   check_channels("conv_filter_grad", in[0][1], window.groups);
   check_channels("conv_filter_grad", in[1][1], window.groups);
-  if (in[0][0] != in[1][0]) misfit("conv_filter_grad", "image and cotangent disagree on the batch");
+  if (in[0][0] != in[1][0]) misfit("conv_filter_grad", "has an image and a cotangent of different batches");
   return join(in[1][1], in[0][1] / window.groups, window.kernel);
 }
 

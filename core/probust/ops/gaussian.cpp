@@ -20,7 +20,8 @@ constexpr double kLeast = 1e-30;
 
 Shape infer_gaussian(const Attributes&, std::span<const Shape> in) {
   if (in[0] != in[1])
-    misfit("of a normal variable", "mean " + to_string(in[0]) + " and variance " + to_string(in[1]) + " differ");
+    misfit("of a normal variable",
+           "has a mean " + to_string(in[0]) + " and a variance " + to_string(in[1]) + " of different shape");
   return in[0];
 }
 

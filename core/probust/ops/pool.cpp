@@ -22,7 +22,7 @@ Shape with_spatial(const Shape& shape, const Shape& spatial) {
 
 void require_spatial(std::string_view op, const Shape& shape, const Shape& spatial) {
   if (shape.size() != spatial.size() + 2 || !std::equal(spatial.begin(), spatial.end(), shape.begin() + 2)) {
-    misfit(op, "operand " + to_string(shape) + " does not end in the window's extents " + to_string(spatial));
+    misfit(op, "has the operand " + to_string(shape) + ", which does not end in the window's extents " + to_string(spatial));
   }
 }
 
@@ -36,14 +36,14 @@ Shape infer_max_scatter(const Attributes& attributes, std::span<const Shape> in)
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_scatter", in[0], window.image);
   if (in[1] != with_spatial(in[0], window.output()))
-    misfit("max_scatter", "cotangent " + to_string(in[1]) + " is not the pooled shape");
+    misfit("max_scatter", "has a cotangent " + to_string(in[1]) + " of another shape than the pooled image");
   return in[0];
 }
 
 Shape infer_max_gather(const Attributes& attributes, std::span<const Shape> in) {
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_gather", in[0], window.image);
-  if (in[0] != in[1]) misfit("max_gather", "images " + to_string(in[0]) + " and " + to_string(in[1]) + " differ");
+  if (in[0] != in[1]) misfit("max_gather", "has images " + to_string(in[0]) + " and " + to_string(in[1]) + " of different shape");
   return with_spatial(in[0], window.output());
 }
 

@@ -20,7 +20,7 @@ Shape infer_reduce_sum(const Attributes& attributes, std::span<const Shape> in) 
 Shape infer_broadcast(const Attributes& attributes, std::span<const Shape> in) {
   const Shape& target = std::get<ShapeAttribute>(attributes).shape;
   if (broadcast_shapes(in[0], target, "operator broadcast") != target) {
-    misfit("broadcast", to_string(in[0]) + " does not broadcast to " + to_string(target));
+    misfit("broadcast", "cannot broadcast " + to_string(in[0]) + " to " + to_string(target));
   }
   return target;
 }

@@ -22,8 +22,9 @@ void require_node(const Trees& trees, std::size_t i) {
   const bool leaf = node.mode == Mode::leaf, member = node.mode == Mode::member;
   const auto list = static_cast<std::int32_t>(leaf ? trees.weights.size() : trees.members.size());
   if ((leaf || member) && (node.first < 0 || node.count < 0 || node.first > list - node.count))
-    misfit("tree_ensemble", "a node's list does not exist");
-  if (!leaf && (!behind(node.yes) || !behind(node.no))) misfit("tree_ensemble", "a child does not stand behind its parent");
+    misfit("tree_ensemble", "has a node whose list does not exist");
+  if (!leaf && (!behind(node.yes) || !behind(node.no)))
+    misfit("tree_ensemble", "has a child node that does not come after its parent");
 }
 
 Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
@@ -33,13 +34,15 @@ Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
     require_node(trees, i);
     const std::int32_t feature = trees.nodes[i].feature;
     if (trees.nodes[i].mode != Mode::leaf && (feature < 0 || feature >= in[0][1]))
-      misfit("tree_ensemble", "feature " + std::to_string(feature) + " does not exist in " + to_string(in[0]));
+      misfit("tree_ensemble",
+             "has a node for feature " + std::to_string(feature) + ", which does not exist in " + to_string(in[0]));
   }
   for (const std::int32_t root : trees.roots) {
-    if (root < 0 || root >= static_cast<std::int32_t>(trees.nodes.size())) misfit("tree_ensemble", "a root does not exist");
+    if (root < 0 || root >= static_cast<std::int32_t>(trees.nodes.size()))
+      misfit("tree_ensemble", "has a root that does not exist");
   }
   for (const TreeWeight& weight : trees.weights) {
-    if (weight.target < 0 || weight.target >= trees.targets) misfit("tree_ensemble", "a target does not exist");
+    if (weight.target < 0 || weight.target >= trees.targets) misfit("tree_ensemble", "has a target that does not exist");
   }
   return {in[0][0], trees.targets};
 }

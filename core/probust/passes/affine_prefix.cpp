@@ -13,7 +13,7 @@
 namespace probust {
 namespace {
 
-// In the time of so many operations, a copy reads an element of z and adds what its draw changes, or draws an element of x.
+// Cost in flops, per noisy sample, of updating one element of z by its draw, and of drawing one element of x.
 constexpr double kFlopsToMove = 80;
 constexpr double kFlopsToDraw = 64;
 constexpr double kLeastShare = 0.01;  // of the classifier's work, to be saved

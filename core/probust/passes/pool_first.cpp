@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// The maximum over a window that lies entirely in the padding is no value of the image (kLargestOfNone).
+// The maximum over a window that lies entirely in the padding is not a value of the image (kLargestOfNone).
 bool has_empty_window(const Window& window) {
   const Shape output = window.output();
   for (std::size_t axis = 0; axis < output.size(); ++axis) {

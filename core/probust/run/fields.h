@@ -18,7 +18,7 @@
 
 namespace probust {
 
-/// The estimator that gave the answer (Row::method), as a text that can be set once the row has its estimator.
+/// The estimator behind the estimate (Row::method), as a text that can be set once the row has its estimator.
 template <typename R>
 struct MethodField {
   R& row;
@@ -29,14 +29,14 @@ struct MethodField {
   }
 };
 
-/// A column's name, and whether rows in which its value is empty leave it out instead of having null.
+/// A column's name, and whether rows with an empty value omit it instead of writing null.
 struct Column {
   const char* name;
   bool left_out_if_empty = false;
 };
 
-/// Calls visit(Column, value) for each column, in the order of files. R is Row or const Row. Values are references to an integer,
-/// a real number (NaN if unknown), a text (an empty one is null), numbers, or optional ones; a Status; a MethodField.
+/// Calls visit(Column, value) for each column, in file order. R is Row or const Row. Values are references to an integer, a real
+/// number (NaN if unknown), a text (an empty one is null), numbers, or optional ones; a Status; a MethodField.
 template <typename R, typename Visit>
 requires std::is_same_v<std::remove_const_t<R>, Row>
 void for_each_field(R& row, Visit&& visit) {
@@ -65,14 +65,14 @@ void for_each_field(R& row, Visit&& visit) {
   visit(Column{"classes", true}, e.classes);
 }
 
-/// The same for the values of a row that has none: which columns there are.
+/// The same for an empty row, to list the columns.
 template <typename Visit>
 void for_each_column(Visit&& visit) {
   const Row none{};
   for_each_field(none, visit);
 }
 
-/// A value as files have it; null is none.
+/// A value as written to files; null if there is none.
 using FieldValue = std::variant<std::monostate, std::int64_t, double, std::string, std::span<const double>>;
 
 /// The value of a field of for_each_field. Numbers that are not finite, and empty texts and lists, are null.
@@ -88,7 +88,7 @@ FieldValue as_value(const MethodField<R>& field) {
   return as_value(field.text());
 }
 
-/// All values of a column, as other languages store them: a whole number that is unknown is -1, a real one NaN.
+/// All values of a column, as other languages store them: unknown whole numbers are -1, unknown real ones NaN.
 using ColumnValues =
     std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, std::vector<std::vector<double>>>;
 struct NamedColumn {

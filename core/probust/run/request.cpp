@@ -20,32 +20,33 @@ std::string classes_text(std::int64_t classes) { return "the model has classes 0
 
 void check_budget(const char* field, const std::optional<double>& value, const std::vector<std::string>& texts) {
   if (!value) return;
-  if (!std::isfinite(*value) || *value < 2) refuse_option(field, "is not a number of at least 2", "give forwards, as 100");
+  if (!std::isfinite(*value) || *value < 2)
+    refuse_option(field, "is not a number of at least 2", "give a number of forwards, such as 100");
   if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
     refuse_option(field, "needs auto among the estimators", "leave it out, or add auto");
 }
 
 using Share = EstimatorDefinition::Share;
 
-// The estimators with what points share in them.
+// Applies the sharing option to the estimators.
 void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budget) {
   const Share share = parse_share(budget.share);
   const std::string what = "'" + budget.share + "'";
   if (budget.independent && share != Share::none)
-    refuse_option("share", what + " cannot be combined with " + option("independent"), "leave one out");
+    refuse_option("share", "cannot be " + what + " together with " + option("independent"), "leave one out");
   bool done = share == Share::none;
   for (EstimatorSpec& estimator : estimators) {
     if (estimator.is_auto() && budget.total && share == Share::draws)
-      refuse_option("share", what + " cannot be combined with " + option("total_budget"), "leave one out");
+      refuse_option("share", "cannot be " + what + " together with " + option("total_budget"), "leave one out");
     const std::optional<EstimatorSpec> sharing = with_share(estimator, share);
     done = done || sharing;
     if (sharing) estimator = *sharing;
     const bool could = estimator.definition->share && estimator.definition->variant.empty() && !estimator.is_auto();
     if (!sharing && could)
-      refuse_option("share", estimator.text() + " has no form for " + what,
-                    "use none, pooled or draws; with draws it learns from all points, too");
+      refuse_option("share", "cannot be " + what + " for " + estimator.text(),
+                    "use none, pooled or draws, which also pools all points");
   }
-  if (!done) refuse_option("share", what + " concerns none of the estimators", "add probit:N or regression:N");
+  if (!done) refuse_option("share", "is " + what + ", which applies to none of the estimators", "add probit:N or regression:N");
 }
 
 }  // namespace
@@ -62,18 +63,20 @@ std::vector<std::int64_t> targets_of(const std::string& target, std::span<const 
   if (target == "predicted") return result;
   if (target == "label") {
     if (labels.empty())
-      throw Error{ErrorCode::usage, option("target") + " label", "the data have no labels", "give " + option("labels")};
+      throw Error{ErrorCode::usage, option("target") + " label", "needs labels, which the data do not have",
+                  "give them with " + option("labels")};
     result.assign(labels.begin(), labels.end());
   } else {
     const auto fixed = class_number(target, names);
     if (!fixed)
       refuse_option(
-          "target", "'" + target + "' is not known",
+          "target", "cannot be '" + target + "'",
           "use predicted, label" + std::string(names.empty() ? " or a class number" : ", a class number or a class name"));
     std::fill(result.begin(), result.end(), *fixed);
   }
   for (const std::int64_t c : result) {
-    if (c < 0 || c >= classes) refuse_option("target", "class " + std::to_string(c) + " does not exist", classes_text(classes));
+    if (c < 0 || c >= classes)
+      refuse_option("target", "names class " + std::to_string(c) + ", which does not exist", classes_text(classes));
   }
   return result;
 }
@@ -81,20 +84,22 @@ std::vector<std::int64_t> targets_of(const std::string& target, std::span<const 
 void require_classes(std::span<const std::int64_t> labels, std::int64_t classes) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < -1 || labels[i] >= classes)
-      refuse_option("labels", "has " + std::to_string(labels[i]) + " at position " + std::to_string(i), classes_text(classes));
+      refuse_option("labels",
+                    "must be classes of the model, not " + std::to_string(labels[i]) + " at position " + std::to_string(i),
+                    classes_text(classes));
   }
 }
 
 void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes) {
   const std::set<std::int64_t> distinct(labels.begin(), labels.end());
   if (classes == 2 && distinct == std::set<std::int64_t>{-1, 1})
-    refuse_option("labels", "are -1 and 1, and -1 means that a point has none", "give 0 and 1, as labels > 0 in NumPy does");
+    refuse_option("labels", "cannot be -1 and 1, because -1 means unlabelled", "give 0 and 1, for example labels > 0 in NumPy");
 }
 
 void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given) {
   for (const auto& [name, is_given] : given) {
     if (is_given)
-      refuse_option(name, "is for classifiers, and " + option("tolerance") + " for regression models", "leave one out");
+      refuse_option(name, "applies to classifiers, but " + option("tolerance") + " to regression models", "leave one out");
   }
 }
 
@@ -109,7 +114,7 @@ Event event_of(const std::vector<std::vector<std::string>>& groups, bool per_cla
                std::span<const std::string> names) {
   Event event{{}, per_class, top};
   if (top < 1 || top > classes)
-    refuse_option("top", std::to_string(top) + " of " + std::to_string(classes) + " classes",
+    refuse_option("top", "cannot be " + std::to_string(top) + " for " + std::to_string(classes) + " classes",
                   "give 1 to " + std::to_string(classes));
   if (groups.empty()) return event;
   if (top > 1) refuse_option("top", "cannot be combined with " + option("groups"), "leave one out");
@@ -122,8 +127,8 @@ Event event_of(const std::vector<std::vector<std::string>>& groups, bool per_cla
       if (c < 0 || c >= classes || !seen.insert(c).second) {
         std::string text = group.front();
         for (std::size_t i = 1; i < group.size(); ++i) text += "," + group[i];
-        refuse_option("groups", "'" + text + "' names a class that does not exist, or one class twice",
-                      classes_text(classes) + "; write for example 0,1/2,3");
+        refuse_option("groups", "has the group '" + text + "', which names a class that does not exist or names one twice",
+                      classes_text(classes) + "; try 0,1/2,3");
       }
       first = first < 0 ? c : first;
       event.group[c] = first;
@@ -159,7 +164,7 @@ void require_combinable(const Together& together, std::span<const EstimatorSpec>
   if (together.total > 0 && together.smooth)
     refuse_option("total_budget", "cannot be combined with " + option("smooth"), "leave one out");
   if (together.calibrate && std::none_of(estimators.begin(), estimators.end(), models_copies))
-    refuse_option("calibrate", "needs an estimator that models copies", "add probit:N or regression:N");
+    refuse_option("calibrate", "needs an estimator that models noisy samples", "add probit:N or regression:N");
 }
 
 }  // namespace probust

@@ -22,23 +22,24 @@ struct Row {
   Estimate estimate;
   std::string model{};  ///< its name, if a run has several; else empty
 
-  /// The estimator that gave the answer: `estimator` itself, or what it chose.
+  /// The estimator behind the estimate: `estimator` itself, or the one that it chose.
   std::string method() const { return estimate.method ? estimate.method->text() : estimator; }
 };
 
-/// The row of point i of `points`, with `logits` [N, C]. Of estimators that see failures only among copies, p_fail is bounded
-/// (bound_failure). If its label is the target, p_label is p. The status `ok` becomes `tie` if several logits are largest.
+/// The row of point i of `points`, with `logits` [N, C]. For estimators that see failures only among noisy samples, p_fail is
+/// bounded (bound_failure). If its label is the target, p_label is p. The status `ok` becomes `tie` if several logits are
+/// largest.
 Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noise& noise, std::string estimator,
            Estimate estimate);
 
-/// The class of the largest logit, the lowest one on a tie; 0 if any is NaN, so that there is always a target.
+/// The class of the largest logit, the lowest index on a tie; 0 if any is NaN, so that there is always a target.
 std::int64_t predicted_class(std::span<const float> logits);
 
 /// The same for each row of logits [N, C].
 std::vector<std::int64_t> predicted_classes(const Tensor& logits);
 
-/// Points::label from the labels that were given, which may be any numbers: a label that counts as the target, as `event` defines
-/// it, becomes the target, and one that is no class -1.
+/// Points::label from the given labels, which may be any numbers: a label that counts as the target, as `event` defines it,
+/// becomes the target, and one that is not a class becomes -1.
 std::vector<std::int64_t> asked_labels(std::span<const std::int64_t> labels, std::span<const std::int64_t> targets,
                                        const Event& event, std::int64_t classes);
 

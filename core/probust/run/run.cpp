@@ -20,7 +20,7 @@ bool borrows(std::span<const EstimatorSpec> estimators) {
 }
 
 std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
-  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in a batch
+  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in batches
   return borrows(estimators) ? kBlock : kFew;
 }
 
@@ -36,9 +36,9 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
       noises_(request_.noises),
       block_(request_.curve != nullptr ? kBlock : block_size(request_.estimators)),
       count_(request_.x.shape.empty() ? 0 : request_.x.shape[0]) {
-  if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "give for example gaussian:0.1"};
-  if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "holds no points", ""};
-  if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "give for example taylor"};
+  if (request_.noises.empty()) throw Error{ErrorCode::usage, "noise", "is missing", "try gaussian:0.1"};
+  if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "has no points", "give at least one"};
+  if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "try taylor"};
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
   require_combinable(together(), request_.estimators);
   if (request_.regression == nullptr) return;
@@ -58,7 +58,7 @@ std::int64_t EstimateRun::planned() const {
   return request_.total + count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }
 
-// The logits, and then each estimate of each block, are pieces of their own: they are not repeated once they are known.
+// The logits, and then each estimate of each block, are separate pieces of work: known ones are not repeated.
 bool EstimateRun::piece() {
   if (request_.regression != nullptr && !begun_ && !outputs_known()) {
     find_outputs();
@@ -74,7 +74,7 @@ bool EstimateRun::piece() {
 
 bool EstimateRun::outputs_known() const { return !outputs_.shape.empty() && outputs_.shape[0] == count_; }
 
-// The regression model is asked for a few points per piece, because it is not paused within one.
+// The regression model runs a few points per piece of work, because it cannot be paused within one.
 void EstimateRun::find_outputs() {
   constexpr std::int64_t kPart = 64;
   Executor& regression = *request_.regression;
@@ -88,17 +88,18 @@ void EstimateRun::find_outputs() {
 void EstimateRun::find_logits() {
   logits_ = executor().logits(request_.x).value();
   if (!request_.labels.empty() && request_.labels.size() != static_cast<std::size_t>(logits_.shape[0]))
-    throw Error{ErrorCode::usage, option("labels"), "are " + std::to_string(request_.labels.size()),
-                "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+    throw Error{ErrorCode::usage, option("labels"),
+                "must have one label per point, not " + std::to_string(request_.labels.size()),
+                "there are " + std::to_string(logits_.shape[0]) + " points"};
   if (!request_.other_labels) require_classes(request_.labels, logits_.shape[1]);
   std::vector<std::int64_t> targets =
       request_.targets.empty() ? targets_of(request_.target, request_.labels, logits_, request_.names) : request_.targets;
   if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
-    throw Error{ErrorCode::usage, "target", "has " + std::to_string(targets.size()) + " classes",
-                "give one for each of the " + std::to_string(logits_.shape[0]) + " points"};
+    throw Error{ErrorCode::usage, "target", "must have one class per point, not " + std::to_string(targets.size()),
+                "there are " + std::to_string(logits_.shape[0]) + " points"};
   if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
-                "give the position of the first point, from 0; the last one's must fit 63 bits"};
+                "give the position of the first point, counted from 0; that of the last must fit in 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   if (!request_.index.empty()) points_.index = request_.index;
   check(executor(), points_);
@@ -106,7 +107,7 @@ void EstimateRun::find_logits() {
   begun_ = true;
 }
 
-// Distributes the total among all points before any is answered.
+// Distributes the total among all points before any is estimated.
 void EstimateRun::share_total() {
   auto made = estimate_within(executor(), points_, logits_, request_.noises, request_.event, request_.total);
   Scheduled all{points_.index, {}};
@@ -122,7 +123,7 @@ void EstimateRun::share_total() {
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), true) == wanted.end()) first_ = count_;
 }
 
-// Of the block's points.
+// Positions of the block's points.
 std::vector<Estimate> EstimateRun::scheduled_of(std::size_t noise) const {
   const Scheduled& all = *request_.scheduled;
   const std::vector<std::int64_t>& wanted = evaluation_->points().index;
@@ -140,7 +141,7 @@ void EstimateRun::begin_block() {
   estimates_.assign(request_.noises.size() * request_.estimators.size(), {});
 }
 
-// The next question of the block, or several if they are a sweep.
+// The next question of the block, or several if they form a sweep.
 void EstimateRun::estimate_next() {
   if (!evaluation_) begin_block();
   const std::size_t estimators = request_.estimators.size(), noise = next_ / estimators, e = next_ % estimators;
@@ -166,7 +167,7 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
   return std::vector<std::vector<Estimate>>(sigmas.size(), answers(spec, made.error(), evaluation_->points().size()));
 }
 
-// An attempt that may be paused works on a copy of the evaluation, so that the next one asks the executor the same questions.
+// An attempt that may be paused works on a copy of the evaluation, so that the next attempt asks the executor the same questions.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
   if (together().shares(estimator)) return scheduled_of(noise);
   auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : nullptr;
@@ -177,7 +178,7 @@ std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const Estima
   return made;
 }
 
-// If only this one of several estimators cannot answer, its estimates say why.
+// If only this one of several estimators is not supported, its rows give the reason.
 std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made,
                                            std::int64_t points) const {
   const bool alone = request_.estimators.size() == 1 && !request_.others;

@@ -14,14 +14,14 @@
 
 namespace probust {
 
-/// Whether one of them pools over points, so that an estimate depends on the points of its block.
+/// Whether an estimator pools points, so that an estimate depends on the points of its block.
 bool borrows(std::span<const EstimatorSpec> estimators);
 
-/// How many points to estimate together: kBlock if an estimator pools over points, else few.
+/// The number of points to estimate together: kBlock if an estimator pools points, otherwise few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 
-/// How many points, from this position of the data on, are estimated together: blocks of `size` begin at multiples of it, so that
-/// estimates that borrow from other points do not depend on where a run begins or was cut.
+/// The number of points from this position on to estimate together: blocks of `size` begin at multiples of it, so that pooled
+/// estimates do not depend on where a run starts or was interrupted.
 inline std::int64_t points_in_block(std::int64_t position, std::int64_t size) { return size - position % size; }
 
 /// Estimates at several scales of one noise shape, [scales][points]: estimate_curve of analysis/curve.h.
@@ -30,7 +30,7 @@ using CurveEstimator = Result<std::vector<std::vector<Estimate>>> (*)(Executor&,
                                                                       std::span<const double> sigmas, const EstimatorSpec&,
                                                                       const Event&);
 
-/// The noise models that differ only in scale, from `first` on: a sweep. Returns the position after them.
+/// The noise models from `first` on that differ only in scale: a sweep. Returns the position after them.
 std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first);
 
 /// Estimates of `auto` for all points of the data, which share a total of forwards.
@@ -39,49 +39,49 @@ struct Scheduled {
   std::vector<std::vector<Estimate>> estimates{};  ///< [noise models][points]
 };
 
-/// What to estimate: every point under every noise model by every estimator.
+/// What to estimate: every point under every noise model with every estimator.
 struct EstimateRequest {
   Tensor x;                            ///< [N, ...] in the natural space
-  std::vector<std::int64_t> targets;   ///< [N]; empty: as `target` says
+  std::vector<std::int64_t> targets;   ///< [N]; empty: given by `target`
   std::string target = "predicted";    ///< as in targets_of
   std::vector<std::int64_t> labels{};  ///< [N] classes of the model; empty: none
   std::vector<std::string> names{};    ///< of the classes; empty: none
-  Event event{};                       ///< what has to survive, if not the target alone
-  bool other_labels = false;           ///< whether labels that are no class of the model count as none instead of being refused
-  std::int64_t offset = 0;             ///< position of the first point in the data: part of the noise's key
-  std::vector<std::int64_t> index{};   ///< [N] positions of all points, ascending; empty: from `offset` on
+  Event event{};                       ///< what has to survive, if not only the target
+  bool other_labels = false;  ///< whether labels that are not classes of the model count as none instead of being an error
+  std::int64_t offset = 0;    ///< position of the first point in the data, which keys the noise
+  std::vector<std::int64_t> index{};  ///< [N] positions of all points, ascending; empty: from `offset` on
   std::uint64_t seed = 0;
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
-  /// If the executor is that of within_tolerance: the regression model, which must outlive the run. Then x has points of its
-  /// shape, and noises are for them (tolerance.h).
+  /// For the executor of within_tolerance: the regression model, which must outlive the run. Then x has points of its shape, and
+  /// noises are for them (tolerance.h).
   Executor* regression = nullptr;
-  bool others = false;         ///< whether other estimators are asked elsewhere: as if there were several here
-  bool one_block = false;      ///< whether the points are estimated together, as those of one block
-  std::vector<bool> wanted{};  ///< [noise models * estimators] the questions to answer; empty: all. A sweep is not divided
-  std::int64_t total = 0;      ///< forwards that `auto` shares among all points and noise models; 0: its own for each
-  std::shared_ptr<const Scheduled> scheduled{};  ///< what a run of all points made of the total; null: these are all points
-  CurveEstimator curve = nullptr;                ///< how to estimate sweeps; null: scale by scale
-  /// Told once, if only this one of several estimators cannot answer: its name in rows, and why.
+  bool others = false;         ///< whether this is one of several estimators, although it is the only one here
+  bool one_block = false;      ///< whether all points form one block
+  std::vector<bool> wanted{};  ///< [noise models * estimators] the questions to answer; empty: all. A sweep is not split
+  std::int64_t total = 0;      ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
+  std::shared_ptr<const Scheduled> scheduled{};  ///< the schedule of the total over all points; null: these are all points
+  CurveEstimator curve = nullptr;                ///< how to estimate sweeps; null: each scale separately
+  /// Called once if only this one of several estimators is not supported, with its name in rows and the reason.
   std::function<void(const std::string&, const Error&)> refused{};
 };
 
 /// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the model;
-/// if only one of several estimators cannot answer, its rows say why instead (refused_estimates).
+/// if only one of several estimators is not supported, its rows give the reason instead (refused_estimates).
 class EstimateRun final : public ExecutorJob {
  public:
   /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws Error if noise, points or
   /// estimators are missing or an estimator needs gradients that the executor does not have.
   EstimateRun(Executor& executor, EstimateRequest request, ExternalEngine* external = nullptr);
 
-  /// For each point, each noise model and each estimator, in that order; blocks that are done.
+  /// Rows by point, noise model and estimator, in that order, of the blocks that are done.
   const std::vector<Row>& rows() const { return rows_; }
   std::vector<Row> take_rows() { return std::move(rows_); }
 
   /// [N, C] of the points without noise, once a block is done.
   const Tensor& logits() const { return logits_; }
 
-  /// What the total gave, once it is shared; null without one.
+  /// The schedule of the total, once it is known; null without a total.
   const std::shared_ptr<const Scheduled>& scheduled() const { return request_.scheduled; }
 
   /// Expected total of forward and backward passes.
@@ -106,7 +106,7 @@ class EstimateRun final : public ExecutorJob {
   std::vector<Noise> noises_;   // as rows name them
   std::int64_t block_, count_;  // points of a block, and all points
   bool begun_ = false;
-  Tensor outputs_;  // of the regression model, so far
+  Tensor outputs_;  // passes of the regression model so far
   Points points_;
   Tensor logits_;
   std::int64_t first_ = 0;                        // of the block

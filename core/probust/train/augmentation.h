@@ -13,7 +13,7 @@ namespace probust {
 struct Augmentation {
   double sigma = 0;       ///< standard deviation of Gaussian noise, in the units of x
   bool flip = false;      ///< mirror images left to right, with probability 1/2
-  std::int64_t crop = 0;  ///< move images by up to this many pixels in each direction; zeros move in
+  std::int64_t crop = 0;  ///< shift images by up to this many pixels in each direction, filling with zeros
   bool images() const { return flip || crop > 0; }
 };
 

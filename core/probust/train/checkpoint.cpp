@@ -49,13 +49,13 @@ class StateWriter {
   }
 };
 
-// Every length is checked against what is left before memory is taken.
+// Every length is compared with the remaining bytes before memory is allocated.
 class StateReader {
  public:
   StateReader(std::string_view bytes, const std::string& where) : left_(bytes), where_(where) {}
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error{ErrorCode::unreadable, where_, what, "begin the training anew"};
+    throw Error{ErrorCode::unreadable, where_, what, "start the training over"};
   }
   template <class Number>
   Number number() {
@@ -112,7 +112,8 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
     for (const Parameter& each : *all) {
       for (const float value : each.value.data) {
         if (!std::isfinite(value))
-          throw Error{ErrorCode::numerical, "checkpoint", each.name + " is no longer finite", "begin again with a smaller rate"};
+          throw Error{ErrorCode::numerical, "the checkpoint", "has weights " + each.name + " that are no longer finite",
+                      "train again with a smaller rate"};
       }
     }
   }
@@ -132,12 +133,12 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
 Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& where) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!all.starts_with(kFormat))
-    throw Error{ErrorCode::unreadable, where, "is not a checkpoint of this version", "begin the training anew"};
+    throw Error{ErrorCode::unreadable, where, "is not a checkpoint of this version", "start the training over"};
   if (all.size() < kFormat.size() + sizeof(std::uint64_t))
-    throw Error{ErrorCode::unreadable, where, "ends before its last field", "begin the training anew"};
+    throw Error{ErrorCode::unreadable, where, "ends before its last field", "start the training over"};
   const std::string_view content = all.substr(0, all.size() - sizeof(std::uint64_t));
   StateReader sum(all.substr(content.size()), where);
-  if (sum.number<std::uint64_t>() != checksum(content)) sum.refuse("has been cut off or changed");
+  if (sum.number<std::uint64_t>() != checksum(content)) sum.refuse("is truncated or was changed");
   StateReader reader(content.substr(kFormat.size()), where);
   Checkpoint checkpoint;
   checkpoint.record = reader.array<std::string>();
@@ -148,7 +149,7 @@ Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& 
   checkpoint.state.moments.second_power = reader.number<double>();
   checkpoint.state.moments.first = reader.arrays();
   checkpoint.state.moments.second = reader.arrays();
-  if (!reader.empty()) reader.refuse("goes on after its last field");
+  if (!reader.empty()) reader.refuse("continues after its last field");
   return checkpoint;
 }
 

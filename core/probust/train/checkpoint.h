@@ -10,17 +10,17 @@
 
 namespace probust {
 
-/// A state with what the caller needs to know to go on: options, the data's name.
+/// A trainer's state with what the caller needs to resume: options and the data's name.
 struct Checkpoint {
   Trainer::State state;
   std::string record;
 };
 
-/// The bytes of a checkpoint, with a checksum at the end. Throws Error{numerical} if a weight is not finite: it would be of no
-/// use.
+/// The bytes of a checkpoint, with a checksum at the end. Throws Error{numerical} if a weight is not finite, because such a
+/// checkpoint would be useless.
 std::string write_checkpoint(const Checkpoint& checkpoint);
 
-/// Reads them. Throws Error{unreadable, where} if they are not complete or not of a checkpoint.
+/// Reads a checkpoint. Throws Error{unreadable} about `where` if the bytes are incomplete or not a checkpoint.
 Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& where);
 
 }  // namespace probust

@@ -10,10 +10,10 @@
 namespace probust {
 namespace {
 
-constexpr float kVarianceFloor = 1e-5F;  // added to variances, as is usual
+constexpr float kVarianceFloor = 1e-5F;  // the usual constant added to variances
 
 [[noreturn]] void refuse_shape(const std::string& layer, const Shape& in, const std::string& hint) {
-  throw Error{ErrorCode::usage, "model", "a layer of " + layer + " cannot take points of shape " + to_string(in), hint};
+  throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that cannot take points of shape " + to_string(in), hint};
 }
 
 // The mean of x over `axes`, which keep extent 1.
@@ -72,9 +72,9 @@ class Residual final : public NetworkLayer {
 
   Shape declare(const Shape& in, Declaration& parameters) const override {
     Shape out = declare_all(branch_, in, parameters);
-    const Shape beside = declare_all(shortcut_, in, parameters);
-    if (out != beside)
-      refuse_shape("residuals", in, "its branch gives " + to_string(out) + ", its shortcut " + to_string(beside));
+    const Shape short_path = declare_all(shortcut_, in, parameters);
+    if (out != short_path)
+      refuse_shape("residuals", in, "its branch has shape " + to_string(out) + " and its shortcut " + to_string(short_path));
     return out;
   }
 
@@ -87,7 +87,7 @@ class Residual final : public NetworkLayer {
   Layers branch_, shortcut_;
 };
 
-// The mean over all axes of a point but one.
+// The mean over all axes of a point except one.
 class Average final : public NetworkLayer {
  public:
   Average(std::size_t axes, std::size_t kept, std::string hint) : axes_(axes), kept_(kept), hint_(std::move(hint)) {}

@@ -8,7 +8,7 @@
 namespace probust::layer {
 
 /// [C, ...] -> the same, with mean 0 and variance 1 over the batch and all pixels of a channel, scaled and shifted (Ioffe and
-/// Szegedy, ICML 2015). Outside training, with running statistics.
+/// Szegedy, ICML 2015). Outside training, it uses running statistics.
 Pointer batch_norm();
 
 /// branch(x) + shortcut(x); without layers, the shortcut is x (He et al., CVPR 2016).

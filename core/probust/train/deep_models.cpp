@@ -14,7 +14,7 @@ void add_conv(Layers& layers, std::int64_t channels, std::int64_t kernel, std::i
   layers.push_back(layer::batch_norm());
 }
 
-// Two convolutions beside a shortcut, which is a convolution if the shape changes.
+// Two convolutions with a shortcut, which is a convolution if the shape changes.
 void add_block(Layers& layers, std::int64_t channels, std::int64_t stride, bool changes) {
   Layers branch, shortcut;
   add_conv(branch, channels, 3, stride);
@@ -33,7 +33,8 @@ std::vector<std::int64_t> widths_in(const std::string& name, std::string_view te
     std::int64_t width = 0;
     const auto [stop, problem] = std::from_chars(at, end, width);
     if (problem != std::errc() || (stop != end && (*stop != ',' || stop + 1 == end)))
-      throw Error{ErrorCode::usage, option("model"), "'" + name + "' has a width that is no number", "give mlp:64,64"};
+      throw Error{ErrorCode::usage, option("model"), "is '" + name + "', which has a width that is not a number",
+                  "try mlp:64,64"};
     widths.push_back(width);
     at = stop == end ? end : stop + 1;
   } while (at != end);
@@ -73,7 +74,7 @@ Network named_network(const std::string& name, const Shape& point, std::int64_t 
   if (name == "vit") return vit(point, classes, options);
   if (name.starts_with("mlp:"))
     return mlp(point, widths_in(name, std::string_view(name).substr(4)), classes, activation, options);
-  throw Error{ErrorCode::usage, option("model"), "'" + name + "' is not known", "give cnn, linear, mlp:64,64, resnet18 or vit"};
+  throw Error{ErrorCode::usage, option("model"), "cannot be '" + name + "'", "use cnn, linear, mlp:64,64, resnet18 or vit"};
 }
 
 }  // namespace probust

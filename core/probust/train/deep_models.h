@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Deeper networks. What need not be in the browser's module is here and in deep_layers.h.
+// Deeper networks. This file and deep_layers.h are left out of the browser's module.
 #pragma once
 
 #include "probust/train/models.h"
@@ -21,7 +21,8 @@ struct TransformerSize {
 /// Points are images [C, H, W]; pixels beyond whole patches are not used.
 Network vit(const Shape& point, std::int64_t classes, const NetworkOptions& options = {}, const TransformerSize& size = {});
 
-/// The network of a name: "linear", "mlp:64,64", "cnn", "resnet18" or "vit". Throws Error{usage} naming them, and as they do.
+/// The network of this name: "linear", "mlp:64,64", "cnn", "resnet18" or "vit". Throws Error{usage} listing the names, and
+/// whatever building the network throws.
 Network named_network(const std::string& name, const Shape& point, std::int64_t classes, Activation activation,
                       const NetworkOptions& options);
 

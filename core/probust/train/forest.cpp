@@ -24,52 +24,52 @@ using Which = std::vector<std::int64_t>;  // points, by their numbers
 using Counts = std::vector<std::int64_t>;
 
 [[noreturn]] void refuse_forest(const std::string& problem, const std::string& hint, ErrorCode code = ErrorCode::usage) {
-  throw Error{code, "random forest", problem, hint};
+  throw Error{code, "the random forest", problem, hint};
 }
 
 void check_points(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes) {
   if (x.shape.size() < 2 || x.shape[0] < 1 || x.size() == 0)
     refuse_forest("takes points [N, ...], not " + to_string(x.shape), "give at least one point of at least one feature");
   if (static_cast<std::int64_t>(labels.size()) != x.shape[0])
-    refuse_forest("there are " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points",
+    refuse_forest("has " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points",
                   "give one label per point");
-  if (classes < 1) refuse_forest("there are no classes", "give at least one");
+  if (classes < 1) refuse_forest("has no classes", "give at least one");
   for (const std::int64_t label : labels) {
     if (label < 0 || label >= classes)
-      refuse_forest("label " + std::to_string(label) + " does not exist", "labels are 0 to " + std::to_string(classes - 1));
+      refuse_forest("has the label " + std::to_string(label) + ", which does not exist",
+                    "give labels from 0 to " + std::to_string(classes - 1));
   }
   const auto bad = std::find_if_not(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); });
   if (bad != x.data.end())
-    refuse_forest("point " + std::to_string((bad - x.data.begin()) / (x.size() / x.shape[0])) + " has a value that is not finite",
-                  "leave such points out");
+    refuse_forest("has a value that is not finite in point " + std::to_string((bad - x.data.begin()) / (x.size() / x.shape[0])),
+                  "leave out such points");
 }
 
 void check_options(const ForestOptions& options, std::int64_t points, std::int64_t features, std::int64_t classes) {
-  if (options.trees < 1) refuse_forest("has no trees", "grow at least one");
+  if (options.trees < 1) refuse_forest("has no trees", "give at least one");
   if (options.depth < 0 || options.depth > kDeepest)
-    refuse_forest("a depth of " + std::to_string(options.depth) + " is not possible", "it is 0 to " + std::to_string(kDeepest));
+    refuse_forest("cannot have a depth of " + std::to_string(options.depth), "give 0 to " + std::to_string(kDeepest));
   if (options.features && (*options.features < 1 || *options.features > features))
-    refuse_forest("a question cannot choose from " + std::to_string(*options.features) + " features",
-                  "give 1 to " + std::to_string(features));
+    refuse_forest("cannot split on " + std::to_string(*options.features) + " features", "give 1 to " + std::to_string(features));
   const double leaves = std::min(static_cast<double>(points), std::ldexp(1.0, static_cast<int>(options.depth)));
   if (static_cast<double>(options.trees) * leaves * static_cast<double>(2 + classes) >= static_cast<double>(kMostNumbers))
-    refuse_forest("would be too large", "grow fewer or shallower trees", ErrorCode::resources);
+    refuse_forest("would be too large", "give fewer or shallower trees", ErrorCode::resources);
 }
 
-// The points of a node are divided into those with feature <= threshold and the others.
+// A threshold splits the points of a node into those with feature <= threshold and the others.
 struct Question {
-  std::int64_t feature = -1;  ///< -1: there is none
+  std::int64_t feature = -1;  ///< -1: no split
   float threshold = 0;
   double purity = -1;  ///< see purity_of
 };
 
-// For the two parts together: the sum of n (1 - Gini impurity), where 1 - impurity is the sum of (count / n)². The largest is the
-// best.
+// Quality of a split: the sum of n (1 - Gini impurity) over both parts, where 1 - impurity is the sum of (count / n)². The
+// largest is the best.
 double purity_of(std::int64_t squares_yes, std::int64_t yes, std::int64_t squares_no, std::int64_t no) {
   return static_cast<double>(squares_yes) / static_cast<double>(yes) + static_cast<double>(squares_no) / static_cast<double>(no);
 }
 
-// Midway between two neighbouring values, but below the larger one also after rounding.
+// Midway between two neighbouring values, but below the larger one even after rounding.
 float midway(float low, float high) {
   const auto middle = static_cast<float>(0.5 * (static_cast<double>(low) + static_cast<double>(high)));
   return middle >= low && middle < high ? middle : low;
@@ -90,7 +90,7 @@ class ForestBuilder {
     pending_.clear();
     trees.roots.push_back(add_node(points_of_tree(), 1, 0));
     for (std::size_t next = 0; next < pending_.size(); ++next) {
-      const Pending at = std::move(pending_[next]);  // growing it may move the others
+      const Pending at = std::move(pending_[next]);  // adding trees may reallocate the others
       grow(at);
     }
   }
@@ -98,7 +98,7 @@ class ForestBuilder {
   Trees trees;
 
  private:
-  // A node whose points are known, but not yet its question.
+  // A node with known points that is not split yet.
   struct Pending {
     std::int32_t node;
     Which points;
@@ -135,7 +135,7 @@ class ForestBuilder {
     trees.nodes[at.node] = node;
   }
 
-  // A weight for every class, so that a reader of the exported file cannot take one class's score for that of two.
+  // A weight for every class, so that readers of the exported file do not mistake one class's score for binary scores.
   void make_leaf(std::int32_t node, const Counts& counts, std::size_t points) {
     trees.nodes[node].first = static_cast<std::int32_t>(trees.weights.size());
     trees.nodes[node].count = static_cast<std::int32_t>(counts.size());

@@ -14,29 +14,29 @@ namespace probust {
 
 struct ForestOptions {
   std::int64_t trees = 10;
-  std::int64_t depth = 3;  ///< the most questions between a root and a leaf; 0: every tree is one leaf
-  /// How many features a question may choose from, drawn anew for every node; features without two different values there do not
-  /// count. Default: the square root of the number of features, rounded down.
+  std::int64_t depth = 3;  ///< maximum depth of a tree; 0: every tree is one leaf
+  /// Number of features to choose a split from, drawn for every node; features with a single value there do not count. Default:
+  /// the square root of the number of features, rounded down.
   std::optional<std::int64_t> features{};
-  bool bootstrap = true;  ///< each tree grows from as many points drawn with replacement; otherwise from all points
+  bool bootstrap = true;  ///< each tree is trained on as many points drawn with replacement; otherwise on all points
   std::uint64_t seed = 0;
 };
 
-/// A random forest grown on points x [N, point...] with labels 0 .. classes - 1, as a classifier [point...] -> [classes] whose
-/// outputs are probabilities: the mean over trees of the label frequencies in the leaf that a point falls into. They have no
-/// softmax after them, so they serve as logits.
+/// A random forest trained on points x [N, point...] with labels 0 .. classes - 1, as a classifier [point...] -> [classes] whose
+/// outputs are probabilities: the mean over trees of the label frequencies in the leaf that a point falls into. No softmax
+/// follows, so they serve as logits.
 ///
-/// A question is "feature <= threshold", with the threshold midway between two neighbouring values. The one with the smallest
-/// Gini impurity of the two parts is taken, on a tie the first feature and then the smallest threshold, even if it is no smaller
-/// than before, as in the first split of XOR. A node with one label, or in which no feature has two values, is a leaf. When the
-/// classifier runs, a NaN is not <= any threshold.
+/// A split is "feature <= threshold", with the threshold midway between two neighbouring values. The split with the smallest Gini
+/// impurity is used; on a tie, the first feature and then the smallest threshold, even if the impurity does not decrease, as in
+/// the first split of XOR. A node with one label, or in which no feature has two values, is a leaf. When the classifier runs, a
+/// NaN is not <= any threshold.
 ///
 /// Deterministic: draws are keyed by seed, tree and node. Throws Error{usage} if sizes, labels or options do not fit or a value
 /// is not finite, Error{resources} if the forest might have 2^30 numbers or more.
 Graph random_forest(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes,
                     const ForestOptions& options = {});
 
-/// One tree that chooses from all features and grows on all points.
+/// One tree that chooses from all features and is trained on all points.
 Graph decision_tree(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes, std::int64_t depth);
 
 }  // namespace probust

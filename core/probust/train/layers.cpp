@@ -11,7 +11,7 @@ namespace probust {
 namespace {
 
 [[noreturn]] void misfit(const std::string& layer, const Shape& in, const std::string& hint) {
-  throw Error{ErrorCode::usage, "model", "a " + layer + " layer cannot take points of shape " + to_string(in), hint};
+  throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that cannot take points of shape " + to_string(in), hint};
 }
 
 // x Phi(x) = x (1 + erf(x / sqrt 2)) / 2.
@@ -129,7 +129,7 @@ Activation parse_activation(const std::string& text) {
   if (text == "tanh") return Activation::tanh;
   if (text == "gelu") return Activation::gelu;
   if (text == "silu") return Activation::silu;
-  throw Error{ErrorCode::usage, "activation", "'" + text + "' is not known", "give relu, tanh, gelu or silu"};
+  throw Error{ErrorCode::usage, "activation", "cannot be '" + text + "'", "use relu, tanh, gelu or silu"};
 }
 
 ValueId append_activation(Graph& graph, ValueId x, Activation activation) {

@@ -23,16 +23,16 @@ struct Parameter {
 /// Collects the parameters that layers declare, with their initial values.
 class Declaration {
  public:
-  /// Random values are keyed by `seed` and the number of random parameters before. More than `most` elements in all are refused
-  /// with Error{resources}, before memory is taken.
+  /// Random values are keyed by `seed` and the number of random parameters before. Throws Error{resources} if there are more than
+  /// `most` elements in all, before memory is allocated.
   Declaration(std::uint64_t seed, std::int64_t most) : seed_(seed), left_(most) {}
 
   /// Prefixes the names of the following parameters: "conv" becomes "conv1", "conv2", ...
   void begin_layer(const std::string& kind);
 
-  /// A weight of normal values with this standard deviation.
+  /// A weight with normally distributed values of this standard deviation.
   void add_normal(const std::string& role, const Shape& shape, double deviation);
-  /// A weight that does not decay, with the same value everywhere.
+  /// A weight without weight decay, with the same initial value everywhere.
   void add_constant(const std::string& role, const Shape& shape, float value);
   void add_statistic(const std::string& role, const Shape& shape, float value);
 
@@ -60,7 +60,7 @@ class LayerGraph {
 
   Graph& graph;
   const bool training;
-  std::vector<ValueId> observed;  ///< in training: what this batch says of each statistic
+  std::vector<ValueId> observed;  ///< in training: this batch's value of each statistic
 
  private:
   std::vector<ValueId> weights_, statistics_;
@@ -80,20 +80,20 @@ class NetworkLayer {
 
 using Layers = std::vector<std::shared_ptr<const NetworkLayer>>;
 
-/// Declares one layer after the other, and appends them likewise.
+/// Declares, and appends, one layer after the other.
 Shape declare_all(const Layers& layers, Shape in, Declaration& parameters);
 ValueId append_all(const Layers& layers, LayerGraph& g, ValueId x);
 
 /// A network with its parameters: a plain value.
 struct Network {
-  std::string name;  ///< how it was asked for: "mlp:64,64", "cnn"
+  std::string name;  ///< its name: "mlp:64,64", "cnn"
   Shape point;       ///< the shape of one point
   std::int64_t classes = 0;
   Layers layers;
   std::vector<Parameter> weights, statistics;
 };
 
-/// How initial weights are made.
+/// How initial weights are drawn.
 struct NetworkOptions {
   std::uint64_t seed = 0;                       ///< of the random weights
   std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, their gradients and the optimizer's moments

@@ -22,7 +22,7 @@ struct Batched {
 /// to every weight. With batch normalization, rows depend on each other, and grad_x is the gradient of the sum of the losses.
 class Objective {
  public:
-  /// For batches of `rows` rows; of `network` only the layers and shapes are used. `stop`, if given, ends a run with
+  /// For batches of `rows` rows; only the layers and shapes of `network` are used. `stop`, if given, ends a run with
   /// Error{interrupted}.
   Objective(const Network& network, std::int64_t rows, bool regularised, const StopToken* stop = nullptr);
 
@@ -47,7 +47,7 @@ class Objective {
 class BatchLogits {
  public:
   BatchLogits(const Network& network, std::int64_t rows, const StopToken* stop = nullptr);
-  /// Of `network`, only the values of the parameters are used.
+  /// Only the values of the parameters of `network` are used.
   void run(const Tensor& x, const Network& network, Tensor& logits);
 
  private:

@@ -48,7 +48,7 @@ void move_sgd(const StepSize& step, const std::vector<Tensor>& gradients, Optimi
 Optimizer parse_optimizer(const std::string& text) {
   if (text == "adam") return Optimizer::adam;
   if (text == "sgd") return Optimizer::sgd;
-  throw Error{ErrorCode::usage, "optimizer", "'" + text + "' is not known", "give adam or sgd"};
+  throw Error{ErrorCode::usage, "optimizer", "cannot be '" + text + "'", "use adam or sgd"};
 }
 
 OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights) {
@@ -68,7 +68,7 @@ void move(Optimizer optimizer, const StepSize& step, const std::vector<Tensor>& 
 Schedule parse_schedule(const std::string& text) {
   if (text == "constant") return Schedule::constant;
   if (text == "cosine") return Schedule::cosine;
-  throw Error{ErrorCode::usage, "schedule", "'" + text + "' is not known", "give constant or cosine"};
+  throw Error{ErrorCode::usage, "schedule", "cannot be '" + text + "'", "use constant or cosine"};
 }
 
 double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t steps) {

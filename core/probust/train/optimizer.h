@@ -13,13 +13,13 @@ namespace probust {
 
 enum class Optimizer : std::uint8_t {
   adam,  ///< Kingma and Ba, ICLR 2015
-  sgd    ///< gradient descent over batches, with momentum if asked for
+  sgd    ///< gradient descent over batches, optionally with momentum
 };
 
 /// Reads "adam" or "sgd". Throws Error{usage} naming both.
 Optimizer parse_optimizer(const std::string& text);
 
-/// What an optimizer remembers between steps: a plain value.
+/// An optimizer's state between steps: a plain value.
 struct OptimizerMoments {
   std::vector<std::vector<double>> first, second;  ///< of each weight; for sgd, `first` is the velocity
   double first_power = 1, second_power = 1;        ///< powers of beta1 and beta2, for Adam's bias correction
@@ -27,7 +27,7 @@ struct OptimizerMoments {
 
 OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& weights);
 
-/// How long a step is.
+/// The size of a step.
 struct StepSize {
   double rate = 5e-3;   ///< learning rate
   double decay = 0;     ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); only of weights that decay

@@ -13,7 +13,7 @@ namespace probust {
 namespace {
 
 constexpr std::uint32_t kOrder = 0x5011;  ///< stream of the generator
-// How far running statistics move towards those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
+// How fast running statistics follow those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
 constexpr float kFollow = 0.1F;
 constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 
@@ -22,24 +22,26 @@ constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 }
 
 void require_points(const Tensor& x) {
-  if (x.shape.size() < 2 || x.size() == 0) refuse("x", "has shape " + to_string(x.shape), "give [N, ...] with points in it");
+  if (x.shape.size() < 2 || x.size() == 0) refuse("x", "has shape " + to_string(x.shape), "give points [N, ...]");
   if (!std::all_of(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); }))
-    refuse("x", "holds a value that is not finite", "leave such points out");
+    refuse("x", "has a value that is not finite", "leave out such points");
 }
 
 void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points, std::int64_t classes) {
-  if (classes < 2) refuse("classes", std::to_string(classes) + " are too few", "give two or more");
+  if (classes < 2) refuse("classes", "is " + std::to_string(classes), "give two or more");
   if (static_cast<std::int64_t>(labels.size()) != points)
-    refuse("labels", std::to_string(labels.size()) + " for " + std::to_string(points) + " points", "give one each");
+    refuse("labels",
+           "must have one label per point, not " + std::to_string(labels.size()) + " for " + std::to_string(points) + " points",
+           "");
   for (const std::int64_t label : labels) {
     if (label < 0 || label >= classes)
-      refuse("labels", "hold " + std::to_string(label), "they are 0.." + std::to_string(classes - 1));
+      refuse("labels", "cannot have the label " + std::to_string(label), "give labels from 0 to " + std::to_string(classes - 1));
   }
 }
 
 void require_memory(std::int64_t bytes, std::int64_t allowed) {
   if (bytes <= allowed) return;
-  throw Error{ErrorCode::resources, "train", "takes " + std::to_string(bytes >> 20) + " MiB, more than the memory allowed",
+  throw Error{ErrorCode::resources, "training", "takes " + std::to_string(bytes >> 20) + " MiB, more than the memory allowed",
               "give fewer or narrower layers, or a smaller batch"};
 }
 
@@ -88,7 +90,7 @@ void require_number(const char* name, double value, bool positive) {
 
 std::int64_t checked_epochs(std::int64_t epochs) {
   constexpr std::int64_t kMost = 1 << 30;
-  if (epochs < 0 || epochs > kMost) refuse("epochs", "are " + std::to_string(epochs), "give 0 or more, below 2^30");
+  if (epochs < 0 || epochs > kMost) refuse("epochs", "is " + std::to_string(epochs), "give 0 or more, below 2^30");
   return epochs;
 }
 
@@ -100,7 +102,7 @@ double cross_entropy(std::span<const float> logits, std::int64_t label) {
   return std::log(sum) - (logits[label] - largest);
 }
 
-// What scores points: a batch's memory, and where its points come from.
+// Computes scores: a batch's memory, and the source of its points.
 struct Scorer {
   BatchLogits& logits;
   const Network& network;
@@ -198,7 +200,7 @@ void Trainer::fill(const TrainingOptions& options) {
 }
 
 // Running statistics move towards those of the batch. At first, they are the mean over all batches: initial values would
-// otherwise weigh in for dozens of steps.
+// otherwise have weight for dozens of steps.
 void Trainer::follow_batch() {
   const float share = std::max(kFollow, 1 / static_cast<float>(steps_ + 1));
   for (std::size_t k = 0; k < observed_.size(); ++k) {
@@ -222,7 +224,8 @@ double Trainer::step(const TrainingOptions& options) {
   fill(options);
   const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
   if (!std::isfinite(loss) || !gradients_are_finite())
-    throw Error{ErrorCode::numerical, "train", "the loss is no longer finite", "begin again with a smaller rate or lambda"};
+    throw Error{ErrorCode::numerical, "training", "has a loss that is no longer finite",
+                "train again with a smaller rate or lambda"};
   move(options_.optimizer, {options.rate, options.decay, options.momentum}, gradients_, moments_, network_.weights);
   follow_batch();
   ++steps_;
@@ -237,7 +240,7 @@ void Trainer::resume(State state) {
   };
   if (!fits(state.weights, network_.weights) || !fits(state.statistics, network_.statistics) ||
       state.moments.second.size() != moments_.second.size())
-    refuse("checkpoint", "is of another network or optimizer", "give the model and optimizer with which it was begun");
+    refuse("checkpoint", "belongs to another network or optimizer", "give the model and optimizer that it was started with");
   network_.weights = std::move(state.weights);
   network_.statistics = std::move(state.statistics);
   moments_ = std::move(state.moments);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Training by the library's own derivatives, one step at a time, so that a page can show progress and change the options.
+// Training with the library's own derivatives, one step at a time, so that a page can show progress and change the options.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@ namespace probust {
 struct TrainerOptions {
   Optimizer optimizer = Optimizer::adam;
   std::int64_t batch = 32;                      ///< points per step; all of them if there are fewer
-  std::uint64_t seed = 0;                       ///< for orders, noise and other augmentation
+  std::uint64_t seed = 0;                       ///< of orders, noise and other augmentation
   std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, gradients, moments and a batch; as many for activations
 };
 
 /// Options that may change from step to step.
 struct TrainingOptions {
   double rate = 5e-3;     ///< learning rate; positive
-  double sigma = 0;       ///< standard deviation of the Gaussian noise that is drawn anew for every input, in the units of x
+  double sigma = 0;       ///< standard deviation of the Gaussian noise added to every input at every step, in the units of x
   double lambda = 0;      ///< factor of the mean of ||grad_x loss||², which is added to the loss
   double decay = 0;       ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
   double momentum = 0;    ///< of sgd; below 1
   bool flip = false;      ///< mirror images at random
-  std::int64_t crop = 0;  ///< move images at random by up to this many pixels
+  std::int64_t crop = 0;  ///< shift images at random by up to this many pixels
   Schedule schedule = Schedule::constant;  ///< of the rate, from the trainer's first step to the last one of a run
 };
 
 /// Throws Error{usage} naming the first option that is not finite, is negative, or is zero if it must be positive.
 void check(const TrainingOptions& options);
 
-/// How well a classifier does on the points without noise.
+/// The performance of a classifier on the points without noise.
 struct Score {
   double loss = 0;      ///< mean cross-entropy
   double accuracy = 0;  ///< the share of points with the largest logit at their label
@@ -83,14 +83,14 @@ class Trainer {
   /// The classifier with its current weights: x [...] -> logits [classes].
   Graph classifier() const { return classifier_of(network_); }
 
-  /// What a resumed training needs besides the data: a plain value (checkpoint.h writes it to bytes).
+  /// What a resumed training needs besides the data: a plain value (checkpoint.h converts it to bytes).
   struct State {
     std::vector<Parameter> weights, statistics;
     OptimizerMoments moments;
     std::int64_t steps = 0;
   };
   State state() const { return {network_.weights, network_.statistics, moments_, steps_}; }
-  /// Throws Error{usage} if the state is of another network or optimizer.
+  /// Throws Error{usage} if the state belongs to another network or optimizer.
   void resume(State state);
 
   StopToken stop{false};  ///< if set, the running call ends with Error{interrupted}
@@ -123,7 +123,7 @@ class TrainingRun final : public Job {
  public:
   /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
-  /// The steps that are left until trainer.epoch() is `epochs`: what a resumed training has to do.
+  /// Trains until trainer.epoch() is `epochs`, which completes a resumed training.
   static TrainingRun up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
 
   std::int64_t planned() const override { return steps_ + scores_; }  ///< training steps, plus batches to score

@@ -30,10 +30,10 @@ namespace probust::cli {
 namespace {
 
 struct CurvatureArguments : Arguments {
-  std::int64_t pairs = 100;  ///< antithetic pairs of noisy copies
+  std::int64_t pairs = 100;  ///< antithetic pairs of noisy samples
 };
 
-/// What is known of all points under one noise model. A part that cannot be computed is empty, and there is a reason.
+/// The results of all points under one noise model. A part that cannot be computed is empty, with a reason.
 struct NoiseCurvature {
   Noise noise;
   std::vector<Curvature> margins;
@@ -67,10 +67,10 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   return loaded;
 }
 
-// Why neither bounds nor eigenvalues are known; empty if they are.
+// Why bounds and eigenvalues are missing; empty if they are not.
 std::string without_gradients(Executor& executor, const Noise& noise) {
   if (!executor.differentiable() || executor.piecewise_constant()) return "the model has no gradients";
-  if (noise.shape->name() != isotropic_gaussian()->name()) return "for isotropic Gaussian noise alone";
+  if (noise.shape->name() != isotropic_gaussian()->name()) return "defined only for isotropic Gaussian noise";
   return "";
 }
 
@@ -225,7 +225,7 @@ report::Series series_of(const NoiseCurvature& result, const CurvatureProblem& l
 }
 
 report::Chart curvature_chart() {
-  report::Chart chart{.title = "How far margins are from linear at the scale of the noise", .mark = report::Mark::scatter};
+  report::Chart chart{.title = "Nonlinearity of the margins at the scale of the noise", .mark = report::Mark::scatter};
   chart.x = {.label = "largest shift, standard deviations", .low = 0};
   chart.y = {.label = "largest scatter, standard deviations", .low = 0};
   return chart;
@@ -266,24 +266,26 @@ int run_curvature(const CurvatureArguments& arguments) {
 
 void describe_curvature(CommandLine& line) {
   auto [command, own] = line.add<CurvatureArguments>(
-      "curvature", "how far margins are from linear at the scale of the noise, and error bounds", run_curvature);
+      "curvature", "nonlinearity of the margins at the scale of the noise, and error bounds", run_curvature);
   add_model(command, own);
   add_decision_options(command, own);
   add_data(command, own);
   add_device_options(command, own);
   command.add_option("--sigma", own.question.sigma, "noise scales in the data's units: 0.1,0.2, or 0.01..1:20")
       .one_argument_each();
-  command.add_option("--noise", own.question.noise, "noise models, as for estimate; shift and scatter alone, unless gaussian:S")
+  command
+      .add_option("--noise", own.question.noise,
+                  "noise models, as for estimate; other than gaussian:S, only for shift and scatter")
       .one_argument_each();
-  command.add_option("--target", own.question.target, "the class of the margins: predicted, label, a number or a name")
+  command.add_option("--target", own.question.target, "class of the margins: predicted, label, a number or a name")
       .show_default();
-  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy copies for each number").at_least(2).show_default();
-  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
-  command.add_option("--seed", own.question.seed, "of the noise").show_default();
-  command.add_flag("--no-check", own.no_check, "do not check first whether data, preprocessing and labels suit the model");
-  command.add_flag("--json", own.json, "one JSON object, with all points");
-  command.add_option("--plot", own.analysis.plot, "also draw a chart to this .svg file");
-  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy samples per number").at_least(2).show_default();
+  command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
+  command.add_option("--seed", own.question.seed, "random seed of the noise").show_default();
+  command.add_flag("--no-check", own.no_check, "skip the check of data, preprocessing and labels");
+  command.add_flag("--json", own.json, "print one JSON object, with all points");
+  command.add_option("--plot", own.analysis.plot, "also write a chart to this .svg file");
+  command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   command.set_footer(
       "shift: the largest mean error of a linearisation at x, over rivals. scatter: the largest standard deviation of that "
       "error.\n"

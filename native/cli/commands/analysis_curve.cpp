@@ -35,10 +35,11 @@ std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arg
   const std::size_t all = sweeps.size();
   std::erase_if(sweeps, [](const RowSweep& sweep) { return sweep.scales.size() < 2; });
   if (sweeps.empty())
-    throw Error{ErrorCode::usage, arguments.model, "has rows of a single noise scale",
-                "a curve needs two or more: estimate with, for example, --sigma 0.05,0.1,0.2"};
+    throw Error{ErrorCode::usage, arguments.model, "has rows for a single noise scale, but a curve needs two",
+                "estimate with, say, --sigma 0.05,0.1,0.2"};
   if (sweeps.size() < all && !arguments.quiet)
-    say("probust: {} of {} combinations of noise and estimator have a single scale and are left out\n", all - sweeps.size(), all);
+    say("probust: {} of {} combinations of noise and estimator have a single scale, so they are left out\n", all - sweeps.size(),
+        all);
   return sweeps;
 }
 
@@ -66,7 +67,7 @@ void print_curves(const std::vector<RowSweep>& sweeps, double threshold) {
     scales.add(std::move(cells));
   }
   fmt::print(
-      "{}\nsigma at which p falls to {}: quantiles over the points, and how many are below, within and above the scales\n{}",
+      "{}\nsigma at which p falls to {}: quantiles over the points, and numbers of points below, within and above the scales\n{}",
       means.text(), shortest_text(threshold), scales.text());
 }
 
@@ -136,8 +137,8 @@ int run_agree(const Arguments& arguments) {
   const RunResults run = selected_results(arguments);
   const std::vector<Comparison> comparisons = compare_estimators(run.results);
   if (comparisons.empty())
-    throw Error{ErrorCode::usage, arguments.model, "has one estimator and no logits: there is nothing to compare",
-                "estimate with, for example, --estimator auto,mc:1000"};
+    throw Error{ErrorCode::usage, arguments.model, "has one estimator and no logits, so there is nothing to compare",
+                "estimate with, say, --estimator auto,mc:1000"};
   if (arguments.json) {
     const auto one = [](const Comparison& comparison) { return describe(comparison); };
     const Document json = Document::Object{{"warnings", run.warnings}, {"pairs", Document::list(comparisons, one)}};
@@ -153,13 +154,12 @@ int run_agree(const Arguments& arguments) {
 
 void describe_curve(CommandLine& line) {
   auto [command, own] =
-      add_analysis(line, "curve", "p against sigma, and the sigma that each point tolerates", run_curve, "--decision-threshold");
-  command.add_option("--threshold", own.analysis.threshold, "the p at which a point no longer tolerates the noise")
-      .show_default();
+      add_analysis(line, "curve", "p against sigma, and the sigma each point tolerates", run_curve, "--decision-threshold");
+  command.add_option("--threshold", own.analysis.threshold, "p below which a point no longer tolerates the noise").show_default();
 }
 
 void describe_agree(CommandLine& line) {
-  add_analysis(line, "agree", "how far estimators agree with each other and with the softmax probability", run_agree);
+  add_analysis(line, "agree", "agreement of estimators with each other and with the softmax probability", run_agree);
 }
 
 }  // namespace probust::cli

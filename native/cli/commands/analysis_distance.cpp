@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust distance: how far away the answer changes, next to p. From counts of noisy copies, the radius that randomised smoothing
-// certifies; from the model and data, the nearest boundary.
+// probust distance: how far away the prediction changes, for comparison with p. From counts of noisy samples, the radius that
+// randomised smoothing certifies; from the model and data, the nearest boundary.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 struct FoundBoundaries {
   Boundaries points;
-  bool gradients = true;  ///< else by random search
+  bool gradients = true;  ///< otherwise by random search
 };
 
 NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradients) {
@@ -37,7 +37,7 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
   return std::move(found).value().front();
 }
 
-// Empty if it was interrupted, which has been said then.
+// Empty if it was interrupted, which was reported then.
 std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
   LoadedModel model = load_model(arguments, load_options(arguments, point_shape(data.x)));
@@ -154,9 +154,9 @@ report::Chart certified_chart() {
 
 int run_distance(const Arguments& arguments) {
   if (!(arguments.analysis.confidence >= 0.5 && arguments.analysis.confidence < 1))
-    throw Error{ErrorCode::usage, "--confidence", "is not between 0.5 and 1", "give for example 0.999"};
+    throw Error{ErrorCode::usage, "--confidence", "is not between 0.5 and 1", "try 0.999"};
   if (arguments.question.tolerance)
-    throw Error{ErrorCode::usage, "--tolerance", "is for regression models, which have no boundaries", "leave it out"};
+    throw Error{ErrorCode::usage, "--tolerance", "applies to regression models, which have no boundaries", "leave it out"};
   const RunResults run = selected_results(arguments);
   std::optional<FoundBoundaries> boundaries;
   if (!is_run(arguments.model)) {
@@ -190,8 +190,8 @@ int run_distance(const Arguments& arguments) {
 
 void describe_distance(CommandLine& line) {
   auto [command, own] = add_analysis(line, "distance", "certified radii and nearest boundaries, next to p", run_distance);
-  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
-  command.add_option("--confidence", own.analysis.confidence, "of each certified radius").show_default();
+  command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
+  command.add_option("--confidence", own.analysis.confidence, "confidence of each certified radius").show_default();
 }
 
 }  // namespace probust::cli

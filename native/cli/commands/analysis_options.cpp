@@ -14,7 +14,7 @@ constexpr const char* kEstimating = "With a model and data, as for estimate";
 void refuse_estimating_options(const Command& command) {
   const std::string given = command.given_of_group(kEstimating);
   if (!given.empty()) {
-    throw Error{ErrorCode::usage, given, "says how to estimate, and the rows of a run are there already",
+    throw Error{ErrorCode::usage, given, "applies only when estimating, but this run already has its rows",
                 "leave it out, or give a model and data"};
   }
 }
@@ -36,9 +36,9 @@ Added<Arguments> add_analysis(CommandLine& line, const std::string& name, const 
   add_device_options(command, own);
   add_question_options(command, own);
   command.group_options(kEstimating, {"--sigma", "--noise", "--estimator"});  // these also select rows of a run
-  command.add_flag("--json", own.json, "one JSON object");
-  command.add_option("--plot", own.analysis.plot, "also draw a chart to this .svg file");
-  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.add_flag("--json", own.json, "print one JSON object");
+  command.add_option("--plot", own.analysis.plot, "also write a chart to this .svg file");
+  command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   return added;
 }
 

@@ -18,7 +18,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// What --sigma, --noise and --estimator say of a run's rows.
+// How --sigma, --noise and --estimator select rows of a run.
 struct Selection {
   std::vector<double> sigmas;
   std::vector<std::string> noises, estimators;
@@ -51,7 +51,7 @@ std::string what_there_is(const std::vector<Row>& rows) {
   const auto listed = [](const std::set<std::string>& texts) {
     return join(std::vector<std::string>(texts.begin(), texts.end()));
   };
-  return "it has the noise " + listed(noises) + " and the estimators " + listed(estimators);
+  return "choose among the noise " + listed(noises) + " and the estimators " + listed(estimators);
 }
 
 }  // namespace
@@ -59,8 +59,7 @@ std::string what_there_is(const std::vector<Row>& rows) {
 void check_plot(const Arguments& arguments) {
   if (arguments.analysis.plot.empty()) return;
   if (!arguments.analysis.plot.ends_with(".svg"))
-    throw Error{ErrorCode::usage, "--plot", "'" + arguments.analysis.plot + "' does not end in .svg",
-                "charts are written as SVG"};
+    throw Error{ErrorCode::usage, "--plot", "is '" + arguments.analysis.plot + "', which does not end in .svg", "try chart.svg"};
   require_writable(arguments.analysis.plot);
 }
 
@@ -72,7 +71,7 @@ RunResults selected_results(const Arguments& arguments) {
   std::vector<Row>& rows = results.results.rows;
   const std::string all = what_there_is(rows);
   std::erase_if(rows, [&](const Row& row) { return !selection.takes(row); });
-  if (rows.empty()) throw Error{ErrorCode::usage, arguments.model, "has no rows of that noise and estimator", all};
+  if (rows.empty()) throw Error{ErrorCode::usage, arguments.model, "has no rows for this noise and estimator", all};
   if (!arguments.json) {
     for (const std::string& warning : results.warnings) fmt::print("warning: {}\n", warning);
   }

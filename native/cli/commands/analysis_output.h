@@ -18,15 +18,15 @@ namespace probust::cli {
 /// Throws Error{usage} if --plot is given and names no .svg file.
 void check_plot(const Arguments& arguments);
 
-/// What results_of gives, after its warnings are printed if it is a run and the output is text. Of a run, --sigma, --noise and
-/// --estimator select rows: throws Error{usage}, naming what there is, if none is left. Also checks --plot, so that a mistake
-/// shows before anything is computed.
+/// results_of, with its warnings printed if it is a run and the output is text. For a run, --sigma, --noise and --estimator
+/// select rows: throws Error{usage}, listing the choices, if none is left. Also checks --plot, so that a mistake shows before
+/// anything is computed.
 RunResults selected_results(const Arguments& arguments);
 
 /// "gaussian:0.1, mc:100", after the model if it has a name.
 std::string group_text(const GroupKey& key);
 
-/// Writes the chart to the file that --plot names, if any. Throws Error{resources}.
+/// Writes the chart to the file of --plot, if given. Throws Error{resources}.
 void write_plot(const Arguments& arguments, const report::Chart& chart);
 
 }  // namespace probust::cli

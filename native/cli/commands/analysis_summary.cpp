@@ -44,7 +44,7 @@ std::string percents_text(double low, double high) {
   return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f}..{:.2f}%", 100 * low, 100 * high) : "-";
 }
 
-// A mean or a quantile of p. What no number of copies shows is not written out.
+// A mean or a quantile of p, without digits that no number of samples can show.
 std::string summary_text(double p) { return p > 0 && p < 1e-6 ? "<1e-06" : probability_text(p); }
 
 // "3 nonfinite, 1 undefined"
@@ -84,7 +84,7 @@ void print_summary(const Summary& summary, const RunResults& run) {
   fmt::print("{}", table.text());
 }
 
-// The place of a text in a list, to which it is added if it is new.
+// The position of a text in a list, to which it is added if it is new.
 std::size_t place_in(std::vector<std::string>& texts, const std::string& text) {
   const auto found = std::find(texts.begin(), texts.end(), text);
   if (found != texts.end()) return static_cast<std::size_t>(found - texts.begin());
@@ -108,7 +108,7 @@ report::Chart summary_chart(const Summary& summary) {
 
 // ---- bias
 
-// "most fragile: 4", or "most fragile: 4, or 9, 3 (the differences may be chance)"; of one class at least.
+// "most fragile: 4", or "most fragile: 4, or 9, 3 (the differences may be chance)"; for at least one class.
 std::string fragile_text(const std::vector<std::int64_t>& fragile, const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
   std::vector<std::string> others;
@@ -193,7 +193,7 @@ void print_ranking(const Ranking& ranking, const std::vector<std::string>& names
   print_points(ranking.most, "most robust", names);
 }
 
-// p of all points in order. Of many points, some: a line has no more places.
+// p of all points in order. If there are many points, only some: a line has limited resolution.
 report::Series in_order(const RowGroup& group) {
   constexpr std::size_t kPlaces = 500;
   std::vector<double> p = group.p();
@@ -285,10 +285,10 @@ void describe_bias(CommandLine& line) {
 }
 
 void describe_rank(CommandLine& line) {
-  auto [command, own] = add_analysis(line, "rank", "the most and the least robust points", run_rank);
-  command.add_option("--gallery", own.analysis.gallery, "also show their images in this .html file");
-  command.add_option("--data", own.analysis.images, "for --gallery: a run's data, if they are no longer where they were");
-  command.add_option("--count", own.analysis.count, "points to show").at_least(1).show_default();
+  auto [command, own] = add_analysis(line, "rank", "the least and the most robust points", run_rank);
+  command.add_option("--gallery", own.analysis.gallery, "also write their images to this .html file");
+  command.add_option("--data", own.analysis.images, "for --gallery: the run's data, if the files have moved");
+  command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
 }
 
 }  // namespace probust::cli

@@ -18,10 +18,10 @@ int write_interruptibly(Executor& executor, const std::string& output, const Dat
     report_bad(skipped_points(data.bad));
     return 0;
   };
-  return run_interruptibly(executor.progress.stop, work, [&] { return output + " is not complete"; });
+  return run_interruptibly(executor.progress.stop, work, [&] { return output + " is incomplete"; });
 }
 
-// Without a decision: the numbers as the model gives them.
+// Without a decision rule: the numbers as the model outputs them.
 LoadedModel load_outputs(const Arguments& arguments, const Dataset& data) {
   LoadOptions options = load_options(arguments, point_shape(data.x));
   options.decide = false;
@@ -58,8 +58,8 @@ void describe_arrays(CommandLine& line) {
     add_model(command, own);
     add_data(command, own);
     add_device_options(command, own);
-    command.add_option("-o,--output", own.output, "the .npy file to write").required();
-    command.add_flag("--quiet", own.quiet, "no progress on stderr");
+    command.add_option("-o,--output", own.output, ".npy file to write").required();
+    command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   };
   describe("logits", "the model's outputs, float32 [N, C]", run_logits);
   describe("jacobian", "their derivatives, float32 [N, C, d]", run_jacobian);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // probust bench: the cost of a forward and of a full margin Jacobian, measured through the calls that `estimate` makes. A forward
-// is a noisy copy of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time per
-// kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
+// is a noisy sample of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time
+// per kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,8 +95,7 @@ struct Measurements {
   }
 };
 
-// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the size that an executor chooses
-// itself.
+// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the executor's own choice.
 Measurements measure(const std::function<LoadedModel(std::int64_t)>& make, std::initializer_list<std::int64_t> batches,
                      const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;
@@ -236,7 +235,7 @@ int run_bench(const BenchArguments& arguments) {
   fmt::print("                   {:10.0f} GFLOP/s, {:.0f}% of the {:.0f} that {} reaches{}\n", forward_gflops,
              100 * forward_gflops / gemm, gemm, product, rates ? "" : " on one thread");
   if (rates) {
-    fmt::print("                   its values are moved at {:.0f}% of the {:.0f} GB/s that a copy reaches\n",
+    fmt::print("                   values move at {:.0f}% of the {:.0f} GB/s of a memory copy\n",
                100e6 * memory_traffic(bench.model().graph) / forward_us / rates->copy, 1e-9 * rates->copy);
   }
   fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian_us, jacobian.best.batch,
@@ -249,24 +248,25 @@ int run_bench(const BenchArguments& arguments) {
 }  // namespace
 
 void describe_bench(CommandLine& line) {
-  auto [command, own] =
-      line.add<BenchArguments>("bench", "microseconds per forward and per margin Jacobian, and where the time goes", run_bench);
+  auto [command, own] = line.add<BenchArguments>("bench", "time per forward and per margin Jacobian, by kind of step", run_bench);
   add_model(command, own);
   add_device_options(command, own);
-  command.add_flag("--json", own.json, "one JSON object; with --frontier, one per estimator");
+  command.add_flag("--json", own.json, "print one JSON object; with --frontier, one per estimator");
   command.add_flag("--frontier", own.frontier,
-                   "errors at equal cost, and coverage: MODEL DATA --sigma ..., or as MODEL a file of such lines");
+                   "compare errors at equal cost and coverage, for MODEL DATA --sigma ... or a file of such lines");
   command.add_option("DATA", own.data.path, "for --frontier: " + known_formats());
   add_data_options(command, own);
   command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units").one_argument_each();
-  command.add_option("--estimator", own.question.estimators, "for --frontier: these instead of its own list")
+  command.add_option("--estimator", own.question.estimators, "for --frontier: estimators to compare instead of the default list")
       .separated_by_commas()
       .one_argument_each();
-  command.add_option("--references", own.references, "for --frontier: a file that keeps the reference probabilities");
-  command.add_option("--reference-samples", own.reference_samples, "for --frontier: of mc:N").at_least(1).show_default();
-  command.add_option("--seeds", own.seeds, "for --frontier: repetitions with noise of their own").at_least(1);
-  command.add_option("--seed", own.question.seed, "for --frontier: the first of them").show_default();
-  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.add_option("--references", own.references, "for --frontier: file to store reference probabilities in");
+  command.add_option("--reference-samples", own.reference_samples, "for --frontier: noisy samples of the reference, mc:N")
+      .at_least(1)
+      .show_default();
+  command.add_option("--seeds", own.seeds, "for --frontier: number of repetitions, each with its own noise").at_least(1);
+  command.add_option("--seed", own.question.seed, "for --frontier: random seed of the first repetition").show_default();
+  command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
 }
 
 }  // namespace probust::cli

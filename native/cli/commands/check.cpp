@@ -55,22 +55,22 @@ int run_check(const Arguments& arguments) {
     print_report(problem, report, arguments.json);
     return 0;
   };
-  return run_interruptibly(stop, work, [] { return "the report shows what was known by then"; });
+  return run_interruptibly(stop, work, [] { return "the report covers what was checked so far"; });
 }
 
 }  // namespace
 
 void describe_check(CommandLine& line) {
   auto [command, own] = line.add<Arguments>(
-      "check", "whether data, preprocessing, layout and labels suit the model, and the options to add", run_check);
+      "check", "check that data, preprocessing, layout and labels suit the model, and suggest options", run_check);
   add_model(command, own);
   add_data(command, own);
   add_device_options(command, own);
-  command.option("--limit").describe("at most this many points, spread evenly over the data (default: 500)");
+  command.option("--limit").describe("use at most this many points, spread evenly over the data (default: 500)");
   command.add_option("--sigma", own.question.sigma, "noise scales, to compare with the data's range").one_argument_each();
   command.add_option("--noise", own.question.noise, "noise models, as for estimate").one_argument_each();
-  command.add_flag("--json", own.json, "one JSON object");
-  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.add_flag("--json", own.json, "print one JSON object");
+  command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   command.set_footer(
       "Every alternative costs one forward per point. `better` means beyond chance: McNemar's exact test, corrected for the "
       "number\n"

@@ -18,7 +18,7 @@ const std::string* entry_of(const store::Configuration& configuration, const std
   return found == configuration.end() ? nullptr : &found->second;
 }
 
-// Entries without which p means something else; "target" shows in the rows.
+// Entries that change the meaning of p; "target" shows in the rows.
 constexpr const char* kMeaning[] = {"data", "labels", "scale", "groups", "top", "tolerance"};
 
 // Entries that belong to the model. With labels, accuracies and the first check show which of two is right.
@@ -29,7 +29,7 @@ struct Difference {
   const std::string *before, *now;
 };
 
-// The first entry with two values. Entries that one of the two configurations lacks are not compared.
+// The first entry whose values differ. Entries that one of the two configurations lacks are not compared.
 std::optional<Difference> first_difference(std::span<const char* const> names, const RunResults& baseline,
                                            const RunResults& run) {
   for (const char* name : names) {
@@ -49,12 +49,12 @@ bool has_labels(const RunResults& run) {
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path) {
   if (const auto found = first_difference(kMeaning, baseline, run))
     throw Error{ErrorCode::unreadable, path,
-                fmt::format("is not comparable: {} is '{}', and '{}' in the baseline", found->name, *found->now, *found->before),
+                fmt::format("is not comparable with the baseline: {} is '{}' here and '{}' there", found->name, *found->now,
+                            *found->before),
                 "compare runs on the same data"};
   if (const auto found = first_difference(kPreparation, baseline, run); found && !has_labels(run))
-    say("probust: {}: warning: {} is '{}', and '{}' in the baseline; a model with the wrong one can look more robust, and "
-        "without "
-        "labels nothing shows which is right\n",
+    say("probust: {}: warning: {} is '{}', but '{}' in the baseline; the wrong one can make a model look more robust, and "
+        "without labels there is no way to tell which is right\n",
         path, found->name, *found->now, *found->before);
 }
 

@@ -11,18 +11,18 @@
 
 namespace probust::cli {
 
-/// Whether p of two runs may be compared: throws Error{unreadable} about `path`, which names `run`, if its data, or what has to
-/// survive, differ from those of `baseline`. Entries that one of the two configurations lacks are not compared. Without labels,
-/// warns of inputs that were prepared in different ways.
+/// Checks that p of two runs may be compared: throws Error{unreadable} about `path`, which names `run`, if its data, or what has
+/// to survive, differ from those of `baseline`. Entries that one of the two configurations lacks are not compared. Without
+/// labels, warns of different preprocessing.
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path);
 
-/// The same by the rows of the two: calls `compare`, and says of which run its Error is.
+/// The same check by the rows of the two: calls `compare`, and names the run in its Error.
 template <class Compare>
 auto comparing(const std::string& path, Compare&& compare) {
   try {
     return std::forward<Compare>(compare)();
   } catch (Error& error) {
-    if (error.where.empty()) error.where = path;
+    if (error.where == "the run") error.where = path;
     throw;
   }
 }
@@ -30,7 +30,7 @@ auto comparing(const std::string& path, Compare&& compare) {
 /// "run.sqlite", or with the name of a model "run.sqlite, model small".
 std::string run_text(const std::string& path, const std::string& model);
 
-/// "7, 9, 11": at most eight of them, and then "...".
+/// "7, 9, 11": at most eight of them, followed by "...".
 std::string points_text(const std::vector<std::int64_t>& points);
 
 }  // namespace probust::cli

@@ -20,10 +20,10 @@ namespace probust::cli {
 namespace {
 
 struct CompareArguments : Arguments {
-  std::string against;  ///< an estimator of the baseline; empty: each with itself
+  std::string against;  ///< an estimator of the baseline; empty: each is compared with itself
 };
 
-// One model of a run against one of the baseline.
+// One model of a run, compared with one of the baseline.
 struct ComparedRun {
   std::string baseline_path, path;
   std::string baseline_model, model;
@@ -39,11 +39,11 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
   for (const PairedComparison& group : groups) {
     if (group.pairs > 0 || group.unanswered > 0) return groups;
   }
-  throw Error{ErrorCode::unreadable, run_text(path, model), "has no point, noise and estimator in common with the baseline",
-              "repeat the baseline's command with the other model, or compare other estimators with one of it by --against"};
+  throw Error{ErrorCode::unreadable, run_text(path, model), "shares no point, noise and estimator with the baseline",
+              "repeat the baseline's command with the other model, or name one of its estimators with --against"};
 }
 
-// The models of one run: each against the first one.
+// The models of one run: each is compared with the first one.
 std::vector<ComparedRun> compare_models(const CompareArguments& arguments) {
   const std::string& path = arguments.runs[0];
   const Results results = read_results(path).results;
@@ -72,7 +72,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
     const std::vector<std::string> models = models_of(run.results);
     for (const std::string& model : models) {
       const auto partner = baseline_model(known, model);
-      // One model against one of several with other names: which one is meant cannot be known.
+      // One model against several with other names: the intended one is unknown.
       if (!partner)
         throw Error{ErrorCode::unreadable, run_text(path, model), "is not among the models of " + first,
                     "compare it with a run of one model"};
@@ -83,7 +83,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
   return compared;
 }
 
-// The comparison in one sentence; after its noise, if there are several to choose from.
+// The comparison in one sentence, after its noise if there are several.
 std::string sentence_of(const ComparedRun& compared) {
   const PairedComparison* lead = leading(compared.groups);
   if (lead == nullptr) return "";
@@ -152,7 +152,7 @@ std::string sign_test_text(double p) { return p < 1e-3 ? fmt::format("{:.0e}", p
 
 std::string signed_text(double value) { return (value > 0 ? "+" : "") + four_decimals(value); }
 
-// What the table leaves out: points of one run alone, and points without p.
+// What the table omits: points of only one run, and points without p.
 std::string notes_on(const PairedComparison& group) {
   const GroupKey& key = group.run.noise.empty() ? group.baseline : group.run;
   std::string notes;
@@ -174,7 +174,7 @@ std::string points_interval_text(const MeanInterval& difference) {
   return fmt::format("{:.1f}..{:.1f}", 100 * difference.low, 100 * difference.high);
 }
 
-// How often each is right, if there are labels.
+// Accuracies, if there are labels.
 void print_accuracies(const ComparedRun& compared) {
   TextTable table(
       {"<noise", "<estimator", "labelled", "clean A", "clean B", "under noise A", "under noise B", "B - A", "95% interval"});
@@ -187,7 +187,7 @@ void print_accuracies(const ComparedRun& compared) {
                share_text(group.run_noisy.mean), fmt::format("{:+.1f}", 100 * group.noisy_difference.mean),
                points_interval_text(group.noisy_difference)});
   }
-  if (any) fmt::print("accuracy\n{}\nmean p, of each model's own answer\n", table.text());
+  if (any) fmt::print("accuracy\n{}\nmean p, of each model's own prediction\n", table.text());
 }
 
 void print_comparison(const ComparedRun& compared) {
@@ -240,17 +240,16 @@ int run_compare(const CompareArguments& arguments) {
 }  // namespace
 
 void describe_compare(CommandLine& line) {
-  auto [command, own] = line.add<CompareArguments>(
-      "compare", "runs on the same points: accuracy under noise and p against the first run", run_compare);
-  command.add_option("RUN", own.runs, ".sqlite files that estimate -o wrote, the baseline first; or one run of several models")
+  auto [command, own] =
+      line.add<CompareArguments>("compare", "compare accuracy under noise and p of runs on the same points", run_compare);
+  command.add_option("RUN", own.runs, ".sqlite files written by estimate -o, the baseline first; or one run of several models")
       .required();
-  command.add_option("--against", own.against,
-                     "compare every estimator with this one of the baseline (default: each with itself)");
-  command.add_flag("--json", own.json, "one JSON object");
+  command.add_option("--against", own.against, "compare every estimator with this one of the baseline (default: with itself)");
+  command.add_flag("--json", own.json, "print one JSON object");
   command.set_footer(
-      "accuracy, if there are labels: without noise (clean), and under noise, the mean probability of the label.\n"
+      "accuracy, with labels: without noise (clean), and under noise, which is the mean probability of the label.\n"
       "p of A, p of B: mean p over the points that both have. B - A has a paired 95% interval.\n"
-      "higher, lower: points with a higher and a lower p in B. sign test: how likely a split as uneven as theirs is by chance.\n"
+      "higher, lower: points with a higher and a lower p in B. sign test: probability of so uneven a split by chance.\n"
       "beyond: points whose own 95% intervals do not overlap. r: Pearson's correlation.");
 }
 

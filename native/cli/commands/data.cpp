@@ -21,7 +21,7 @@
 namespace probust::cli {
 namespace {
 
-// What is asked, besides what all commands have.
+// The options of this command, besides the common ones.
 struct PointArguments : Arguments {
   std::string what;  ///< a kind of generated data, or "fetch"
   std::string name;  ///< of a published data set
@@ -56,16 +56,16 @@ struct GivenOption {
   bool given;
 };
 
-// Options that say nothing about what is asked for.
+// Options that do not apply to the data set.
 void refuse_given(std::initializer_list<GivenOption> options, const std::string& what) {
   for (const auto& [flag, given] : options) {
-    if (given) throw Error{ErrorCode::usage, flag, "is not for " + what, "leave it out"};
+    if (given) throw Error{ErrorCode::usage, flag, "does not apply to " + what, "leave it out"};
   }
 }
 
 // ---- writing points
 
-// x [N, d] and labels as text; the label is the last column, which is where `--label-column last` looks.
+// Points [N, d] and labels as text; the label is the last column, as `--label-column last` expects.
 void write_csv(const std::string& path, const Dataset& data) {
   std::string text;
   for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
@@ -77,12 +77,12 @@ void write_csv(const std::string& path, const Dataset& data) {
   write_whole(path, text);
 }
 
-// Before anything is computed.
+// Checked before anything is computed.
 void check_output(const std::string& path, bool table) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);
-  throw Error{ErrorCode::usage, "--output", "'" + path + "' does not end in .npz" + (table ? " or .csv" : ""),
-              "name for example points.npz"};
+  throw Error{ErrorCode::usage, "--output", "is '" + path + "', which does not end in .npz" + (table ? " or .csv" : ""),
+              "try points.npz"};
 }
 
 void write_points(const std::string& path, const Dataset& data) {
@@ -152,7 +152,7 @@ int write_iris(const PointArguments& arguments) {
 std::string origin_text(const FetchedFile& file) {
   switch (file.origin) {
     case Origin::kept:
-      return "was there";
+      return "already there";
     case Origin::downloaded:
       return "downloaded from " + file.source;
     case Origin::copied:
@@ -198,7 +198,8 @@ void print_fetched(const Published& dataset, const Fetched& fetched, const Locat
 int fetch_published(const PointArguments& arguments) {
   std::vector<std::string> names;
   for (const Published& dataset : published_datasets()) names.push_back(dataset.name);
-  if (arguments.name.empty()) throw Error{ErrorCode::usage, "data fetch", "does not say what", "give " + join(names, " or ")};
+  if (arguments.name.empty())
+    throw Error{ErrorCode::usage, "data fetch", "needs the name of a data set", "use " + join(names, " or ")};
   const Published& dataset = published_dataset(arguments.name);
   StopToken stop{false};
   std::atomic<std::int64_t> done{0};
@@ -209,7 +210,7 @@ int fetch_published(const PointArguments& arguments) {
     return 0;
   };
   const int status = run_interruptibly(
-      stop, work, [] { return std::string("files that are complete stay, and the same command fetches the others"); });
+      stop, work, [] { return std::string("complete files are kept, and the same command fetches the others"); });
   if (status != 0) return status;
   const std::optional<Located> located = locate(dataset.name, arguments.cache);
   if (!located) throw Error{ErrorCode::unreadable, dataset.name, "is no longer in the cache", "fetch it again"};
@@ -234,7 +235,7 @@ int run_data(const PointArguments& arguments) {
   std::vector<std::string> names = writable_names();
   if (std::find(names.begin(), names.end(), arguments.what) == names.end()) {
     names.emplace_back("fetch");
-    throw Error{ErrorCode::usage, "data", "'" + arguments.what + "' is not known", "give " + join(names, " or ")};
+    throw Error{ErrorCode::usage, "data", "cannot write '" + arguments.what + "'", "use " + join(names, " or ")};
   }
   refuse_given({{"NAME", !arguments.name.empty()},
                 {"--from", !arguments.from.empty()},
@@ -249,22 +250,24 @@ int run_data(const PointArguments& arguments) {
 }  // namespace
 
 void describe_data(CommandLine& line) {
-  auto [command, own] = line.add<PointArguments>("data", "points to start with: generated, or published data sets", run_data);
-  command.add_option("WHAT", own.what, "what to write, as below, or fetch").required();
-  command.add_option("NAME", own.name, "with fetch: the data set, as below");
-  command.add_option("-o,--output", own.output, "the file to write: .npz with x and y, or .csv for points that are no images");
-  command.add_option("--count", own.count, "points to generate (default: 1000)").at_least(1);
-  command.add_option("--classes", own.classes, "of generated points (default: the kind's own)").at_least(1);
-  command.add_option("--noise", own.noise, "standard deviation of what is added to every number (default: the kind's own)");
-  command.add_option("--side", own.side, "pixels per side of generated images (default: 28)").at_least(1);
-  command.add_option("--seed", own.question.seed, "of generated points").show_default();
-  command.add_option("--from", own.from, "fetch from this folder, or from the URL of one");
+  auto [command, own] = line.add<PointArguments>("data", "generated or published data sets to start with", run_data);
+  command.add_option("WHAT", own.what, "a data set listed below, or fetch").required();
+  command.add_option("NAME", own.name, "with fetch: a published data set listed below");
+  command.add_option("-o,--output", own.output, "file to write: .npz with x and y, or .csv unless points are images");
+  command.add_option("--count", own.count, "number of points to generate (default: 1000)").at_least(1);
+  command.add_option("--classes", own.classes, "number of classes of generated points (default: depends on the kind)")
+      .at_least(1);
+  command.add_option("--noise", own.noise,
+                     "standard deviation of noise added to generated points (default: depends on the kind)");
+  command.add_option("--side", own.side, "side of generated images in pixels (default: 28)").at_least(1);
+  command.add_option("--seed", own.question.seed, "random seed of generated points").show_default();
+  command.add_option("--from", own.from, "folder to fetch from, or its URL");
   command.add_option("--cache", own.cache,
-                     "the folder that keeps what is fetched (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "
+                     "folder for fetched files (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "
                      "~/.cache/probust)");
-  command.add_flag("--unverified", own.unverified, "with --from FOLDER: take files that are not as published");
-  command.add_flag("--json", own.json, "one JSON object");
-  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.add_flag("--unverified", own.unverified, "with --from FOLDER: accept files that differ from the published ones");
+  command.add_flag("--json", own.json, "print one JSON object");
+  command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   command.set_footer(points_explained);
 }
 

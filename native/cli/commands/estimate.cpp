@@ -32,7 +32,7 @@ namespace probust::cli {
 namespace {
 
 struct EstimateArguments : Arguments {
-  bool plan = false;  ///< say what the command would cost, without doing it
+  bool plan = false;  ///< only print the cost
 };
 
 // Estimates blocks until there are no more. `after` is called after each, with its number of points.
@@ -47,7 +47,7 @@ void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, 
 // The estimates of one model.
 class ModelRun {
  public:
-  // The model's number is counted from 0. `ranks`: of which this is rank 0; or null.
+  // The model's number counts from 0. `ranks`: the ranks of which this is rank 0; or null.
   ModelRun(const Plan& plan, Problem& problem, const std::string& model, int number, Destination& destination, Ranks* ranks)
       : plan_(plan),
         problem_(problem),
@@ -72,14 +72,15 @@ class ModelRun {
     ledger_.set_hint(check.hint);
     warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
     estimate_all();
-    if (!ledger_.complete()) throw Error{ErrorCode::internal, "estimate", "points are missing", ""};
+    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "lacks some points", "please report it"};
     if (arguments_.question.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
     }
     summarize();
     const Ledger::Counts counts = ledger_.counts();
-    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last: of an empty shard
+    const bool done =
+        counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last status: that of an empty shard
     if (!done && estimator_.refusal() != nullptr) throw Error(*estimator_.refusal());
     return done ? 0 : static_cast<int>(ErrorCode::numerical);
   }
@@ -107,17 +108,17 @@ class ModelRun {
     work(estimator_, ledger_, stop, after);
     if (!server) return;
     server->finish();
-    work(estimator_, ledger_, stop, after);  // what other ranks gave back
+    work(estimator_, ledger_, stop, after);  // what other ranks returned
   }
 
-  // Once, with the first answers: a run that cannot begin says its error alone.
+  // Once, with the first results: a run that cannot start prints only its error.
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
-    say("{}what decides: {}\n", of_, problem_.model.imported().decision);
+    say("{}decision rule: {}\n", of_, problem_.model.imported().decision);
   }
 
-  // Of points without labels, which are not checked before.
+  // For points without labels, which the check does not run.
   void warn_if_one_class() {
     if (warned_ || !problem_.labels.empty()) return;
     const Ledger::Counts counts = ledger_.counts();
@@ -128,8 +129,8 @@ class ModelRun {
     ledger_.set_hint(warn_of(finding, model_, destination_).hint);
   }
 
-  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but which one is
-  // used should not depend on the machine.
+  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but the choice of
+  // device should not depend on the machine.
   void suggest_gpu() {
     constexpr double kLong = 30;  // seconds
     if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
@@ -139,7 +140,7 @@ class ModelRun {
 
   void summarize() const {
     if (arguments_.quiet) return;
-    if (ledger_.skipped() > 0) say("{}{} points were done before\n", of_, ledger_.skipped());
+    if (ledger_.skipped() > 0) say("{}{} points were already done\n", of_, ledger_.skipped());
     const Ledger::Counts counts = ledger_.counts();
     report_accuracy(of_, counts.correct, counts.labelled);
     const double seconds = watch_.seconds();
@@ -190,7 +191,7 @@ Arguments with_model(Arguments arguments, const std::string& model) {
   return arguments;
 }
 
-// What the ranks other than 0 do: estimate blocks and send the results to rank 0.
+// The work of the ranks other than 0: estimate blocks and send the results to rank 0.
 int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Cluster& cluster) {
   const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
   for (std::size_t m = 0; m < models.size(); ++m) {
@@ -261,7 +262,7 @@ int run_estimate(const Arguments& arguments) {
     return destination.get();
   });
   if (status == static_cast<int>(ErrorCode::numerical)) {
-    throw Error{ErrorCode::numerical, arguments.data.path, "no row could be computed",
+    throw Error{ErrorCode::numerical, arguments.data.path, "has no row that could be computed",
                 "check the points for NaN and infinite values"};
   }
   return status;
@@ -269,7 +270,7 @@ int run_estimate(const Arguments& arguments) {
 
 void describe_estimate(CommandLine& line) {
   auto [command, own] =
-      line.add<EstimateArguments>("estimate", "p_robust of every point", [](const EstimateArguments& arguments) {
+      line.add<EstimateArguments>("estimate", "estimate p_robust of every point", [](const EstimateArguments& arguments) {
         return arguments.plan ? print_cost(arguments, parse_plan(arguments)) : run_estimate(arguments);
       });
   add_model(command, own);
@@ -277,13 +278,13 @@ void describe_estimate(CommandLine& line) {
   add_data(command, own);
   add_device_options(command, own);
   add_question_options(command, own);
-  command.add_option("--model", own.more_models, "another model for the same data, in rows of its own").one_argument_each();
+  command.add_option("--model", own.more_models, "also estimate with this model, in separate rows").one_argument_each();
   command.add_option("-o,--output", own.output,
-                     "write rows to this .csv, .jsonl or .sqlite file; if it is not complete, go on with it");
-  command.add_flag("--force-new", own.force_new, "replace what -o names");
+                     "write rows to this .csv, .jsonl or .sqlite file, resuming it if it is incomplete");
+  command.add_flag("--force-new", own.force_new, "replace the file that -o names");
   command.add_flag("--extend", own.extend, "add noise models, estimators or points to the run that -o names");
-  command.add_option("--shard", own.shard, "only part i of n of the points, as 1/4; probust merge puts them together");
-  command.add_flag("--plan", own.plan, "print what the command would cost in passes, time and memory, and end");
+  command.add_option("--shard", own.shard, "only one part of the points, such as 1/4; probust merge joins the parts");
+  command.add_flag("--plan", own.plan, "only print the cost in passes, time and memory");
   command.add_option("--format", own.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   command.add_flag("--quiet", own.quiet, "do not print accuracy and progress on stderr");
 }

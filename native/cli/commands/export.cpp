@@ -16,7 +16,7 @@ int run_export(const Arguments& arguments) {
   const store::RunFile run = store::RunFile::read(arguments.run);
   if (arguments.output.ends_with(".npz")) {
     if (!arguments.format.empty())
-      throw Error{ErrorCode::usage, "--format", "is for text, and --output names a .npz file", "leave it out"};
+      throw Error{ErrorCode::usage, "--format", "applies to text, but --output names a .npz file", "leave it out"};
     export_npz(run.results(), arguments.output);
     return 0;
   }
@@ -34,9 +34,9 @@ int run_export(const Arguments& arguments) {
 }  // namespace
 
 void describe_export(CommandLine& line) {
-  auto [command, own] = line.add<Arguments>("export", "the rows of a run as .csv, .jsonl or .npz", run_export);
-  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote").required();
-  command.add_option("-o,--output", own.output, "the .csv, .jsonl or .npz file to write (default: stdout)");
+  auto [command, own] = line.add<Arguments>("export", "write the rows of a run as .csv, .jsonl or .npz", run_export);
+  command.add_option("RUN", own.run, ".sqlite file written by estimate -o").required();
+  command.add_option("-o,--output", own.output, ".csv, .jsonl or .npz file to write (default: stdout)");
   command.add_option("--format", own.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
 }
 

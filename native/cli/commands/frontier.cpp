@@ -30,7 +30,7 @@
 namespace probust::cli {
 namespace {
 
-// Coverage is measured only where p leaves room on both sides.
+// Coverage is measured only if p is not too close to 0 or 1.
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
 
@@ -84,7 +84,7 @@ double deviation_at(double p, double cost) {
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
   double error = 0, bias = 0, algebra_seconds = 0, forwards = 0;
-  double monte_carlo = 0, monte_carlo_in_all = 0;  // Monte Carlo's errors at the same cost, and at that of algebra and network
+  double monte_carlo = 0, monte_carlo_in_all = 0;  // Monte Carlo's errors at the same cost, with and without the cost of algebra
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }
@@ -143,7 +143,7 @@ class Comparison {
     return executor_.seconds() - before;
   }
 
-  // Cost of one forward of mc:N on noisy copies; measured again for every estimator, since machines slow down.
+  // Cost of one forward of mc:N on noisy samples; measured again for every estimator, since machines slow down.
   double forward_seconds(const Noise& noise) {
     const std::int64_t n = logits_.shape[0];
     const Points points = evaluation(0).points();
@@ -188,7 +188,7 @@ class Comparison {
   const Tensor& logits_;
 };
 
-// A gradient's program is compiled at first use: do that before measuring.
+// A gradient's program is compiled at first use, so run it once before measuring.
 void warm_up(Executor& executor, const Points& point, const Noise& noise, Frontier& frontier) {
   const Tensor logits = executor.logits(point.x).value();
   Evaluation evaluation(executor, point, logits);
@@ -216,15 +216,16 @@ void compare_on(const BenchArguments& problem, References& references, std::size
 std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
   if (!arguments.data.path.empty()) return {arguments};
   std::ifstream file(arguments.model);
-  if (!file) throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a list of such lines"};
+  if (!file) throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a file of such lines"};
   std::vector<BenchArguments> problems;
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line.front() == '#') continue;
     BenchArguments& problem = problems.emplace_back(arguments);
-    static_cast<Arguments&>(problem) = parse_problem(line, arguments.model + " line " + std::to_string(number), arguments);
+    static_cast<Arguments&>(problem) =
+        parse_problem(line, "line " + std::to_string(number) + " of " + arguments.model, arguments);
   }
-  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "names no problem", "write MODEL DATA --sigma S"};
+  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "has no problem", "write lines MODEL DATA --sigma S"};
   return problems;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust gate: thresholds for a run, as a build server checks them. A threshold that could not be measured is not met, and
-// neither is one of a run that lacks points.
+// probust gate: thresholds for a run, as a build server checks them. A threshold fails if it cannot be measured or if the run
+// lacks points.
 #include "probust/analysis/gate.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@
 namespace probust::cli {
 namespace {
 
-// As given on the command line; empty: not given.
+// The options as given; empty: not given.
 struct GateArguments : Arguments {
   std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
   std::vector<std::string> min_quantile;  ///< "0.05=0.8"
@@ -45,14 +45,14 @@ struct GateArguments : Arguments {
 double parse_probability(const std::string& text, const char* option, const char* example) {
   const auto value = parse_double(text);
   if (value && *value >= 0 && *value <= 1) return *value;
-  throw Error{ErrorCode::usage, option, "'" + text + "' is not a number from 0 to 1", example};
+  throw Error{ErrorCode::usage, option, "is '" + text + "', which is not a number from 0 to 1", example};
 }
 
 Threshold parse_quantile(const std::string& text) {
   constexpr const char *kOption = "--min-quantile",
-                       *kExample = "write for example 0.05=0.8: 95% of the points have p of at least 0.8";
+                       *kExample = "try 0.05=0.8, which means that 95% of the points have p of at least 0.8";
   const std::vector<std::string> parts = split(text, '=');
-  if (parts.size() != 2) throw Error{ErrorCode::usage, kOption, "'" + text + "' is not Q=P", kExample};
+  if (parts.size() != 2) throw Error{ErrorCode::usage, kOption, "is '" + text + "', which is not of the form Q=P", kExample};
   const double q = parse_probability(parts[0], kOption, kExample);
   return {Threshold::Kind::quantile, parse_probability(parts[1], kOption, kExample), q};
 }
@@ -62,13 +62,13 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
   const auto add = [&](const std::string& text, const char* option, const char* example, Threshold::Kind kind) {
     if (!text.empty()) thresholds.push_back({kind, parse_probability(text, option, example)});
   };
-  add(gate.min_mean, "--min-mean", "write for example 0.9", Threshold::Kind::mean);
+  add(gate.min_mean, "--min-mean", "try 0.9", Threshold::Kind::mean);
   for (const std::string& text : gate.min_quantile) thresholds.push_back(parse_quantile(text));
-  add(gate.min_class, "--min-class", "write for example 0.8", Threshold::Kind::worst_class);
-  add(gate.max_drop, "--max-drop", "write for example 0.02", Threshold::Kind::drop);
-  add(gate.min_accuracy, "--min-accuracy", "write for example 0.9", Threshold::Kind::accuracy);
-  add(gate.min_noisy_accuracy, "--min-noisy-accuracy", "write for example 0.8", Threshold::Kind::noisy_accuracy);
-  add(gate.max_noisy_drop, "--max-noisy-drop", "write for example 0.02", Threshold::Kind::noisy_drop);
+  add(gate.min_class, "--min-class", "try 0.8", Threshold::Kind::worst_class);
+  add(gate.max_drop, "--max-drop", "try 0.02", Threshold::Kind::drop);
+  add(gate.min_accuracy, "--min-accuracy", "try 0.9", Threshold::Kind::accuracy);
+  add(gate.min_noisy_accuracy, "--min-noisy-accuracy", "try 0.8", Threshold::Kind::noisy_accuracy);
+  add(gate.max_noisy_drop, "--max-noisy-drop", "try 0.02", Threshold::Kind::noisy_drop);
   if (thresholds.empty())
     throw Error{
         ErrorCode::usage, "gate", "has no threshold",
@@ -79,15 +79,15 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
                 !drop                   ? "--baseline"
                 : gate.max_drop.empty() ? "--max-noisy-drop"
                                         : "--max-drop",
-                "needs the other of the two", "give --max-drop D or --max-noisy-drop D with --baseline RUN"};
+                "needs a counterpart", "give --max-drop D or --max-noisy-drop D together with --baseline RUN"};
   return thresholds;
 }
 
 void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
-    std::error_code unlike;  // set if one of them does not exist
+    std::error_code unlike;  // set if a file does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
-      throw Error{ErrorCode::usage, "--junit", "'" + arguments.junit + "' is " + input + ", which is read", "name another file"};
+      throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input, "name another file"};
   }
 }
 
@@ -106,7 +106,7 @@ bool selected(const GateArguments& arguments, const GroupKey& key) {
 void require_known(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
   for (const std::string& name : asked) {
     if (!is_among(known, name))
-      throw Error{ErrorCode::usage, option, "'" + name + "' is not in the run", "it has " + join(known)};
+      throw Error{ErrorCode::usage, option, "is '" + name + "', which is not in the run", "use one of " + join(known)};
   }
 }
 
@@ -121,7 +121,7 @@ std::vector<RowGroup> selected_groups(const GateArguments& arguments, const Resu
   require_known("--estimator", arguments.question.estimators, estimators);
   std::erase_if(groups, [&](const RowGroup& group) { return !selected(arguments, group.key); });
   if (groups.empty())
-    throw Error{ErrorCode::usage, arguments.run, "has no rows of this noise and estimator", "leave out --noise or --estimator"};
+    throw Error{ErrorCode::usage, arguments.run, "has no rows for this noise and estimator", "leave out --noise or --estimator"};
   return groups;
 }
 
@@ -131,7 +131,7 @@ const char* option_of(Threshold::Kind kind) {
                                                    : "--max-noisy-drop";
 }
 
-// Refuses thresholds of accuracy for runs without labels, `path` being one that has to have them.
+// Rejects thresholds of accuracy for runs without labels, naming `path`, which needs them.
 void require_labels(const std::string& path, const std::vector<RowGroup>& groups, const std::vector<Threshold>& thresholds) {
   const auto any = [&](std::vector<double> (RowGroup::*values)() const) {
     return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) {
@@ -151,7 +151,7 @@ void require_labels(const std::string& path, const std::vector<RowGroup>& groups
   }
 }
 
-// The groups of a baseline, if there is one.
+// The groups of a baseline, if given.
 class Baseline {
  public:
   Baseline(const GateArguments& arguments, const RunResults& run) {
@@ -165,7 +165,7 @@ class Baseline {
   Baseline(const Baseline&) = delete;
   Baseline& operator=(const Baseline&) = delete;
 
-  // The rows of the same noise and estimator, of the only model or of the one of the same name. Without rows if there are none.
+  // The rows of the same noise and estimator, for the only model or the one of the same name. An empty group if there are none.
   RowGroup partner(const GroupKey& key) const {
     for (const RowGroup& group : groups_) {
       if (is_partner(group.key, key)) return group;
@@ -173,7 +173,7 @@ class Baseline {
     return {};
   }
 
-  // The groups that none of `groups` has as its partner.
+  // The groups that have no partner in `groups`.
   std::vector<RowGroup> without_partner(const std::vector<RowGroup>& groups) const {
     std::vector<RowGroup> lost = groups_;
     std::erase_if(lost, [&](const RowGroup& own) {
@@ -192,12 +192,12 @@ class Baseline {
   std::vector<RowGroup> groups_;  // of rows in baseline_
 };
 
-// A check in words.
+// A check as text.
 struct NamedCheck {
   std::string name;                 // "mean p >= 0.9", the same for every run
   std::string quantity, condition;  // "worst class's mean p (Bag)", ">= 0.9"
   std::string measured, interval;
-  std::string details;  // if it is not met; empty: made of the above
+  std::string details;  // message if it is not met; empty: composed from the above
   Check values;
   double seconds = 0;
 };
@@ -221,8 +221,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// How many points should have p: as many as were planned, without those that could not be read, or else as have rows; and those
-// of the baseline.
+// The expected number of points with p: as many as were planned, except unreadable ones, or else as have rows; and those of the
+// baseline.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
   const std::vector<SkippedPoint>& skipped = run.results.skipped;
   const auto unread =
@@ -231,7 +231,7 @@ std::int64_t expected_points(const RunResults& run, const RowGroup& group, const
   return std::max({std::ssize(group.rows), std::ssize(baseline.rows), planned - unread});
 }
 
-// If points have no p: says so, and returns the check that is not met.
+// If points lack p: reports it, and returns the failed check.
 std::optional<NamedCheck> missing_points(const GateArguments& arguments, const GroupKey& key, const std::vector<double>& p,
                                          std::int64_t expected) {
   const auto answered = std::count_if(p.begin(), p.end(), [](double value) { return std::isfinite(value); });
@@ -266,7 +266,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A run whose check warned does not answer the question that was asked.
+// A run with warnings may measure something else than intended.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";
@@ -395,31 +395,32 @@ int run_gate(const GateArguments& arguments) {
 }  // namespace
 
 void describe_gate(CommandLine& line) {
-  auto [command, own] = line.add<GateArguments>("gate", "thresholds for a run: exit status 1 if one is not met", run_gate);
-  command.add_option("RUN", own.run, "a .sqlite file that estimate -o wrote").required();
-  command.add_option("--min-mean", own.min_mean, "the mean of p is at least this");
+  auto [command, own] =
+      line.add<GateArguments>("gate", "check a run against thresholds: exit status 1 if one is not met", run_gate);
+  command.add_option("RUN", own.run, ".sqlite file written by estimate -o").required();
+  command.add_option("--min-mean", own.min_mean, "require at least this mean of p");
   command
       .add_option("--min-quantile", own.min_quantile,
-                  "a quantile of p is at least this: 0.05=0.8 (95% of the points have p of 0.8 or more)")
+                  "require a quantile of p: 0.05=0.8 means that 95% of the points have p of 0.8 or more")
       .one_argument_each();
   command.add_option("--min-class", own.min_class,
-                     "the mean of p of every class is at least this (by label; without labels, by prediction)");
-  command.add_option("--max-drop", own.max_drop, "the mean of p is lower than in --baseline by at most this, paired by point");
-  command.add_option("--min-accuracy", own.min_accuracy, "the accuracy without noise is at least this (needs labels)");
+                     "require at least this mean of p for every class (by label; without labels, by prediction)");
+  command.add_option("--max-drop", own.max_drop, "allow at most this drop of the mean of p from --baseline, paired by point");
+  command.add_option("--min-accuracy", own.min_accuracy, "require at least this accuracy without noise (needs labels)");
   command.add_option("--min-noisy-accuracy", own.min_noisy_accuracy,
-                     "the accuracy under noise, the mean probability of the label, is at least this (needs labels)");
+                     "require at least this accuracy under noise, the mean probability of the label (needs labels)");
   command.add_option("--max-noisy-drop", own.max_noisy_drop,
-                     "the accuracy under noise is lower than in --baseline by at most this, paired by point (needs labels)");
-  command.add_option("--baseline", own.baseline, "a run on the same data, for --max-drop and --max-noisy-drop");
-  command.add_option("--noise", own.question.noise, "only rows of this noise, for example gaussian:0.1").one_argument_each();
-  command.add_option("--estimator", own.question.estimators, "only rows of this estimator, for example mc:1000")
+                     "allow at most this drop of the accuracy under noise from --baseline, paired by point (needs labels)");
+  command.add_option("--baseline", own.baseline, "run on the same data, for --max-drop and --max-noisy-drop");
+  command.add_option("--noise", own.question.noise, "check only rows of this noise, such as gaussian:0.1").one_argument_each();
+  command.add_option("--estimator", own.question.estimators, "check only rows of this estimator, such as mc:1000")
       .one_argument_each();
   command.add_flag("--confident", own.confident,
                    "fail only if the whole 95% interval is on the wrong side (default: the measured value decides)");
   command.add_flag("--allow-partial", own.allow_partial, "do not fail if points are missing or have no p");
   command.add_flag("--accept-warnings", own.accept_warnings, "do not fail because of the run's warnings");
   command.add_option("--junit", own.junit, "also write the checks to this file as JUnit XML");
-  command.add_flag("--json", own.json, "one JSON object");
+  command.add_flag("--json", own.json, "print one JSON object");
 }
 
 }  // namespace probust::cli

@@ -42,10 +42,10 @@ Document ports_json(const std::vector<Port>& ports) {
   return list;
 }
 
-// Open extents that the data settle: not an error of the model, but without data it cannot be imported.
+// Dynamic extents that the data determine: the model is valid, but cannot be imported without data.
 std::string open_note(const ModelSummary& summary) {
   return "input '" + summary.open_input +
-         "' leaves more open than the batch: the data settle its shape; give --input-shape to see FLOPs and logits";
+         "' has dynamic dimensions besides the batch, which the data determine; give --input-shape to see FLOPs and logits";
 }
 
 bool waits_for_data(const ModelSummary& summary, const Result<Model>& model, const Arguments& arguments) {
@@ -115,10 +115,10 @@ int run_inspect(const InspectArguments& arguments) {
   auto summary = summarize_onnx(bytes, options.external_files);
   if (!summary) {
     Error error = summary.error();
-    error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
+    add_file_name(error, arguments.model);
     throw error;
   }
-  const Result<Model> model = guarded("model", [&] { return probust::import_model(bytes, options); });
+  const Result<Model> model = guarded("the model", [&] { return probust::import_model(bytes, options); });
   const bool waits = waits_for_data(*summary, model, arguments);
   if (arguments.json) {
     print_json(*summary, model, waits);
@@ -128,18 +128,18 @@ int run_inspect(const InspectArguments& arguments) {
   }
   if (model || waits) return 0;
   Error error = model.error();
-  error.where = arguments.model + (error.where.empty() ? "" : ": " + error.where);
+  add_file_name(error, arguments.model);
   throw error;
 }
 
 }  // namespace
 
 void describe_inspect(CommandLine& line) {
-  auto [command, own] =
-      line.add<InspectArguments>("inspect", "what a model is made of, and what can be done with it", run_inspect);
+  auto [command, own] = line.add<InspectArguments>(
+      "inspect", "show the operators, inputs and outputs of a model, and whether they are supported", run_inspect);
   add_model(command, own);
   add_decision_options(command, own);
-  command.add_flag("--json", own.json, "one JSON object");
+  command.add_flag("--json", own.json, "print one JSON object");
   command.add_flag("--graph", own.graph, "also print the imported graph");
 }
 

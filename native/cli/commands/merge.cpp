@@ -27,28 +27,28 @@ store::Configuration without_shard(store::Configuration configuration) {
   return configuration;
 }
 
-// The shards, of as many parts as there are runs, each once.
+// The shards, as many as there are runs, each once.
 void check_shards(const std::vector<std::string>& runs, const std::vector<store::Configuration>& configurations) {
   std::set<std::int64_t> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Arguments of_run;
     of_run.shard = store::value_of(configurations[i], "shard");
     if (of_run.shard.empty())
-      throw Error{ErrorCode::usage, runs[i], "is not a shard", "give runs of estimate " + option("shard")};
+      throw Error{ErrorCode::usage, runs[i], "is not a shard", "give runs written by estimate " + option("shard")};
     const Shard shard = parse_shard(of_run);
     if (!parts.insert(shard.part).second)
-      throw Error{ErrorCode::usage, runs[i], fmt::format("is shard {}, which was given before", of_run.shard),
+      throw Error{ErrorCode::usage, runs[i], fmt::format("is shard {}, which is given twice", of_run.shard),
                   "give each shard once"};
     if (shard.parts != std::ssize(runs))
       throw Error{ErrorCode::usage, runs[i],
-                  fmt::format("is one of {} shards, of which {} given", shard.parts,
+                  fmt::format("is one of {} shards, but only {} given", shard.parts,
                               runs.size() == 1 ? "one is" : fmt::format("{} are", runs.size())),
                   "give all of them"};
     store::require_same(runs[i], without_shard(configurations[i]), without_shard(configurations[0]));
   }
 }
 
-// A run that is read, and its entries.
+// A run to read, and its entries.
 struct Part {
   store::RunFile run;
   store::Configuration information;
@@ -63,8 +63,8 @@ Part complete_part(const std::string& path) {
   if (store::value_of(information, "finished").empty()) {
     std::set<std::int64_t> indices;
     for (const PointRecord& point : run.results().points) indices.insert(point.index);
-    throw Error{ErrorCode::usage, path, fmt::format("is not finished: it has {} of {} points", indices.size(), planned),
-                "repeat its estimate command first, which goes on where it ended"};
+    throw Error{ErrorCode::usage, path, fmt::format("is incomplete: it has {} of {} points", indices.size(), planned),
+                "repeat its estimate command first to complete it"};
   }
   return {std::move(run), std::move(information), planned};
 }
@@ -73,12 +73,12 @@ void refuse_overwritten_parts(const Arguments& arguments) {
   for (const std::string& path : arguments.runs) {
     std::error_code unlike;  // set if the output does not exist
     if (std::filesystem::equivalent(path, arguments.output, unlike))
-      throw Error{ErrorCode::usage, "--output", fmt::format("'{}' is {}, which is read", arguments.output, path),
+      throw Error{ErrorCode::usage, "--output", fmt::format("is '{}', which is the input {}", arguments.output, path),
                   "name another file"};
   }
 }
 
-// What is said of the whole: entries of the first part, with all commands, points and seconds.
+// The entries of the whole run: those of the first part, with all commands, points and seconds.
 store::Configuration information_of(const std::vector<Part>& parts, const std::string& command) {
   std::string commands;
   std::int64_t points = 0;
@@ -105,8 +105,7 @@ store::Configuration information_of(const std::vector<Part>& parts, const std::s
 
 int run_merge(const Arguments& arguments) {
   if (!is_run(arguments.output))
-    throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' does not end in .sqlite",
-                "name for example all.sqlite"};
+    throw Error{ErrorCode::usage, "--output", "is '" + arguments.output + "', which does not end in .sqlite", "try all.sqlite"};
   refuse_overwritten_parts(arguments);
   require_writable(arguments.output);
   std::vector<store::Configuration> configurations;
@@ -127,10 +126,10 @@ int run_merge(const Arguments& arguments) {
 }  // namespace
 
 void describe_merge(CommandLine& line) {
-  auto [command, own] = line.add<Arguments>("merge", "the shards of a run as one run", run_merge);
-  command.add_option("RUN", own.runs, "the .sqlite files of all shards").required();
-  command.add_option("-o,--output", own.output, "the .sqlite file to write").required();
-  command.add_flag("--force-new", own.force_new, "replace it if it is there");
+  auto [command, own] = line.add<Arguments>("merge", "join the shards of a run", run_merge);
+  command.add_option("RUN", own.runs, ".sqlite files of all shards").required();
+  command.add_option("-o,--output", own.output, ".sqlite file to write").required();
+  command.add_flag("--force-new", own.force_new, "replace the output if it exists");
 }
 
 }  // namespace probust::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust mvn: multivariate normal probabilities; one JSON line out for each JSON line in, in order.
+// probust mvn: multivariate normal probabilities; writes one JSON line for each JSON line it reads, in the same order.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 int run_mvn(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
-  const std::size_t block = threads > 1 ? 256 : 1;  // lines answered together; a single thread answers each at once
+  const std::size_t block = threads > 1 ? 256 : 1;  // number of lines solved together; a single thread prints each at once
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
   std::int64_t answered = 0, asked = 0;
@@ -36,19 +36,19 @@ int run_mvn(const Arguments& arguments) {
     std::cout.flush();
   }
   if (answered > 0 || asked == 0) return 0;
-  throw Error{ErrorCode::numerical, "stdin", "no line could be answered", "the status of each line says why"};
+  throw Error{ErrorCode::numerical, "stdin", "has no line that could be answered", "see the status of each line"};
 }
 
 }  // namespace
 
 void describe_mvn(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("mvn", "multivariate normal probabilities, JSON lines in and out", run_mvn);
-  command.add_option("--threads", own.device.threads, "processor threads").at_least(1);
+  command.add_option("--threads", own.device.threads, "number of threads").at_least(1);
   command.set_footer(
       "Each line is an object with z, the limits, and either R, their correlations (an array of rows), or U, rows of unit "
       "length\n"
-      "with R = U U'. A limit may be \"inf\" or \"-inf\". An id of any kind is repeated in the answer. Other keys are refused.\n"
-      "A line that cannot be answered has null for numbers, and a status that says why.");
+      "with R = U U'. A limit may be \"inf\" or \"-inf\". An id of any kind is copied to the output. Other keys are rejected.\n"
+      "A line that cannot be answered gets null numbers and a status that gives the reason.");
 }
 
 }  // namespace probust::cli

@@ -44,11 +44,11 @@ int nesting(std::string_view line) {
 Document parse(std::string_view line) {
   constexpr int kDeepest = 64;
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) throw BadLine{"the line is empty"};
-  if (nesting(line) > kDeepest) throw BadLine{"nested too deeply"};
+  if (nesting(line) > kDeepest) throw BadLine{"the JSON is nested too deeply"};
   std::optional<Document> document = datasets::parse_json(line);
-  if (!document) throw BadLine{"not valid JSON"};
+  if (!document) throw BadLine{"the line is not valid JSON"};
   const auto* object = document->get_if<Document::Object>();
-  if (object == nullptr) throw BadLine{"not a JSON object with z and R or U"};
+  if (object == nullptr) throw BadLine{"the line is not a JSON object with z and R or U"};
   std::set<std::string> keys;
   for (const auto& [key, value] : *object) {
     if (!keys.insert(key).second) throw BadLine{"the key '" + printable(key) + "' is given twice"};
@@ -98,7 +98,7 @@ Eigen::MatrixXd read_matrix(const Document& document, const std::string& name) {
   return matrix;
 }
 
-// A key that is misspelt or means something elsewhere must not be ignored.
+// A misspelt key, or one with another meaning, must not be ignored.
 void refuse_unknown_keys(const Document& document) {
   for (const auto& [key, value] : document.as<Document::Object>()) {
     if (key != "id" && key != "z" && key != "R" && key != "U")
@@ -111,7 +111,7 @@ normal::Probability solve(const Document& object) {
   const Document *R = object.find("R"), *U = object.find("U");
   const std::vector<double> z = read_limits(object);
   if ((R != nullptr) == (U != nullptr))
-    throw BadLine{R != nullptr ? "both R and U are given; one is wanted" : "R or U is missing"};
+    throw BadLine{R != nullptr ? "both R and U are given; give only one" : "R or U is missing"};
   if (R != nullptr) return normal::mvn_cdf(z, read_matrix(*R, "R"));
   return normal::mvn_cdf_factor(z, read_matrix(*U, "U"));
 }

@@ -6,13 +6,13 @@
 
 namespace probust::cli {
 
-/// The answer to a line, and whether it has a probability.
+/// The output for a line, and whether it has a probability.
 struct MvnAnswer {
   std::string line;  ///< without a newline
   bool answered = false;
 };
 
-/// Answers one line of `probust mvn`: a JSON object {"z", "R" or "U", "id"} in, {"id", "p", "p_fail", "error", "error_fail",
+/// Solves one line of `probust mvn`: a JSON object {"z", "R" or "U", "id"} in, {"id", "p", "p_fail", "error", "error_fail",
 /// "method", "status"} out. Infinite limits are the strings "inf" and "-inf". If the line is not a valid problem, or has another
 /// key, the numbers are null and `status` gives the reason. Never throws, whatever the bytes.
 MvnAnswer answer_mvn_line(std::string_view line);

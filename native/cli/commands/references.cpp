@@ -34,8 +34,8 @@ References::References(std::string path, std::int64_t samples) : path_(std::move
     const Document entry = datasets::parse_json(line).value_or(Document());
     const Document *key = entry.find("key"), *p = entry.find("p");
     if (key == nullptr || p == nullptr || key->get_if<std::string>() == nullptr || !p->number()) {
-      throw Error{ErrorCode::unreadable, path_, "line " + std::to_string(number) + " is not a reference",
-                  "name a file that --references wrote, or a new one"};
+      throw Error{ErrorCode::unreadable, "line " + std::to_string(number) + " of " + path_, "is not a reference",
+                  "name a file written by --references, or a new one"};
     }
     known_[*key->get_if<std::string>()] = *p->number();
   }
@@ -47,7 +47,7 @@ void References::remember(const std::string& key, double p) {
   std::ofstream file(path_, std::ios::app);
   if (!file) throw unwritable(path_, errno);
   file << datasets::json_text(Document::Object{{"key", key}, {"p", p}}) << '\n';
-  if (!file.flush()) throw Error{ErrorCode::resources, path_, "could not be written", "is the disk full?"};
+  if (!file.flush()) throw Error{ErrorCode::resources, path_, "could not be written", "check that the disk is not full"};
 }
 
 std::vector<double> References::of(const Arguments& problem, Evaluation& evaluation, const Noise& noise) {

@@ -11,11 +11,11 @@
 
 namespace probust::cli {
 
-/// Reference probabilities by mc:N, with noise that no estimator under test uses. They cost more than all the estimates compared
-/// with them, so they are computed once and kept in a file of JSON lines.
+/// Reference probabilities by mc:N, with noise that no tested estimator uses. They cost more than all the estimates compared with
+/// them, so they are computed once and kept in a file of JSON lines.
 class References {
  public:
-  /// Reads the file `path` if it exists; an empty path stores nothing. Throws Error{unreadable} for a line of another kind.
+  /// Reads the file `path` if it exists; an empty path stores nothing. Throws Error{unreadable} for an invalid line.
   References(std::string path, std::int64_t samples);
 
   /// p of every point of `evaluation`; missing values are computed and written to the file. The key of an entry has the names of

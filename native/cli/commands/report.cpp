@@ -44,13 +44,15 @@ int run_report(const Arguments& arguments) {
 }  // namespace
 
 void describe_report(CommandLine& line) {
-  auto [command, own] = line.add<Arguments>("report", "a run as one HTML page: charts, tables and images", run_report);
-  command.add_option("RUN", own.runs, "a .sqlite file that estimate -o wrote; and another on the same points to compare with it")
+  auto [command, own] = line.add<Arguments>("report", "write a run as one HTML page of charts, tables and images", run_report);
+  command
+      .add_option("RUN", own.runs,
+                  ".sqlite file written by estimate -o, and optionally another on the same points to compare with")
       .required()
       .count(1, 2);
-  command.add_option("-o,--output", own.output, "the .html file to write").required();
-  command.add_option("--data", own.analysis.images, "the run's data, for images, if they are no longer where they were");
-  command.add_flag("--quiet", own.quiet, "do not say on stderr if there are no images");
+  command.add_option("-o,--output", own.output, ".html file to write").required();
+  command.add_option("--data", own.analysis.images, "the run's data, for images, if the files have moved");
+  command.add_flag("--quiet", own.quiet, "do not report missing images on stderr");
 }
 
 }  // namespace probust::cli

@@ -25,10 +25,10 @@ int start_experiments(std::vector<std::string> words) {
               "install it with this program, or build the target probust_reproduce"};
 }
 
-// Its options are here for the manual: they are read, and its help is written, by the program that it starts.
+// Its options are declared here for the manual; the program that it starts parses them and prints its help.
 void describe_reproduce(CommandLine& line) {
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, [](const Arguments&) -> int {
-    throw Error{ErrorCode::usage, "command line", "has options before reproduce", "write probust reproduce first"};
+    throw Error{ErrorCode::usage, "the command line", "has options before reproduce", "put probust reproduce first"};
   });
   add_reproduce_options(command, own);
   command.set_footer("`probust reproduce --help` lists the experiments.");

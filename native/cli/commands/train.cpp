@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust train: a network from labelled points. The state is saved after every epoch, so that the same command goes on.
+// probust train: a network from labelled points. The state is saved after every epoch, so that the same command resumes an
+// interrupted training.
 #include "cli/commands/train.h"
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ constexpr std::int64_t kMostScored = 10000;  // training points, for the accurac
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The library's names of options that are spelled otherwise here.
+// The library's names of options that have other names here.
 [[noreturn]] void rethrow_spelled(const Error& error) {
   constexpr std::pair<const char*, const char*> kFlags[] = {{"rate", "--rate"},
                                                             {"sigma", "--augment-sigma"},
@@ -73,11 +74,11 @@ LabelledPoints labelled(const DataArguments& data, const std::vector<std::string
   Dataset read = read_dataset(data.path, options).value();
   report_notes(read.notes, quiet);
   report_bad(skipped_points(read.bad));
-  if (read.labels.empty()) throw Error{ErrorCode::usage, "--data", data.path + " has no labels", "give them with --labels"};
+  if (read.labels.empty()) throw Error{ErrorCode::usage, data.path, "has no labels", "give them with --labels"};
   return {std::move(read.x), std::move(read.labels), std::move(read.class_names)};
 }
 
-// What must be the same for a training to go on.
+// The options that must not change when a training is resumed.
 Document identity(const Arguments& arguments, const Trainer& trainer) {
   const TrainArguments& train = arguments.train;
   return Document::Object{{"model", train.model},
@@ -129,12 +130,12 @@ class Training {
     const int status = run_interruptibly(
         trainer_->stop, [this] { return train(), finish(), 0; },
         [this] {
-          return saved_ ? checkpoint_ + " keeps the state; the same command goes on" : std::string("nothing was written");
+          return saved_ ? checkpoint_ + " has the state; repeat the command to resume" : std::string("nothing was written");
         });
     return status == kInterrupted ? std::nullopt : std::optional(result_);
   }
 
-  // What is known about the trained network, for its file and for --json.
+  // Information about the trained network, for its file and for --json.
   const Document& record() const { return record_; }
 
  private:
@@ -147,19 +148,19 @@ class Training {
     test_ = labelled(data, class_names_, arguments_.quiet);
     if (!std::equal(shape.begin() + 1, shape.end(), test_.x.shape.begin() + 1, test_.x.shape.end()))
       throw Error{ErrorCode::unreadable, data.path, "has points of shape " + to_string(point_shape(test_.x)),
-                  "the training data have " + to_string({shape.begin() + 1, shape.end()})};
+                  "give points of the training data's shape " + to_string({shape.begin() + 1, shape.end()})};
   }
 
-  // From a checkpoint of the same training, if there is one.
+  // Resumes from a checkpoint of the same training, if there is one.
   void go_on() {
     if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
     Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
     if (checkpoint.record != datasets::json_text(identity_))
-      throw Error{ErrorCode::conflict, checkpoint_, "is of another training: " + checkpoint.record,
-                  "repeat its command, or give --force-new to begin anew"};
+      throw Error{ErrorCode::conflict, checkpoint_, "belongs to another training: " + checkpoint.record,
+                  "repeat its command, or start over with --force-new"};
     trainer_->resume(std::move(checkpoint.state));
     saved_ = true;
-    if (!arguments_.quiet) say("probust: going on after epoch {:.2f} of {}\n", trainer_->epoch(), checkpoint_);
+    if (!arguments_.quiet) say("probust: resuming after epoch {:.2f} from {}\n", trainer_->epoch(), checkpoint_);
   }
 
   // The state is written once the loss at its weights is known to be finite: after the next step.
@@ -204,13 +205,14 @@ class Training {
       throw;
     }
     score_ = run.score();
-    if (!std::isfinite(score_.loss)) throw diverged({ErrorCode::numerical, "train", "the loss is no longer finite", ""});
+    if (!std::isfinite(score_.loss))
+      throw diverged({ErrorCode::numerical, "training", "has a loss that is no longer finite", ""});
   }
 
   Error diverged(const Error& error) const {
-    const std::string kept = saved_ ? checkpoint_ + " keeps the last good state; a smaller --rate or --lambda can go on from it"
+    const std::string kept = saved_ ? "resume from the last good state in " + checkpoint_ + " with a smaller --rate or --lambda"
                                     : "give a smaller --rate or --lambda";
-    return {ErrorCode::numerical, "train", fmt::format("{} in epoch {:.2f}", error.problem, trainer_->epoch()), kept};
+    return {ErrorCode::numerical, "training", fmt::format("{} in epoch {:.2f}", error.problem, trainer_->epoch()), kept};
   }
 
   void end_epoch(double loss) {
@@ -231,7 +233,7 @@ class Training {
     last_line_ = Clock::now();
   }
 
-  // By the speed of this process's steps so far.
+  // The remaining time, by the speed of this process's steps so far.
   std::string left() const {
     return duration_text(seconds_since(start_) / static_cast<double>(done_) * static_cast<double>(steps_ - done_));
   }
@@ -308,42 +310,46 @@ static int run_train(const Arguments& arguments) {
 }
 
 void describe_train(CommandLine& line) {
-  auto [command, own] = line.add<Arguments>("train", "a classifier from labelled points, as an ONNX file", run_train);
+  auto [command, own] =
+      line.add<Arguments>("train", "train a classifier on labelled points, and write it as an ONNX file", run_train);
   DataArguments& data = own.data;
   TrainArguments& train = own.train;
   command.add_option("--data", data.path, "labelled points: " + known_formats() + ", or a folder of images").required();
   command.add_option("--model", train.model, "cnn, linear, mlp:64,64, resnet18 or vit").show_default();
-  command.add_option("-o,--output", own.output, "the .onnx file to write").required();
-  command.add_option("--test", train.test, "data that are not trained on, for the accuracy after each epoch");
-  command.add_option("--epochs", train.epochs, "passes over the data").at_least(1).show_default();
+  command.add_option("-o,--output", own.output, ".onnx file to write").required();
+  command.add_option("--test", train.test, "test data, for the accuracy after each epoch");
+  command.add_option("--epochs", train.epochs, "number of passes over the data").at_least(1).show_default();
   command.add_option("--lambda", train.lambda, "weight of the mean of ||grad_x loss||^2 in the loss").show_default();
-  command.add_option("--augment-sigma", train.sigma, "Gaussian noise on the points, in the data's units").show_default();
+  command.add_option("--augment-sigma", train.sigma, "standard deviation of Gaussian noise on the points, in the data's units")
+      .show_default();
   command.add_flag("--augment-flip", train.flip, "mirror images at random");
-  command.add_option("--augment-crop", train.crop, "move images at random by up to this many pixels").at_least(0);
+  command.add_option("--augment-crop", train.crop, "shift images at random by up to this many pixels").at_least(0);
   command.add_option("--optimizer", train.optimizer, "adam or sgd").show_default();
   command.add_option("--rate", train.rate, "learning rate").show_default();
-  command.add_option("--schedule", train.schedule, "of the rate: cosine, to 0 in the last epoch, or constant").show_default();
-  command.add_option("--momentum", train.momentum, "of sgd").show_default();
-  command.add_option("--decay", train.decay, "weight decay, not of biases").show_default();
+  command.add_option("--schedule", train.schedule, "schedule of the rate: cosine, falling to 0 in the last epoch, or constant")
+      .show_default();
+  command.add_option("--momentum", train.momentum, "momentum of sgd").show_default();
+  command.add_option("--decay", train.decay, "weight decay, except for biases").show_default();
   command.add_option("--batch", train.batch, "points per step").at_least(1).show_default();
-  command.add_option("--activation", train.activation, "of cnn and mlp: relu, tanh, gelu or silu").show_default();
-  command.add_option("--seed", own.question.seed, "of initial weights, orders and augmentation").show_default();
-  command.add_option("--memory", own.device.memory, "for weights and a batch, and as much for activations (default: 2G)");
-  command.add_option("--labels", data.labels, "labels from this file");
-  command.add_option("--label-column", data.label_column, "of a .csv: an index, a name or last").show_default();
-  command.add_option("--classes", data.classes, "class names in the order of the classes, one per line");
-  command.add_option("--scale", data.scale, "stored value times this (default 1/255 for bytes, 1 otherwise)");
-  command.add_flag("--cifar100", data.cifar100, "CIFAR-100 rows (two label bytes)");
-  command.add_option("--limit", data.limit, "at most this many points").at_least(1);
+  command.add_option("--activation", train.activation, "activation of cnn and mlp: relu, tanh, gelu or silu").show_default();
+  command.add_option("--seed", own.question.seed, "random seed of initial weights, order and augmentation").show_default();
+  command.add_option("--memory", own.device.memory,
+                     "memory limit for weights and a batch, and again for activations (default: 2G)");
+  command.add_option("--labels", data.labels, "file of labels");
+  command.add_option("--label-column", data.label_column, "label column of a .csv: an index, a name or last").show_default();
+  command.add_option("--classes", data.classes, "file of class names in class order, one per line");
+  command.add_option("--scale", data.scale, "multiply stored values by this (default: 1/255 for bytes, otherwise 1)");
+  command.add_flag("--cifar100", data.cifar100, "read CIFAR-100 rows (two label bytes)");
+  command.add_option("--limit", data.limit, "read at most this many points").at_least(1);
   command.add_option("--offset", data.offset, "skip this many points").at_least(0);
-  command.add_flag("--skip-bad", data.skip_bad, "leave out points that cannot be read, and list them");
-  command.add_flag("--force-new", own.force_new, "begin anew if there is a checkpoint");
-  command.add_flag("--json", own.json, "one JSON object");
-  command.add_flag("--quiet", own.quiet, "no progress on stderr");
+  command.add_flag("--skip-bad", data.skip_bad, "skip unreadable points, and list them");
+  command.add_flag("--force-new", own.force_new, "start over even if there is a checkpoint");
+  command.add_flag("--json", own.json, "print one JSON object");
+  command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   command.set_footer(
-      "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint. The same command goes on from there; "
-      "when the model is written, the checkpoint is removed. If the loss is no longer finite, it keeps the last good state, "
-      "from which a smaller --rate can go on.");
+      "After every epoch and when interrupted, the state is written to OUTPUT.checkpoint, from which the same command resumes. "
+      "The checkpoint is removed once the model is written. If the loss is no longer finite, the checkpoint keeps the last "
+      "good state, so that training can resume with a smaller --rate.");
 }
 
 }  // namespace probust::cli

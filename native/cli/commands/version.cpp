@@ -49,7 +49,7 @@ int run_version(const Arguments& arguments) {
 
 void describe_version(CommandLine& line) {
   auto [command, own] = line.add<Arguments>("version", "version, build options, devices", run_version);
-  command.add_flag("--json", own.json, "one JSON object");
+  command.add_flag("--json", own.json, "print one JSON object");
 }
 
 }  // namespace probust::cli

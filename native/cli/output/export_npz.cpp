@@ -38,7 +38,7 @@ class ColumnWriter {
   }
   void add(const std::string& name, const std::vector<std::int64_t>& values) { file_.add(name, {std::ssize(values)}, values); }
   void add(const std::string& name, const std::vector<double>& values) { file_.add(name, {std::ssize(values)}, values); }
-  // Notes are long and most rows have none or the same, so each is stored once.
+  // Notes are long, and most rows have none or the same one, so each distinct note is stored once.
   void add(const std::string& name, const std::vector<std::string>& values) {
     name == "note" ? add_codes(name, values) : file_.add(name, values);
   }

@@ -20,7 +20,7 @@ void write_gallery(const Arguments& arguments, const RunResults& run, std::span<
   if (arguments.analysis.gallery.empty()) return;
   const std::string& data = arguments.analysis.images.empty() ? arguments.data.path : arguments.analysis.images;
   const report::Pictures pictures = pictures_of(run.configuration, run.information, data, report::ranked_points(rankings));
-  if (!pictures.missing.empty()) throw Error{ErrorCode::unreadable, "--gallery", pictures.missing, ""};
+  if (!pictures.missing.empty()) throw Error{ErrorCode::unreadable, "", pictures.missing, ""};
   const std::string title = "Least and most robust points of " + report::file_name(arguments.model);
   write_text_file(arguments.analysis.gallery, report::gallery_page(title, rankings, pictures, run.class_names));
 }

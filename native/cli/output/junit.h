@@ -13,7 +13,7 @@ struct JunitCase {
   std::string classname, name;
   double seconds = 0;
   std::string failure{};  ///< one line; empty if the case passed
-  std::string details{};  ///< of the failure
+  std::string details{};  ///< text of the failure
 };
 
 struct JunitSuite {

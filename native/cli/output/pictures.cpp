@@ -9,10 +9,10 @@
 namespace probust::cli {
 namespace {
 
-// The data as the run read them, from the first point to the last.
+// Reads the run's data as the run did, from the first point to the last.
 std::unique_ptr<PointSource> open_as_before(const std::string& path, const store::Configuration& information) {
   DataArguments data = parse_data_options(path, store::value_of(information, "data_options"));
-  data.labels.clear();  // rows have them
+  data.labels.clear();  // if rows have them
   data.offset = 0;
   data.limit = -1;
   return open_dataset(path, dataset_options(data)).value();
@@ -28,7 +28,7 @@ std::map<std::int64_t, report::Picture> drawn(const std::map<std::int64_t, Tenso
   return result;
 }
 
-constexpr const char* kHow = "To see them, repeat the command with --data and the file that the run read.";
+constexpr const char* kHow = "To see them, repeat the command with --data and the run's data file.";
 
 }  // namespace
 
@@ -36,10 +36,10 @@ report::Pictures pictures_of(const store::Configuration& configuration, const st
                              const std::string& data, std::span<const std::int64_t> which) {
   const auto without = [](const std::string& reason) { return report::Pictures{{}, reason}; };
   const std::string path = data.empty() ? store::value_of(information, "data_path") : data;
-  if (path.empty()) return without(std::string("There are no images: the run does not say where its data are. ") + kHow);
+  if (path.empty()) return without(std::string("There are no images: the run does not record where its data are. ") + kHow);
   try {
     if (store::checksum(path) != store::value_of(configuration, "data"))
-      return without("There are no images: '" + path + "' is not the file that the run read, or has changed since. " + kHow);
+      return without("There are no images: '" + path + "' is not the run's data file, or has changed since. " + kHow);
     const std::unique_ptr<PointSource> source = open_as_before(path, information);
     std::map<std::int64_t, Tensor> points;
     for (const std::int64_t index : which) {

@@ -10,8 +10,8 @@
 
 namespace probust::cli {
 
-/// Reads the points of a run at positions `which` again: from `data`, or if that is empty from where the run read them. The file
-/// must be the one that the run read; other data options are those of the run. Throws nothing: a file that is gone is a reason.
+/// Reads the points of a run at positions `which` again: from `data`, or if that is empty from the file that the run read. The
+/// file must be unchanged; other data options are those of the run. Throws nothing: a missing file becomes the reason.
 report::Pictures pictures_of(const store::Configuration& configuration, const store::Configuration& information,
                              const std::string& data, std::span<const std::int64_t> which);
 

@@ -137,7 +137,7 @@ class Table final : public RowWriter {
     if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
     return class_names_[c].substr(0, 10);
   }
-  // "Bag 0.9312, Shirt 0.0513, ...": the five likeliest classes that a table can show.
+  // "Bag 0.9312, Shirt 0.0513, ...": the five most likely classes, as many as a table can show.
   std::string likeliest(const std::vector<double>& classes) const {
     constexpr std::size_t kMost = 5;
     std::vector<std::size_t> order(classes.size());
@@ -161,7 +161,7 @@ std::unique_ptr<RowWriter> make_row_writer(const TextForm& form, std::FILE* file
   if (form.format == "jsonl") return std::make_unique<JsonLines>(file);
   if (form.format == "csv") return std::make_unique<Csv>(form, file, goes_on);
   if (form.format == "table") return std::make_unique<Table>(form, file, goes_on);
-  throw Error{ErrorCode::usage, "--format", "'" + form.format + "' is not known", "use table, csv or jsonl"};
+  throw Error{ErrorCode::usage, "--format", "cannot be '" + form.format + "'", "use table, csv or jsonl"};
 }
 
 }  // namespace probust::cli

@@ -11,7 +11,7 @@ namespace probust::cli {
 /// A table for a terminal. Columns are as wide as their widest cell; text is on the left, and numbers are on the right.
 class TextTable {
  public:
-  /// A header that begins with '<' is of a column of text.
+  /// A header that starts with '<' marks a column of text.
   explicit TextTable(std::vector<std::string> headers);
 
   /// One cell for each header.
@@ -31,7 +31,7 @@ std::string probability_text(double p);
 /// "0.9712", "-0.0020"; "-" if it is not finite.
 std::string four_decimals(double value);
 
-/// The probability of failure: "<0.034" if it is a bound, and otherwise with the digits that the estimate's error leaves.
+/// The probability of failure: "<0.034" if it is a bound, otherwise with the digits that the estimate's error justifies.
 std::string failure_text(const Estimate& estimate);
 
 /// "0.9312..0.9500", "-" if an end is not finite.

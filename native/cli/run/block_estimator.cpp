@@ -22,11 +22,11 @@ BlockEstimator::BlockEstimator(const Plan& plan, Problem& problem, std::string m
   request_.target = question.target;
   request_.names = problem.class_names;
   request_.event = parse_event(problem.arguments, problem.class_names, problem.model.classes());
-  request_.other_labels = true;  // the check has warned of them
+  request_.other_labels = true;  // the check has already warned of them
   request_.seed = question.seed;
   request_.noises = plan.noises;
   request_.estimators = plan.estimators;
-  request_.others = true;  // an estimator that cannot answer gives rows that say why
+  request_.others = true;  // an unsupported estimator gives rows with the reason
   request_.refused = [this](const std::string& estimator, const Error& error) { note_refusal(estimator, error); };
   request_.one_block = true;
   request_.total = plan.total;
@@ -42,7 +42,7 @@ EstimateRequest BlockEstimator::request_of(PointBlock block) const {
   return request;
 }
 
-// Distributes the total among all points before any is answered.
+// Distributes the total among all points before any is estimated.
 void BlockEstimator::schedule() {
   EstimateRequest all = request_of(read_points(problem_, first_position(problem_), point_count(problem_)));
   all.wanted.assign(plan_.questions().size(), false);
@@ -80,8 +80,9 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
 
 void BlockEstimator::note_refusal(const std::string& estimator, const Error& error) {
   const bool first = refused_.emplace(estimator, error).second;
-  if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1) return;  // a single one ends the run with this error
-  const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + ": ";
+  if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1)
+    return;  // a single estimator ends the run with this error
+  const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + " cannot be used: ";
   say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
 }
 
@@ -111,7 +112,7 @@ void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet) {
     if (quiet || !models_copies(estimator)) continue;
     say("{} {}: ", plan.noises[noise].text(), plan.text(estimator));
     if (calibration.points == 0) {
-      say("not calibrated, too few estimates whose copies were counted\n");
+      say("not calibrated, because too few estimates have counted samples\n");
     } else {
       say("calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before, calibration.after);
     }

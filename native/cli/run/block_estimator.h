@@ -14,21 +14,21 @@
 namespace probust::cli {
 
 /// Estimates blocks of points of one model, one after the other. A block's rows do not depend on other blocks, so any process can
-/// compute any block; only with a total budget do all points share.
+/// compute any block; only a total budget is shared by all points.
 class BlockEstimator {
  public:
   /// Both must outlive this. `model` is its name in rows. With a total budget, reads and schedules all points now.
   BlockEstimator(const Plan& plan, Problem& problem, std::string model);
 
-  /// How many points to estimate at once: a whole block if an estimate borrows from other points, else as many as take about two
-  /// seconds, so that little is lost if the run is cut.
+  /// The number of points to estimate at once: a whole block if estimates pool points, otherwise as many as take about two
+  /// seconds, so that little is lost if the run is interrupted.
   std::int64_t preferred_count() const;
 
-  /// The rows of positions [first, first + count) of the data, by point and then in the order of plan.questions(), of those
-  /// questions that are `wanted`. An estimator that cannot answer for this model gives rows that say why. Throws Error.
+  /// The rows of positions [first, first + count) of the data, by point and then in the order of plan.questions(), of the
+  /// `wanted` questions. An estimator that does not support this model gives rows with the reason. Throws Error.
   Results estimate(std::int64_t first, std::int64_t count, const std::vector<bool>& wanted);
 
-  /// Why an estimator could not answer, if any could not; the first one.
+  /// The first reason why an estimator is not supported, if any is not.
   const Error* refusal() const { return refused_.empty() ? nullptr : &refused_.begin()->second; }
 
  private:
@@ -40,12 +40,13 @@ class BlockEstimator {
   const Plan& plan_;
   Problem& problem_;
   std::string model_;
-  EstimateRequest request_;               // of every block, but for its points
-  std::map<std::string, Error> refused_;  // by estimator: why it cannot answer
+  EstimateRequest request_;               // the request of every block, except its points
+  std::map<std::string, Error> refused_;  // by estimator: why it is not supported
   double pace_ = 0;                       // seconds per point in the last block
 };
 
-/// Corrects the estimates of rows, which are of all points, from their own copies (analysis/calibration.h), and says so.
+/// Calibrates the estimates of rows, which must cover all points, with their own noisy samples (analysis/calibration.h), and
+/// reports it.
 void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet);
 
 }  // namespace probust::cli

@@ -17,13 +17,14 @@ namespace {
 
 constexpr const char* kColumns = "{:<24} {:<24} {:>10} {:>12} {:>12}\n";
 
-// What one question costs.
+// The cost of one question.
 struct Cost {
   double seconds = 0;  // per point
   std::int64_t forwards = 0, backwards = 0, points = 0;
 };
 
-// Answers one question for the first few points, and for more if they take less than a second: first calls also set things up.
+// Estimates one question for the first few points, and for more if they take less than a second: first calls include one-time
+// work.
 Cost measure(BlockEstimator& estimator, const Problem& problem, const std::vector<bool>& wanted) {
   constexpr double kEnough = 1;
   Cost cost;

@@ -36,12 +36,12 @@ void add(Results& to, const Results& more) {
 
 std::vector<bool> all_or_none(const Plan& plan, bool all) { return std::vector<bool>(plan.questions().size(), all); }
 
-// A file that is there stays as it is until the first block.
+// An existing file is not changed before the first block.
 class Text : public Destination {
  public:
-  // `keep`: how much of a file that is there stays; then rows follow without a header.
+  // `keep`: the bytes of an existing file to keep; then rows follow without a header.
   Text(std::string path, TextForm form, std::int64_t keep) : path_(std::move(path)), form_(std::move(form)), keep_(keep) {
-    (void)make_row_writer(form_, stdout, true);  // refuses unknown forms
+    (void)make_row_writer(form_, stdout, true);  // rejects unknown forms
   }
   ~Text() override {
     if (file_ != nullptr && file_ != stdout) std::fclose(file_);
@@ -115,8 +115,8 @@ class ResumableText final : public LockedJournal, public Text {
   }
 };
 
-// Blocks are appended at most once a second, because each time takes the disk some milliseconds, and a fast model answers a block
-// in less. The file stays as it is until the first block.
+// Blocks are appended at most once a second, because each write takes the disk some milliseconds, and a fast model takes less for
+// a block. The file is not changed before the first block.
 class Stored final : public Destination {
  public:
   explicit Stored(store::RunFile run)
@@ -153,7 +153,7 @@ class Stored final : public Destination {
   }
   store::Configuration information() const override {
     store::Configuration all = run_.information();
-    for (const auto& entry : information_) {  // what waits for the first block comes after what the file has, and counts
+    for (const auto& entry : information_) {  // the pending part comes after the file's content, and counts
       std::erase_if(all, [&](const auto& old) { return old.first == entry.first; });
       all.push_back(entry);
     }
@@ -166,7 +166,7 @@ class Stored final : public Destination {
   }
 
  private:
-  // What waits, and information that it is the first to change.
+  // The pending blocks, and the information that is written with the first of them.
   void append() {
     if (!begun_ && waiting_.rows.empty() && waiting_.points.empty() && waiting_.skipped.empty()) return;
     store::Configuration entries;
@@ -181,7 +181,7 @@ class Stored final : public Destination {
   }
 
   store::RunFile run_;
-  double seconds_before_;  // that earlier attempts took
+  double seconds_before_;  // seconds of earlier attempts
   Results waiting_;
   store::Configuration information_;
   bool begun_ = false;
@@ -191,16 +191,16 @@ class Stored final : public Destination {
 store::RunFile::Mode mode_of(const Arguments& arguments) {
   using Mode = store::RunFile::Mode;
   if (arguments.force_new && arguments.extend) {
-    throw Error{ErrorCode::usage, "--extend", "adds to the run that --force-new would remove", "leave one out"};
+    throw Error{ErrorCode::usage, "--extend", "cannot be combined with --force-new, which removes the run", "leave one out"};
   }
   if (arguments.extend) return Mode::extend;
   return arguments.force_new ? Mode::replace : Mode::resume;
 }
 
 void refuse_for_text(const Arguments& arguments) {
-  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "adds to a run", "give it with -o RUN.sqlite"};
+  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "needs a run to add to", "name it with -o RUN.sqlite"};
   if (arguments.force_new && arguments.output.empty())
-    throw Error{ErrorCode::usage, "--force-new", "replaces an output that is not complete", "give it with -o FILE"};
+    throw Error{ErrorCode::usage, "--force-new", "needs an output file to replace", "name it with -o FILE"};
 }
 
 }  // namespace
@@ -212,8 +212,8 @@ bool names_run(const Arguments& arguments) { return is_run(arguments.output); }
 std::string format_of(const Arguments& arguments) {
   std::string ending = ending_of(arguments.output);
   if (!arguments.output.empty() && ending != "csv" && ending != "jsonl") {
-    throw Error{ErrorCode::usage, "--output", "'" + arguments.output + "' has another ending than this command writes",
-                "name for example rows.csv or rows.jsonl; estimate also writes .sqlite, and export .npz"};
+    throw Error{ErrorCode::usage, "--output", "is '" + arguments.output + "', which does not end in .csv or .jsonl",
+                "try rows.csv; estimate also writes .sqlite, and export .npz"};
   }
   if (!arguments.format.empty()) return arguments.format;
   if (!ending.empty()) return ending;
@@ -235,8 +235,8 @@ std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const Te
 
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration) {
   if (!arguments.format.empty())
-    throw Error{ErrorCode::usage, "--format", "is for text, and --output names a run",
-                "leave it out; probust export writes text"};
+    throw Error{ErrorCode::usage, "--format", "applies to text, but --output names a run",
+                "leave it out, and write text with probust export"};
   return std::make_unique<Stored>(store::RunFile::claim(arguments.output, configuration, mode_of(arguments)));
 }
 

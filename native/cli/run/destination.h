@@ -21,46 +21,46 @@ struct Block {
   std::int64_t first = 0, count = 0;
 };
 
-/// Where results go: stdout, a text file, or a run. All functions throw Error{resources} if nothing more can be written.
+/// Where results go: stdout, a text file, or a run. All functions throw Error{resources} if writing fails.
 class Destination {
  public:
   virtual ~Destination() = default;
 
-  /// Which of the plan's questions an earlier attempt has answered for all points of the block.
+  /// Which of the plan's questions an earlier attempt has finished for all points of the block.
   virtual std::vector<bool> answered(const Block& block, const Plan& plan) = 0;
 
-  /// All results of a block, at once.
+  /// Adds all results of a block at once.
   virtual void write(const Block& block, const Results& results) = 0;
 
-  /// How many points the whole run has, and other entries of store::RunFile::information.
+  /// Sets the number of points of the whole run, and other entries of store::RunFile::information.
   virtual void inform(const store::Configuration& /*entries*/) {}
 
-  /// What an earlier attempt was informed of.
+  /// The information of an earlier attempt.
   virtual store::Configuration information() const { return {}; }
 
-  /// Nothing more will come.
+  /// No more results will come.
   virtual void finish() = 0;
 };
 
 /// Whether --output names a run, a .sqlite file.
 bool names_run(const Arguments& arguments);
 
-/// --format, or what the name of --output says, or what suits stdout. Throws Error{usage}.
+/// The format given by --format, by the name of --output, or suitable for stdout. Throws Error{usage}.
 std::string format_of(const Arguments& arguments);
 
-/// stdout, or a new text file, without a record of what is done.
+/// stdout, or a new text file, without a journal.
 std::unique_ptr<Destination> text_destination(const Arguments& arguments, const TextForm& form);
 
-/// The text file that --output names. If an earlier attempt with the same configuration was cut, it goes on. Throws Error: usage,
-/// and what store::Journal throws.
+/// The text file of --output. If an earlier attempt with the same configuration was interrupted, it is resumed. Throws Error:
+/// usage, and what store::Journal throws.
 std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const TextForm& form,
                                             const store::Configuration& configuration);
 
-/// The run that --output names. If it is there, `configuration` has to be the same. Throws Error: usage, and what
-/// store::RunFile::open throws.
+/// The run of --output. If it exists, `configuration` must be the same. Throws Error: usage, and what store::RunFile::open
+/// throws.
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration);
 
-/// Keeps everything.
+/// Keeps all results in memory.
 class Collected final : public Destination {
  public:
   std::vector<bool> answered(const Block&, const Plan& plan) override { return std::vector<bool>(plan.questions().size()); }
@@ -70,7 +70,7 @@ class Collected final : public Destination {
   void finish() override;
 
   Results results;
-  store::Configuration entries;  ///< of which it was informed
+  store::Configuration entries;  ///< information that was set
 
  private:
   Stopwatch watch_;

@@ -15,29 +15,29 @@
 
 namespace probust::cli {
 
-/// A block to estimate, and which of the plan's questions are asked of it.
+/// A block to estimate, and which of the plan's questions are needed for it.
 struct Assignment {
   Block block;
   std::vector<bool> wanted;
 };
 
-/// Gives blocks of one model to whoever estimates them, and takes their results.
+/// Hands out blocks of one model, and takes their results.
 class Assignments {
  public:
   virtual ~Assignments() = default;
 
-  /// The next block, of at most `count` points (and within a block of fixed positions); nothing when all are given.
+  /// The next block, of at most `count` points (and within a block of fixed positions); empty when all are handed out.
   virtual std::optional<Assignment> next(std::int64_t count) = 0;
 
   virtual void deliver(const Assignment& done, Results results) = 0;
 };
 
-/// What has been asked and answered of one model's points, at positions [first, last) of the data. Blocks that the destination
-/// has already are not given. Results may come in any order and from several threads; they are written in the order of the data.
+/// The state of one model's points, at positions [first, last) of the data. Blocks that the destination already has are not
+/// handed out. Results may come in any order and from several threads; they are written in the order of the data.
 class Ledger final : public Assignments {
  public:
   /// All must outlive this. `hold`: keep all results instead of writing them. `all_or_nothing`: if one question of a block is
-  /// asked, all are.
+  /// needed, all are.
   struct Rules {
     bool hold = false, all_or_nothing = false;
   };
@@ -49,10 +49,10 @@ class Ledger final : public Assignments {
   /// A text for the note of every row from now on; empty: none.
   void set_hint(std::string hint);
 
-  /// A block that was given is not estimated after all; someone else gets it.
+  /// Returns a block that is not estimated after all; another rank gets it.
   void give_back(Assignment assignment);
 
-  /// No more blocks are given.
+  /// Hands out no more blocks.
   void close();
 
   /// Whether all points are written, or held.
@@ -62,19 +62,19 @@ class Ledger final : public Assignments {
   Results& held() { return held_; }
   void write_held();
 
-  /// Points that need no more work, and those of them that were done before.
+  /// The number of finished points, and how many of them were finished before.
   const std::atomic<std::int64_t>& done() const { return done_; }
   std::int64_t skipped() const { return skipped_; }
 
-  /// Of the results so far: rows written, rows that have an answer, points, labelled ones, and those predicted as labelled; the
-  /// first class that was predicted, and how many classes were, 2 for more than one.
+  /// Statistics of the results so far: rows written, rows that have p, points, labelled ones, and those predicted as labelled;
+  /// the first predicted class, and the number of predicted classes, 2 for more than one.
   struct Counts {
     std::int64_t written = 0, answered = 0, points = 0, labelled = 0, correct = 0;
     std::int64_t first_class = 0, classes = 0;
   };
   Counts counts() const;
 
-  /// The points so far that could not be read, without those of earlier attempts, by position.
+  /// The unreadable points so far, without those of earlier attempts, by position.
   std::vector<SkippedPoint> bad() const;
 
  private:

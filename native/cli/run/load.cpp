@@ -19,15 +19,11 @@
 namespace probust::cli {
 namespace {
 
-// Adds the file name to an error, unless it names an option.
 template <class T>
 T named(Result<T> result, const std::string& file) {
   if (result) return std::move(result).value();
   Error error = result.error();
-  // An option, a file in a folder, or an array in a file.
-  if (is_option(error.where) || error.where.starts_with(file + "/") || error.where.starts_with(file + ":")) throw error;
-  const bool redundant = error.where.empty() || error.where == file || error.where == "model" || error.where == "data";
-  error.where = redundant ? file : file + ": " + error.where;
+  add_file_name(error, file);
   throw error;
 }
 
@@ -36,7 +32,7 @@ ModelSummary summary_of_model(const Arguments& arguments) {
   return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
 }
 
-// The channels of images that a model takes: 1 or 3, or 0 if its input does not say.
+// The number of channels of images that a model takes: 1 or 3, or 0 if its input does not tell.
 std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summary) {
   Shape shape = arguments.input_shape;
   if (shape.empty() && !summary.inputs.empty()) shape = summary.inputs[0].shape;
@@ -53,12 +49,18 @@ std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summ
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-// Whether there may be labels, whose classes the names in the model may settle.
+// Whether there may be labels, whose classes the names in the model may determine.
 bool may_have_labels(const DataArguments& data) {
   return !data.labels.empty() || std::filesystem::path(data.path).extension() != ".npy";
 }
 
 }  // namespace
+
+void add_file_name(Error& error, const std::string& file) {
+  if (error.where.empty() || is_option(error.where) || error.where.find(file) != std::string::npos) return;
+  const bool whole = error.where == "the model" || error.where == "the data set";
+  error.where = whole ? file : error.where + " of " + file;
+}
 
 std::vector<std::byte> read_file(const std::string& path) {
   std::error_code problem;
@@ -70,7 +72,7 @@ std::vector<std::byte> read_file(const std::string& path) {
   std::vector<std::byte> bytes(size);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
   if (static_cast<std::uintmax_t>(file.gcount()) != size)
-    throw Error{ErrorCode::unreadable, path, "could not be read to its end", ""};
+    throw Error{ErrorCode::unreadable, path, "could not be read completely", "try again"};
   return bytes;
 }
 
@@ -93,17 +95,17 @@ Model import_model(const Arguments& arguments, const LoadOptions& options) {
   datasets::FilesBeside files(arguments.model);
   LoadOptions all = options;
   all.external_files = std::ref(files);
-  Result<Model> model = guarded("model", [&] { return probust::import_model(read_file(arguments.model), all); });
+  Result<Model> model = guarded("the model", [&] { return probust::import_model(read_file(arguments.model), all); });
   if (model || model.error().where != option("tolerance")) return named(std::move(model), arguments.model);
-  Error error = model.error();  // which may concern one of several models
-  error.problem = "is for regression models, and " + arguments.model + " is a classifier";
+  Error error = model.error();  // the option may concern one of several models
+  error.problem = "applies to regression models, but " + arguments.model + " is a classifier";
   throw error;
 }
 
 LoadedModel load_model(const Arguments& arguments, const LoadOptions& options) {
   Model model = import_model(arguments, options);
-  Result<LoadedModel> loaded = guarded("model", [&] { return compile_model(std::move(model), options); });
-  if (!loaded && loaded.error().where == "data") return named(std::move(loaded), arguments.data.path);
+  Result<LoadedModel> loaded = guarded("the model", [&] { return compile_model(std::move(model), options); });
+  if (!loaded && loaded.error().where == "the data set") return named(std::move(loaded), arguments.data.path);
   return std::move(loaded).value();
 }
 
@@ -153,7 +155,7 @@ std::vector<std::string> load_class_names(const DataArguments& data) {
 }
 
 SkippedPoint skipped_point(const BadPoint& bad, const std::string& model) {
-  return {model, bad.index, bad.error.where + ": " + bad.error.problem};
+  return {model, bad.index, bad.error.where + " " + bad.error.problem};
 }
 
 std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad) {

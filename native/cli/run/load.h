@@ -11,14 +11,18 @@
 #include "datasets/dataset.h"
 #include "datasets/point_source.h"
 #include "probust/analysis/results.h"
+#include "probust/base/error.h"
 #include "probust/model.h"
 
 namespace probust::cli {
 
+/// Makes an error about a file name the file ("input 'x' of model.onnx"), unless it names an option or names the file already.
+void add_file_name(Error& error, const std::string& file);
+
 /// Reads a whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// How the options say to load the model for points of a given shape, which settles open extents; empty: its own input's. Without
+/// The options to load the model for points of a given shape, which determines dynamic extents; empty: its own input's. Without
 /// files outside the model's. With `batch`: examples at once, instead of as many as fit.
 LoadOptions load_options(const Arguments& arguments, const Shape& point_shape = {}, std::int64_t batch = 0);
 
@@ -27,10 +31,10 @@ LoadOptions load_options(const Arguments& arguments, const Shape& point_shape = 
 Model import_model(const Arguments& arguments, const LoadOptions& options);
 LoadedModel load_model(const Arguments& arguments, const LoadOptions& options);
 
-/// How the data options say to read DATA: for open_dataset and read_dataset.
+/// The options of open_dataset and read_dataset for the data options.
 DatasetOptions dataset_options(const DataArguments& data);
 
-/// The same, and images get the channels that the model takes, if its input says how many.
+/// The same, and images get the channels that the model takes, if its input tells.
 DatasetOptions dataset_options(const Arguments& arguments);
 
 /// The points, labels and class names that the data options describe: all at once, or to be read block by block.
@@ -40,13 +44,13 @@ std::unique_ptr<PointSource> open_data(const Arguments& arguments);
 /// The class names of --classes.
 std::vector<std::string> load_class_names(const DataArguments& data);
 
-/// Says on stderr what the reader decided or left out, unless `quiet`.
+/// Prints the reader's notes on stderr, unless `quiet`.
 void report_notes(const std::vector<std::string>& notes, bool quiet);
 
-/// Lists points that were left out on stderr: up to 20, and how many more there are.
+/// Lists skipped points on stderr: up to 20, and the number of the others.
 void report_bad(const std::vector<SkippedPoint>& bad);
 
-/// A bad point, as it is recorded.
+/// A skipped point, as it is recorded.
 SkippedPoint skipped_point(const BadPoint& bad, const std::string& model = "");
 std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad);
 

@@ -29,7 +29,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Points whose estimates depend on all others cannot be added or divided.
+// Estimates that depend on all points do not allow adding or splitting points.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.question.total_budget.has_value()},
                                                    {"--calibrate", arguments.question.calibrate}};
@@ -40,7 +40,7 @@ void check_parts(const Arguments& arguments) {
   if (arguments.question.smooth && arguments.extend) refuse("--smooth", "needs all noise scales at once", "leave out --extend");
 }
 
-// Refuses options that conflict with others or need others.
+// Rejects options that conflict with others or need others.
 void check_options(const Arguments& arguments, const Plan& plan) {
   require_combinable({plan.total, arguments.question.smooth, arguments.question.calibrate}, plan.estimators);
   check_parts(arguments);
@@ -48,7 +48,7 @@ void check_options(const Arguments& arguments, const Plan& plan) {
   for (const auto& [noise, estimator] : plan.questions()) {
     const std::string question = plan.text(plan.estimators[estimator]) + " for " + plan.noises[noise].text();
     if (!questions.insert(question).second)
-      throw Error{ErrorCode::usage, "--estimator", "'" + question + "' is asked twice", "leave one out"};
+      throw Error{ErrorCode::usage, "--estimator", "has '" + question + "' twice", "leave one out"};
   }
 }
 
@@ -111,7 +111,7 @@ std::vector<std::string> model_names(const Arguments& arguments) {
   for (const std::string& model : models_of(arguments)) {
     names.push_back(printable(std::filesystem::path(model).filename().string()));
     if (!known.insert(names.back()).second)
-      throw Error{ErrorCode::usage, "--model", "two models are called '" + names.back() + "'", "rename one of the files"};
+      throw Error{ErrorCode::usage, "--model", "names two models called '" + names.back() + "'", "rename one of the files"};
   }
   return names;
 }
@@ -163,7 +163,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
 
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
   store::Configuration configuration = undivided_configuration(arguments, plan);
-  // Estimators that are added to a shard must not change which points it has.
+  // Estimators added to a shard must not change which points it has.
   if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
   return configuration;
 }
@@ -174,7 +174,7 @@ Shard parse_shard(const Arguments& arguments) {
   const auto part = parse_integer(numbers.front()), parts = parse_integer(numbers.back());
   constexpr std::int64_t kMost = 1'000'000;
   if (numbers.size() != 2 || !part || !parts || *part < 1 || *part > *parts || *parts > kMost)
-    throw Error{ErrorCode::usage, "--shard", "'" + arguments.shard + "' is not one part of several", "write 1/4 to 4/4"};
+    throw Error{ErrorCode::usage, "--shard", "is '" + arguments.shard + "', which is not one part of several", "try 1/4 to 4/4"};
   return {*part, *parts};
 }
 

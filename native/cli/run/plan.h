@@ -11,7 +11,7 @@
 
 namespace probust::cli {
 
-/// What `estimate` asks of every point.
+/// What `estimate` computes for every point.
 struct Plan {
   /// A noise model and an estimator, by their positions in the lists below.
   struct Question {
@@ -21,7 +21,7 @@ struct Plan {
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
   std::vector<std::string> noise_paths;  ///< the files that noise models were read from
-  bool whole_blocks = false;             ///< estimates depend on the other points of their block, which must not be divided
+  bool whole_blocks = false;             ///< estimates depend on the other points of their block, which must not be split
   std::int64_t total = 0;                ///< forwards that `auto` shares among all points and noise models; 0: a budget per point
 
   /// By noise, then by estimator: the order of rows.
@@ -32,7 +32,7 @@ struct Plan {
   /// The estimator's name in rows.
   std::string text(const EstimatorSpec& estimator) const { return Together{total}.text(estimator); }
 
-  /// Passes for so many points, without the share of `total`.
+  /// Passes for this many points, without the share of `total`.
   std::int64_t passes(std::int64_t points, std::int64_t classes) const;
 };
 
@@ -42,12 +42,12 @@ Plan parse_plan(const Arguments& arguments);
 /// The models of a command: the first one, and those of --model.
 std::vector<std::string> models_of(const Arguments& arguments);
 
-/// Names of the models in rows: none if there is only one, else the files' names without folders, which must differ. Throws
+/// Names of the models in rows: none if there is only one, otherwise the files' names without folders, which must differ. Throws
 /// Error{usage}.
 std::vector<std::string> model_names(const Arguments& arguments);
 
-/// Everything that the rows depend on, apart from the device. Reads the model, with the files next to it that hold its weights,
-/// and the data once for their checksums.
+/// Everything that the rows depend on, except the device. Reads the model, with the files next to it that hold its weights, and
+/// the data once for their checksums.
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan);
 
 /// Part i of n of --shard i/n, counted from 1; {1, 1} without it. Throws Error{usage}.

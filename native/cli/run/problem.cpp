@@ -21,14 +21,14 @@ void refuse_beside_tolerance(const Arguments& arguments) {
                                     {"classes", !arguments.data.classes.empty()}});
 }
 
-// Labels by name for some of the model's classes are right only if the names are matched.
+// Labels by name for only some of the model's classes are right only if the names are matched.
 void compare_classes(Problem& problem) {
   const PointSource& data = *problem.data;
   const std::int64_t named = data.named_classes(), classes = problem.model.classes();
   if (named == 0 || named == classes || (named > classes && !data.labels_guessed())) return;
   problem.notes.push_back(
-      fmt::format("the data have {} {}, and the model has {}", named, named == 1 ? "class" : "classes", classes) +
-      (data.labels_guessed() ? "; give the names of all, in the model's order, with " + option("classes") : ""));
+      fmt::format("the data have {} {}, but the model has {}", named, named == 1 ? "class" : "classes", classes) +
+      (data.labels_guessed() ? "; list all names in the model's order with " + option("classes") : ""));
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
   Problem problem{arguments, std::move(data), {}, load_model(arguments, options), {}, {}};
   if (classifies) {
     problem.notes = problem.data->notes();
-    problem.labels = problem.data->labels();  // else numbers that are irrelevant to the change caused by noise
+    problem.labels = problem.data->labels();  // otherwise numbers that are irrelevant to the change caused by noise
     problem.class_names = problem.data->class_names();
     compare_classes(problem);
   }

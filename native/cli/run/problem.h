@@ -17,16 +17,16 @@ namespace probust::cli {
 struct Problem {
   Arguments arguments;
   std::unique_ptr<PointSource> data;
-  std::vector<std::int64_t> labels;  ///< of all points, or empty; PointSource::kNoLabel for one that cannot be read
+  std::vector<std::int64_t> labels;  ///< labels of all points, or empty; PointSource::kNoLabel for an unreadable one
   LoadedModel model;
   std::vector<std::string> class_names;  ///< may be empty
-  std::vector<std::string> notes;        ///< of the data, for people; may name options (spelled)
+  std::vector<std::string> notes;        ///< notes on the data, for people; may name options (spelled)
 };
 
 /// The model and data of `arguments`. Throws Error, also if the noise does not fit the points.
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises);
 
-/// The first position of the data that is read, and how many there are from there on.
+/// The first position of the data to read, and the number of positions.
 std::int64_t first_position(const Problem& problem);
 std::int64_t point_count(const Problem& problem);
 

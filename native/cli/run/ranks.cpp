@@ -126,7 +126,7 @@ Results unpacked(std::span<const std::byte> bytes) {
   try {
     return results_of(document_of(bytes));
   } catch (const std::out_of_range& error) {
-    throw Error{ErrorCode::internal, "mpirun", std::string("a rank sent something else: ") + error.what(), ""};
+    throw Error{ErrorCode::internal, "a rank of mpirun", std::string("sent an unexpected message: ") + error.what(), ""};
   }
 }
 
@@ -163,7 +163,7 @@ void RankServer::take(cluster::Message message) {
     } else {
       ranks_.early.push_back(std::move(message));
     }
-  } catch (...) {  // writing failed; the other ranks are told when they ask
+  } catch (...) {  // writing failed; the other ranks learn of it with their next request
     failure_ = std::current_exception();
     ledger_.close();
     stop_ = true;
@@ -189,7 +189,7 @@ void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
     if (auto work = working_.extract(rank)) ledger_.give_back(std::move(work.mapped()));
   } else {
     const auto work = working_.extract(rank);
-    if (!work) throw Error{ErrorCode::internal, "mpirun", fmt::format("rank {} sent results that were not asked for", rank), ""};
+    if (!work) throw Error{ErrorCode::internal, fmt::format("rank {} of mpirun", rank), "sent unexpected results", ""};
     ledger_.deliver(work.mapped(), results_of(request));
   }
 }

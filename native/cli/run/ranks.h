@@ -22,23 +22,23 @@ namespace probust::cli {
 /// All ranks, as rank 0 sees them.
 struct Ranks {
   cluster::Cluster& cluster;
-  int rounds = 1;                         ///< ledgers that there will be, one for each model
-  std::set<int> gone{};                   ///< those that ended before the work did
-  std::set<int> done{};                   ///< those that know that there are no more blocks in the last round
-  std::vector<cluster::Message> early{};  ///< of ranks that are at a later model already
+  int rounds = 1;                         ///< total number of ledgers, one for each model
+  std::set<int> gone{};                   ///< ranks that ended before the work did
+  std::set<int> done{};                   ///< ranks that know that there are no more blocks in the last round
+  std::vector<cluster::Message> early{};  ///< requests of ranks that are already at a later model
 };
 
-/// When rank 0 ends: tells the ranks that still work or wait to end, too, and waits until all know.
+/// When rank 0 ends: tells the ranks that still work or wait to end too, and waits until all know.
 void dismiss(Ranks& ranks);
 
-/// Gives the blocks of rank 0's ledger to the other ranks and takes their results, in a thread of its own. Meanwhile nothing else
+/// Hands out the blocks of rank 0's ledger to the other ranks and takes their results, on its own thread. Meanwhile nothing else
 /// may use the cluster.
 class RankServer {
  public:
   /// All must outlive this. `round` counts the ledgers, one for each model. `stop` is set if results cannot be written.
   RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop);
 
-  /// Gives no more blocks and waits for the other ranks.
+  /// Hands out no more blocks and waits for the other ranks.
   ~RankServer();
   RankServer(const RankServer&) = delete;
   RankServer& operator=(const RankServer&) = delete;
@@ -66,7 +66,7 @@ class RemoteAssignments final : public Assignments {
  public:
   RemoteAssignments(cluster::Cluster& cluster, int round) : cluster_(cluster), round_(round) {}
 
-  /// Tells rank 0 if this rank ends before the blocks do; another one then gets its block.
+  /// Tells rank 0 if this rank ends before the blocks do; another rank then gets its block.
   ~RemoteAssignments() override;
   RemoteAssignments(const RemoteAssignments&) = delete;
   RemoteAssignments& operator=(const RemoteAssignments&) = delete;

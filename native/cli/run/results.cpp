@@ -17,7 +17,9 @@ RunResults estimated(const Arguments& arguments) {
   const Plan plan = parse_plan(arguments);
   Collected collected;
   const int status = estimate_into(arguments, plan, [&](const Problem&) { return &collected; });
-  if (status != 0) throw Error{ErrorCode{status}, arguments.data.path, "no row could be computed", ""};
+  if (status != 0)
+    throw Error{ErrorCode{status}, arguments.data.path, "has no row that could be computed",
+                "check the points for NaN and infinite values"};
   return {std::move(collected.results), configuration_of(arguments, plan), collected.information(),
           class_names_in(collected.information()), warnings_in(collected.information())};
 }
@@ -30,8 +32,8 @@ RunResults read_results(const std::string& path) {
                      warnings_in(run.information())};
   if (results.results.rows.empty()) {
     if (!store::value_of(results.information, "finished").empty())
-      throw Error{ErrorCode::usage, path, "has no rows, and is complete: a shard without points",
-                  "give what merge makes of all shards"};
+      throw Error{ErrorCode::usage, path, "has no rows, because it is a complete shard without points",
+                  "give the run that merge writes from all shards"};
     throw Error{ErrorCode::usage, path, "has no rows yet", "run its estimate command first"};
   }
   return results;

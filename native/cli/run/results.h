@@ -16,17 +16,17 @@ struct RunResults {
   Results results;
   store::Configuration configuration, information;  ///< as in store::RunFile
   std::vector<std::string> class_names;             ///< may be empty
-  std::vector<std::string> warnings{};              ///< of the check that preceded the estimates
+  std::vector<std::string> warnings{};              ///< warnings of the check before the estimates
 };
 
-/// Whether a path ends like one, here and wherever a run may be given.
+/// Whether a path has the ending of a run, as everywhere that a run may be given.
 bool is_run(const std::string& path);
 
 /// Reads a run. Throws Error{unreadable}; usage if it has no rows.
 RunResults read_results(const std::string& run);
 
-/// Of the commands that take "RUN, or MODEL DATA with estimate's options": reads the run that arguments.model names, or
-/// estimates. Throws Error.
+/// For commands that take "RUN, or MODEL DATA with estimate's options": reads the run of arguments.model, or estimates. Throws
+/// Error.
 RunResults results_of(const Arguments& arguments);
 
 }  // namespace probust::cli

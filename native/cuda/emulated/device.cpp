@@ -140,7 +140,8 @@ void have_devices(int count) { g_devices = count; }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(ordinal, precision)) {
   if (ordinal < 0 || ordinal >= count_devices().count)
-    throw Error{ErrorCode::resources, option("device"), "there is no device " + std::to_string(ordinal), "use cuda:0"};
+    throw Error{ErrorCode::resources, option("device"), "names device " + std::to_string(ordinal) + ", which does not exist",
+                "use cuda:0"};
 }
 
 Device::~Device() { state_->workspace = {}; }
@@ -200,10 +201,10 @@ void quarantine(char* block, std::int64_t bytes) {
 // Every float is NaN, so that reads of uninitialized memory show.
 void* Device::allocate(std::int64_t bytes) {
   state_->forbid_while_recording("allocation");
-  if (bytes > free_bytes()) throw out_of_memory("out of memory");
+  if (bytes > free_bytes()) throw out_of_memory("is too large for the device");
   auto* const block =
       static_cast<char*>(std::aligned_alloc(64, (kHeader + static_cast<std::size_t>(bytes) + kTrailer + 63) / 64 * 64));
-  if (block == nullptr) throw out_of_memory("out of memory");
+  if (block == nullptr) throw out_of_memory("is too large for the device");
   g_in_use += bytes;
   emulation_of(state_->ordinal).in_use += bytes;
   g_most_in_use = std::max<std::int64_t>(g_most_in_use, g_in_use);
@@ -264,7 +265,7 @@ void Device::fence(float* block, std::vector<Zone> zones) {
   });
 }
 
-void Device::beside(const Work& work) {
+void Device::on_side_stream(const Work& work) {
   state_->forbid_while_recording("side stream");
   state_->forbid_on_the_side("side stream");
   state_->current = Stream::side;

@@ -65,7 +65,8 @@ ConvolutionDescription description_of(const Window& w, cudnnMathType_t math) {
 }
 
 Error nothing_fits(const std::string& problem) {
-  return {ErrorCode::unsupported, "device", problem, "use " + option("device") + " cpu"};
+  return {ErrorCode::unsupported, "the device", "has no algorithm for a convolution: " + problem,
+          "use " + option("device") + " cpu"};
 }
 
 // The fastest in cuDNN's ranking that is deterministic and keeps the precision. In float32, only if it fits the workspace:

@@ -250,20 +250,20 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
       cudnnBackendGetAttribute(finished.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &workspace),
       "cuDNN plan");
   if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace))
-    throw Error{ErrorCode::unsupported, "device", "an algorithm needs " + std::to_string(workspace >> 20) + "M", ""};
+    throw Error{ErrorCode::unsupported, "the device", "needs " + std::to_string(workspace >> 20) + "M for an algorithm", ""};
   return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 
 // Whatever fails here, there is another way: the convolution alone and a kernel of our own.
 std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c, std::int64_t images) {
-  std::string problem = "cuDNN has no fused algorithm";
+  std::string problem = "has no fused algorithm in cuDNN";
   try {
     const Described graph = Operations(c, images).graph(handle_);
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       for (const Described& engine : engines_for(graph, mode)) {
         const Notes notes(engine);
         if (!notes.fits(c)) {
-          problem = "cuDNN's fused algorithms are not deterministic, or lose NaN or precision";
+          problem = "has no fused algorithm in cuDNN that is deterministic and keeps NaN and precision";
           continue;
         }
         try {
@@ -277,7 +277,7 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c
     problem = error.problem;
   }
   (void)cudaGetLastError();  // otherwise the next launch would report it
-  throw Error{ErrorCode::unsupported, "device", problem, ""};
+  throw Error{ErrorCode::unsupported, "the device", problem, ""};
 }
 
 }  // namespace probust::cuda

@@ -129,7 +129,8 @@ struct Device::State {
       bare->biased = false;
       return std::move(*bare);
     }
-    throw Error{ErrorCode::unsupported, "device", "cuBLASLt has no algorithm for a product", "use " + option("device") + " cpu"};
+    throw Error{ErrorCode::unsupported, "the device", "has no cuBLASLt algorithm for a product",
+                "use " + option("device") + " cpu"};
   }
 
   std::optional<PlannedProduct> planned_as(const Product& p) {
@@ -260,20 +261,23 @@ DeviceCount count_devices() {
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>()) {
   const auto [count, reason] = count_devices();
-  if (count == 0) throw Error{ErrorCode::resources, option("device"), reason, "use " + option("device") + " cpu"};
+  if (count == 0)
+    throw Error{ErrorCode::resources, option("device"), "cannot be cuda: " + reason, "use " + option("device") + " cpu"};
   if (ordinal < 0 || ordinal >= count)
-    throw Error{ErrorCode::resources, option("device"), "there is no CUDA device " + std::to_string(ordinal),
-                "the last one is cuda:" + std::to_string(count - 1)};
+    throw Error{ErrorCode::resources, option("device"), "names CUDA device " + std::to_string(ordinal) + ", which does not exist",
+                "use at most cuda:" + std::to_string(count - 1)};
   int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "CUDA device");
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal), "CUDA device");
   const int capability = 10 * major + minor;
   const std::string kind =
-      "CUDA device " + std::to_string(ordinal) + " has compute capability " + std::to_string(major) + "." + std::to_string(minor);
+      "CUDA device " + std::to_string(ordinal) + " of compute capability " + std::to_string(major) + "." + std::to_string(minor);
   if (capability < kOldest)
-    throw Error{ErrorCode::resources, option("device"), kind + "; 7.5 is the oldest", "use " + option("device") + " cpu"};
+    throw Error{ErrorCode::resources, option("device"), "names " + kind + ", which is below 7.5",
+                "use " + option("device") + " cpu"};
   if (capability < kNarrow && precision != Precision::float32) {
-    throw Error{ErrorCode::resources, option("precision"), kind + ", which has no " + name_of(precision),
+    throw Error{ErrorCode::resources, option("precision"),
+                "is " + std::string(name_of(precision)) + ", which " + kind + " does not have",
                 "use " + option("precision") + " float32"};
   }
   state_->ordinal = ordinal;
@@ -368,7 +372,7 @@ std::uint64_t Device::epoch() const { return state_->epoch; }
 
 void Device::wait() { check(cudaStreamSynchronize(state_->current), "kernel"); }
 
-void Device::beside(const std::function<void()>& work) {
+void Device::on_side_stream(const std::function<void()>& work) {
   struct Back {
     State& state;
     ~Back() { state.current = state.stream; }
@@ -410,7 +414,7 @@ std::string Device::refusal(const Convolution& convolution) const {
     return {};
   } catch (const Error& error) {
     if (error.code != ErrorCode::unsupported) throw;
-    return error.problem;
+    return error.where + " " + error.problem;
   }
 }
 

@@ -22,9 +22,10 @@ inline void* find_in_library(const char* name, const char* file, const char* fun
   void* const found = library == nullptr ? nullptr : dlsym(library, function);
   if (found != nullptr) return found;
   const char* const reason = dlerror();
-  throw Error{ErrorCode::resources, option("device"),
-              std::string(name) + " cannot be loaded: " + (reason == nullptr ? "the loader gives no reason" : reason),
-              "install it, or add its folder to LD_LIBRARY_PATH"};
+  throw Error{
+      ErrorCode::resources, option("device"),
+      "needs " + std::string(name) + ", which cannot be loaded: " + (reason == nullptr ? "the loader gives no reason" : reason),
+      "install it, or add its folder to LD_LIBRARY_PATH"};
 }
 
 inline void* find_in_cublaslt(const char* function) {

@@ -23,13 +23,13 @@ inline void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // otherwise the next launch would report it again
   const std::string text = std::string(what) + ": " + cudaGetErrorString(status);
-  if (status == cudaErrorMemoryAllocation) throw out_of_memory(text);
-  throw Error{ErrorCode::resources, "device", text, ""};
+  if (status == cudaErrorMemoryAllocation) throw out_of_memory("is too large for the device: " + text);
+  throw Error{ErrorCode::resources, "the device", "failed: " + text, ""};
 }
 
 inline void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw Error{ErrorCode::resources, "device", std::string(what) + ": " + cublasLtGetStatusString(status), ""};
+  throw Error{ErrorCode::resources, "the device", "failed: " + std::string(what) + ": " + cublasLtGetStatusString(status), ""};
 }
 
 // cuDNN 9 divides this status into many, and says more about the last error of a thread.
@@ -56,8 +56,8 @@ inline std::string last_cudnn_error() {
 
 inline void check(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw Error{is_unsupported(status) ? ErrorCode::unsupported : ErrorCode::resources, "device",
-              std::string(what) + ": " + cudnnGetErrorString(status) + last_cudnn_error(), ""};
+  throw Error{is_unsupported(status) ? ErrorCode::unsupported : ErrorCode::resources, "the device",
+              "failed: " + std::string(what) + ": " + cudnnGetErrorString(status) + last_cudnn_error(), ""};
 }
 
 // Library handles that are freed with their owner.

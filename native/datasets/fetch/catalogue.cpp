@@ -30,7 +30,7 @@ CachedFile alone(PublishedFile file) {
   return {std::move(name), {std::move(file)}};
 }
 
-// The four files of MNIST, and of those made to replace it.
+// The four files of MNIST, and of its drop-in replacements.
 Published like_mnist(std::string name, std::string summary, std::vector<std::string> urls, std::vector<CachedFile> files,
                      std::vector<std::string> classes) {
   return {std::move(name),
@@ -100,7 +100,7 @@ Published cifar100() {
           split(kHundredThings, ' ')};
 }
 
-// The copy of common collections lacks the last line break.
+// The copy in common collections lacks the last line break.
 Published ionosphere() {
   PublishedFile file{"ionosphere.data", "85649e5fb5b15fb9dab726c400be61fe", 76467, "a49bc18511a602542b02ce7020507a56", 76466};
   return {"ionosphere",
@@ -138,8 +138,7 @@ const Published& published_dataset(std::string_view name) {
     if (dataset.name == name) return dataset;
     names.push_back(dataset.name);
   }
-  throw Error{ErrorCode::usage, "data", "no published data set is called '" + printable(name) + "'",
-              "give " + join(names, " or ")};
+  throw Error{ErrorCode::usage, "'" + printable(name) + "'", "is not a published data set", "use " + join(names, " or ")};
 }
 
 std::string default_cache() {

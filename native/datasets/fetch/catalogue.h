@@ -32,23 +32,23 @@ struct CachedFile {
 
 /// A published data set.
 struct Published {
-  std::string name;                      ///< "fashion-mnist": on the command line, and of its folder in the cache
+  std::string name;                      ///< "fashion-mnist": its name on the command line, and of its folder in the cache
   std::string summary;                   ///< one line for people
-  std::vector<std::string> urls;         ///< folders that have the files, each ending in '/'; the first that answers is used
+  std::vector<std::string> urls;         ///< folders with the files, each ending in '/'; the first that works is used
   std::optional<PublishedFile> archive;  ///< a .tar.gz of which all parts are members; none: each part is a file of its own
   std::vector<CachedFile> files;
   std::string train, test;  ///< the files with the points; an empty test if the set is not divided
-  DatasetOptions options;   ///< with which read_dataset reads them
+  DatasetOptions options;   ///< options for read_dataset
   std::vector<std::string> classes;
 };
 
 /// mnist, fashion-mnist, cifar10, cifar100 and ionosphere.
 const std::vector<Published>& published_datasets();
 
-/// The one with this name. Throws Error{usage} listing the names.
+/// The data set of this name. Throws Error{usage} listing the names.
 const Published& published_dataset(std::string_view name);
 
-/// $PROBUST_CACHE, else $XDG_CACHE_HOME/probust, else ~/.cache/probust. Throws Error{usage} if the environment has none of them.
+/// $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or ~/.cache/probust. Throws Error{usage} if the environment has none of them.
 std::string default_cache();
 
 /// Where a data set is on this machine.
@@ -56,10 +56,10 @@ struct Located {
   std::string train, test;  ///< paths for read_dataset; an empty test if the set is not divided
   DatasetOptions options;
   std::vector<std::string> classes;
-  bool whole = false;  ///< all files have their published sizes: `false` if they were taken unverified
+  bool whole = false;  ///< all files have their published sizes: `false` for unverified files
 };
 
-/// The files in the cache (empty: the default one); nothing if one is missing. Looks at names and sizes alone: fetch() compares
+/// The files in the cache (empty: the default one); nothing if one is missing. Compares only names and sizes: fetch() compares
 /// checksums. Throws Error{usage} if no data set has this name.
 std::optional<Located> locate(std::string_view name, const std::string& cache = "");
 

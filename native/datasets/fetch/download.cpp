@@ -30,12 +30,12 @@ std::optional<DownloadFailure> download(const std::string& url, std::uint64_t mo
   std::uint64_t bytes = 0;
   while (const std::size_t count = curl.read(block, stop)) {
     bytes += count;
-    if (bytes > most) return DownloadFailure{"gives more than the " + std::to_string(most) + " bytes that it should"};
+    if (bytes > most) return DownloadFailure{"returned more than the " + std::to_string(most) + " bytes expected"};
     take(Bytes(block).first(count));
   }
   const Program::End end = curl.end();
   if (end.status == 0) return std::nullopt;
-  const std::string said = end.messages.empty() ? "curl ended with status " + std::to_string(end.status) : end.messages;
+  const std::string said = end.messages.empty() ? "curl exited with status " + std::to_string(end.status) : end.messages;
   return DownloadFailure{"cannot be downloaded: " + said, passing(end)};
 }
 

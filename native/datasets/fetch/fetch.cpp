@@ -41,7 +41,7 @@ class CacheFolder {
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);
-      throw Error{ErrorCode::conflict, path.string(), "another process is fetching this data set", "wait for it"};
+      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait for it"};
     }
   }
   ~CacheFolder() {
@@ -57,7 +57,7 @@ class CacheFolder {
   int folder_ = -1;
 };
 
-// Writes what it is given, and computes its checksum.
+// Writes bytes, and computes their checksum.
 class CheckedFile {
  public:
   explicit CheckedFile(const std::string& path) : file_(path) {}
@@ -69,12 +69,12 @@ class CheckedFile {
   }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// What is wrong with it, unless it is as published. To be called once.
+  /// The difference from the published file, empty if there is none. Call it once.
   std::string difference(const PublishedFile& published) {
     const std::string digits = sum_.digits();
     if (bytes_ != published.bytes)
-      return "gave " + std::to_string(bytes_) + " bytes instead of " + std::to_string(published.bytes);
-    return digits == published.md5 ? "" : "gave a file whose MD5 sum is " + digits + " instead of " + published.md5;
+      return "returned " + std::to_string(bytes_) + " bytes instead of " + std::to_string(published.bytes);
+    return digits == published.md5 ? "" : "returned a file whose MD5 sum is " + digits + " instead of " + published.md5;
   }
 
   PartialFile& file() { return file_; }
@@ -96,7 +96,8 @@ class Fetch {
 
   Fetched run() {
     if (options_.unverified && (options_.from.empty() || is_url(options_.from)))
-      throw Error{ErrorCode::usage, option("unverified"), "is for files of a folder", "give " + option("from") + " FOLDER"};
+      throw Error{ErrorCode::usage, option("unverified"), "applies only to files of a folder",
+                  "give " + option("from") + " FOLDER"};
     const std::vector<CachedFile> wanted = missing();
     if (!wanted.empty() && !options_.from.empty() && !is_url(options_.from)) {
       take_from_folder(wanted);
@@ -107,7 +108,7 @@ class Fetch {
   }
 
  private:
-  // The files that are not there as published. The others are done.
+  // The files that are missing or not as published. The others are done.
   std::vector<CachedFile> missing() {
     std::vector<CachedFile> wanted;
     for (const CachedFile& file : dataset_.files) {
@@ -152,7 +153,7 @@ class Fetch {
     }
   }
 
-  // Files that are as published fit each other; others are opened as they will be read.
+  // Verified files belong together; others are opened as they will be read.
   void check_counts(const datasets::LocalSupply& supply) const {
     const auto path_of = [&](const std::string& name) {
       const auto found = supply.files.find(name);
@@ -183,7 +184,7 @@ class Fetch {
   void download(const std::vector<CachedFile>& wanted) {
     std::string url;
     if (dataset_.archive) {
-      // It never gets its name: its parts stay.
+      // It is never renamed: its parts are.
       const auto archive = downloaded(folder_ / dataset_.archive->name, *dataset_.archive, url);
       archive->file().flush();
       return unpack(archive->file().written(), url, Origin::downloaded, wanted);
@@ -194,7 +195,7 @@ class Fetch {
     }
   }
 
-  // The file as published, from the first URL that has it, which is stored in `url`. A connection that breaks is tried again.
+  // The file as published, from the first URL that has it, which is stored in `url`. A broken connection is tried again.
   std::unique_ptr<CheckedFile> downloaded(const std::string& path, const PublishedFile& published, std::string& url) {
     constexpr int kAttempts = 3;
     std::vector<std::string> candidates;
@@ -220,7 +221,7 @@ class Fetch {
       }
       candidates = std::move(again);
     }
-    refuse(where, problem, "try again, or give " + option("from") + " FOLDER with a copy, or the URL of one");
+    refuse(where, problem, "try again, or give " + option("from") + " a folder or URL with a copy");
   }
 
   void wait(int seconds) const {

@@ -16,17 +16,17 @@ namespace probust {
 struct FetchOptions {
   std::string from;         ///< a folder, or the URL of one; empty: the data set's own URLs
   std::string cache;        ///< a folder; empty: default_cache()
-  bool unverified = false;  ///< take files of the folder `from` that are not as published
+  bool unverified = false;  ///< accept files of the folder `from` that differ from the published ones
 };
 
-/// Where a file of the cache came from.
+/// The origin of a file of the cache.
 enum class Origin { kept, downloaded, copied };
 
 struct FetchedFile {
   std::string path;
   std::uint64_t bytes = 0;
   Origin origin = Origin::kept;
-  std::string source;    ///< a URL or path; empty if the file was there already
+  std::string source;    ///< a URL or path; empty if the file already existed
   bool verified = true;  ///< it is as published
 };
 
@@ -35,16 +35,16 @@ struct Fetched {
   std::string class_names;  ///< path of a file for --classes
 };
 
-/// The bytes that a complete fetch handles, for progress.
+/// The number of bytes of a complete fetch, for progress.
 std::int64_t bytes_to_fetch(const Published& dataset);
 
-/// Completes the data set's folder in the cache. A file that is there and as published is not fetched again. A new file has its
-/// name only once it is complete and its checksum is right, so that an interrupted call leaves nothing wrong; the next one begins
-/// that file again. Downloads with the program curl, and checks with md5sum. `done` counts up to bytes_to_fetch.
+/// Completes the data set's folder in the cache. A file that exists and is as published is not fetched again. A new file gets its
+/// name only once it is complete and its checksum is right, so that an interrupted call leaves nothing wrong; the next one starts
+/// that file over. Downloads with the program curl, and checks with md5sum. `done` counts up to bytes_to_fetch.
 ///
-/// Throws Error: resources (the cache cannot be written), usage (`unverified` without a folder), unreadable (no connection, no
-/// curl, a file is missing or not as published, counts of points and labels differ), conflict (another process fetches this data
-/// set), resources (the disk is full), interrupted.
+/// Throws Error: resources (the cache cannot be written, or the disk is full), usage (`unverified` without a folder), unreadable
+/// (no connection, no curl, a file is missing or not as published, counts of points and labels differ), conflict (another process
+/// fetches this data set), interrupted.
 Fetched fetch(const Published& dataset, const FetchOptions& options, std::atomic<std::int64_t>& done,
               const StopToken* stop = nullptr);
 

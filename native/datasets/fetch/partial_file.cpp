@@ -43,23 +43,23 @@ PartialFile::~PartialFile() {
 
 void PartialFile::write(const void* from, std::size_t bytes) {
   if (bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes) return;
-  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
 }
 
 void PartialFile::flush() {
   if (std::fflush(file_) == 0) return;
-  throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
 }
 
 void PartialFile::commit() {
-  // On the disk before it has its name: otherwise a crash of the machine could leave the name with an empty file. What cannot be
-  // synchronized, such as a pipe, says so, and needs no more.
+  // Synchronised before it gets its name: otherwise a crash of the machine could leave the name with an empty file. Files that
+  // cannot be synchronised, such as pipes, report an error and need no more.
   const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
-    throw Error{ErrorCode::resources, path_, std::string("cannot be written to the end: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
   }
   if (written_ != target_ && std::rename(written_.c_str(), target_.c_str()) != 0) {
-    throw Error{ErrorCode::resources, path_, std::string("cannot be given its name: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, path_, std::string("cannot be renamed: ") + std::strerror(errno), ""};
   }
   std::fclose(file_);
   file_ = nullptr;

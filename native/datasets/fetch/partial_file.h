@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// A file that has its name only when it is complete: what is written goes to "PATH.partial", which commit() renames. If `path`
-/// is a device or pipe, it goes there directly; a link is followed, and stays.
+/// A file that gets its name only when it is complete: data is written to "PATH.partial", which commit() renames. If `path` is a
+/// device or pipe, data goes there directly; a link is followed and kept.
 class PartialFile {
  public:
   /// Throws Error{resources} if the file cannot be created.
@@ -23,7 +23,7 @@ class PartialFile {
   void write(const void* from, std::size_t bytes);
   void commit();
 
-  /// For reading it before it has its name: all that was written is in the file written().
+  /// For reading it before commit(): all data so far is in the file written().
   void flush();
   const std::string& written() const { return written_; }
 

@@ -29,7 +29,7 @@ void close_end(int& descriptor) {
   descriptor = -1;
 }
 
-// Two connected ends, of which no other program inherits any.
+// Two connected ends that no other program inherits.
 struct Channel {
   int ours = -1, theirs = -1;
 
@@ -45,11 +45,11 @@ struct Channel {
     return {ends[0], ends[1]};
   }
   [[noreturn]] static void fail() {
-    throw Error{ErrorCode::resources, "pipe", std::string("cannot be opened: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, "a pipe", std::string("cannot be opened: ") + std::strerror(errno), ""};
   }
 };
 
-// Everything up to the end of the output, of which programs that print an error line leave little.
+// The output up to its end, of which only the last error line is kept.
 std::string drained(int descriptor) {
   std::string text;
   std::array<char, 4096> block{};
@@ -107,7 +107,7 @@ void Program::write(Bytes bytes) {
 }
 
 std::size_t Program::read(std::span<std::uint8_t> out, const StopToken* stop) {
-  constexpr int kMilliseconds = 100;  // between two looks at the stop token
+  constexpr int kMilliseconds = 100;  // time between two checks of the stop token
   close_end(input_);
   for (;;) {
     stop_if_asked(stop);
@@ -138,7 +138,7 @@ std::string Md5::digits() {
   while (const std::size_t count = program_.read(block)) text.append(block.begin(), block.begin() + count);
   const Program::End end = program_.end();
   if (end.status != 0 || text.size() < kDigits)
-    throw Error{ErrorCode::unreadable, "md5sum", "failed: " + end.messages, "see whether it works"};
+    throw Error{ErrorCode::unreadable, "md5sum", "failed: " + end.messages, "check that it works"};
   return text.substr(0, kDigits);
 }
 

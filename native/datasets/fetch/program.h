@@ -16,27 +16,27 @@
 
 namespace probust::datasets {
 
-/// A program that runs, found by PATH, whose standard input and output are in our hands.
+/// A child process, found by PATH, whose standard input and output are connected to this one.
 class Program {
  public:
   /// Starts command[0] with the other words as its arguments. Throws Error{unreadable} with `hint` if there is no such program.
   Program(const std::vector<std::string>& command, const std::string& hint);
-  /// Ends the program if it still runs.
+  /// Ends the program if it is still running.
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Passes bytes to it; lost if it has ended.
+  /// Sends bytes to it; they are lost if it has ended.
   void write(Bytes bytes);
 
-  /// At least one byte of what it prints; 0 at the end. Closes its input first. Throws Error{interrupted}.
+  /// Reads at least one byte of its output; 0 at the end. Closes its input first. Throws Error{interrupted}.
   std::size_t read(std::span<std::uint8_t> out, const StopToken* stop = nullptr);
 
   struct End {
     int status;            ///< exit status; 128 + N if signal N ended it
     std::string messages;  ///< the last line that it printed on stderr
   };
-  /// Waits for its end, after read() has returned 0.
+  /// Waits for its end. Call it after read() has returned 0.
   End end();
 
  private:
@@ -50,7 +50,7 @@ class Md5 {
   /// Throws Error{unreadable} if there is no md5sum.
   Md5();
   void add(Bytes bytes) { program_.write(bytes); }
-  /// 32 hexadecimal digits. To be called once. Throws Error{unreadable} if md5sum failed.
+  /// 32 hexadecimal digits. Call it once. Throws Error{unreadable} if md5sum failed.
   std::string digits();
 
  private:

@@ -10,15 +10,15 @@
 
 namespace probust::datasets {
 
-/// What to do with the regular files of an archive, in its order.
+/// What to do with the regular files of an archive, in order.
 struct TarReader {
-  /// Whether a file (its name without folders, and its size) is wanted.
+  /// Whether a file (its name without folders, and its size) should be read.
   std::function<bool(const std::string& name, std::uint64_t bytes)> wants;
-  /// Its contents.
+  /// Receives its contents.
   std::function<void(const std::string& name, Buffer contents)> take;
 };
 
-/// Reads a .tar.gz file (POSIX ustar). One wanted file at a time is in memory. Throws Error{unreadable} if the archive is
+/// Reads a .tar.gz file (POSIX ustar). Only one requested file at a time is in memory. Throws Error{unreadable} if the archive is
 /// truncated or damaged, Error{interrupted}, and what `reader` throws.
 void read_tar_gz(const std::string& path, const TarReader& reader, const StopToken* stop = nullptr);
 

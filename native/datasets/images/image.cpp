@@ -32,7 +32,7 @@ ImageSize png_size(Bytes file, const std::string& path) {
           static_cast<std::int64_t>(big_endian(header.subspan(8, 4))), channels, header[16] == 16};
 }
 
-// Every chunk is complete and has its checksum, up to the one that ends the image.
+// Checks that every chunk is complete and has its checksum, up to the one that ends the image.
 void check_png(Bytes file, const std::string& path) {
   for (std::uint64_t at = kPngMagic.size(); true;) {
     const std::uint64_t length = big_endian(part(file, at, 8, path, "a PNG chunk").first(4));
@@ -81,11 +81,11 @@ class JpegMarkers {
   std::uint8_t marker_ = 0;
 };
 
-// The Huffman tables that a JPEG file has given so far: of DC coefficients (class 0) and AC coefficients (class 1).
+// The Huffman tables that a JPEG file has defined so far: of DC coefficients (class 0) and AC coefficients (class 1).
 class HuffmanTables {
  public:
   // Tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check that and writes beyond its own table. It
-  // reads a whole table also if the segment is shorter.
+  // reads a whole table even if the segment is shorter.
   void give(Bytes segments, std::size_t size, const std::string& path) {
     constexpr std::size_t kLengths = 16, kMost = 256;
     for (std::size_t at = 0; at < size && at < segments.size();) {
@@ -98,11 +98,11 @@ class HuffmanTables {
     }
   }
 
-  // What a scan uses was given (B.2.3): stb_image 2.27 decodes with memory that nobody set otherwise. In a progressive file, a
-  // scan has either the DC coefficients, whose refinement needs no table, or AC coefficients.
+  // The tables of a scan must be defined (B.2.3): otherwise stb_image 2.27 decodes with uninitialised memory. In a progressive
+  // file, a scan has either the DC coefficients, whose refinement needs no table, or AC coefficients.
   void check_scan(Bytes scan, bool progressive, const std::string& path) const {
     const std::size_t components = scan.empty() ? 0 : scan[0], end = 1 + 2 * components;
-    if (scan.size() < end + 3) return;  // stb_image refuses it
+    if (scan.size() < end + 3) return;  // stb_image rejects it
     const bool dc = scan[end] == 0, refines = scan[end + 2] >> 4 != 0;
     for (std::size_t c = 1; c < end; c += 2) {
       const std::uint8_t tables = scan[c + 1];
@@ -134,7 +134,7 @@ ImageSize jpeg_size(Bytes file, const std::string& path) {
   return {header.height, header.width, header.channels, false};
 }
 
-// The marker that ends the image is there.
+// Finds the marker that ends the image.
 void check_jpeg(Bytes file, const std::string& path) {
   bool coded = false;
   for (JpegMarkers markers(file); markers.next();) {
@@ -144,7 +144,7 @@ void check_jpeg(Bytes file, const std::string& path) {
   refuse(path, coded ? "is truncated: its coded data stop before their end" : "is truncated within its header", "copy it again");
 }
 
-// Pillow's conversion, by the weights 0.299, 0.587 and 0.114.
+// Converts as Pillow does, with the weights 0.299, 0.587 and 0.114.
 template <class T>
 std::uint16_t gray(const T* rgb) {
   return static_cast<std::uint16_t>(
@@ -163,7 +163,7 @@ void take_pixels(Image& image, const T* from, std::int64_t stored) {
   }
 }
 
-// The orientation among the fields of EXIF data, which are those of a TIFF file (CIPA DC-008, 4.6); 1 if it is not there.
+// The orientation in EXIF data, which has the format of a TIFF file (CIPA DC-008, 4.6); 1 if there is none.
 int tiff_orientation(Bytes tiff) {
   constexpr std::uint64_t kOrientation = 0x0112, kHeader = 8, kField = 12;
   if (tiff.size() < kHeader) return 1;
@@ -218,7 +218,7 @@ ImageSize image_size(Bytes file, const std::string& path) {
   if (size.width == 0 || size.height == 0) refuse(path, "is damaged: it has " + pixels, "copy it again");
   if (size.width > kMostPixels / size.height)
     refuse(path, "has " + pixels + ", and at most " + std::to_string(kMostPixels) + " are read", "give smaller images");
-  // Pixels of one bit in deflated data, which are at most 1032 times as many as their bytes; no JPEG holds more.
+  // Deflated pixels of one bit are at most 1032 times as many as their bytes; no JPEG holds more.
   constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
   if (size.width * size.height / kMostPixelsPerByte > std::ssize(file))
     refuse(path, "is truncated: " + std::to_string(file.size()) + " bytes cannot hold " + pixels, "copy it again");

@@ -9,7 +9,7 @@
 
 namespace probust::datasets {
 
-/// Larger images are refused before any memory is taken for them.
+/// Larger images are rejected before any memory is allocated for them.
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
 
 struct ImageSize {
@@ -29,21 +29,20 @@ struct Image {
 /// "640 x 480", the width first.
 std::string size_text(std::int64_t height, std::int64_t width);
 
-/// What the header of a PNG or JPEG file says. Throws Error{unreadable} named after `path`: not such a file, damaged, of more
-/// than kMostPixels, or of more than its bytes can hold.
+/// The size and channels in the header of a PNG or JPEG file. Throws Error{unreadable} about `path`: not such a file, damaged, of
+/// more than kMostPixels, or of more than its bytes can hold.
 ImageSize image_size(Bytes file, const std::string& path);
 
 /// A PNG or JPEG file with 1 or 3 channels. Colour becomes gray by ITU-R 601 weights; transparency is dropped; 16 bits stay. An
 /// orientation in EXIF is ignored. Throws as image_size does, and if the file is truncated or damaged.
 Image decode_image(Bytes file, std::int64_t channels, const std::string& path);
 
-/// The orientation in the EXIF data at the beginning of a file: 1 is upright, and 2 to 8 are turned or mirrored. 1 if there is
-/// none.
+/// The orientation in the EXIF data at the start of a file: 1 is upright, and 2 to 8 are rotated or mirrored. 1 if there is none.
 int exif_orientation(Bytes begin);
 
 /// Resized so that the shorter side has `side` pixels and the longer one is in proportion, rounded down. The filter is a triangle
 /// over as many pixels as one output pixel covers, and at least one to each side (bilinear interpolation with antialiasing), with
-/// the rounding of Pillow, whose pixels it gives. Throws Error{unreadable} if there would be more than kMostPixels.
+/// the rounding of Pillow, so that the pixels agree. Throws Error{unreadable} if there would be more than kMostPixels.
 Image resized(const Image& image, std::int64_t side, const std::string& path);
 
 /// The square of `side` pixels at the centre; half pixels are rounded to even, as in torchvision. Throws Error{unreadable} if the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folders of images. File names say what is an image, and contents say whether it can be read: other pictures are points, too,
-// which cannot be read, so that none is left out without a word.
+// Folders of images. A file is an image by its name; its contents decide whether it can be read. An image that cannot be read
+// is still a point, so that none is left out silently.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +24,7 @@ struct ImageFolder {
   std::string path;
   std::vector<std::string> images;  // relative to the folder, in order
   SettledLabels classes{};          // labels: one per image, or none
-  std::vector<std::string> others;  // files that are no images by their names
+  std::vector<std::string> others;  // other files, by their extensions
 };
 
 struct FolderEntries {
@@ -36,14 +36,14 @@ bool is_image_name(const std::string& name) {
   return std::find(kEndings.begin(), kEndings.end(), lower_extension(name)) != kEndings.end();
 }
 
-// Hidden files are left out: file managers leave some that are called like images.
+// Hidden files are skipped: file managers create some with names of images.
 FolderEntries list_folder(const std::string& path) {
   FolderEntries entries;
   std::error_code problem;
   fs::directory_iterator files(path, problem);
   for (const fs::directory_iterator end; !problem && files != end; files.increment(problem)) {
     std::string name = files->path().filename().string();
-    std::error_code unknown;  // of a link that leads nowhere, which is an image if its name says so
+    std::error_code unknown;  // whether a broken link has the name of an image
     if (name.starts_with(".")) continue;
     if (files->is_directory(unknown)) {
       entries.folders.push_back(std::move(name));
@@ -60,7 +60,7 @@ FolderEntries list_folder(const std::string& path) {
   return entries;
 }
 
-// Adds a folder of images, which are of one class, and names that for each.
+// Adds a folder of images, all of one class, and its name for each.
 void add_class(ImageFolder& folder, const std::string& name, std::vector<std::string>& class_of_image) {
   const std::string path = folder.path + "/" + name;
   FolderEntries entries = list_folder(path);
@@ -69,7 +69,7 @@ void add_class(ImageFolder& folder, const std::string& name, std::vector<std::st
            "put images directly into one folder per class, or give " + path + " as data");
   }
   if (entries.images.empty())
-    refuse(path, "has no images, and each folder is a class", "remove it, or name classes in a table with " + option("labels"));
+    refuse(path, "has no images, but every folder is a class", "remove it, or name classes in a table with " + option("labels"));
   for (const std::string& image : entries.images) folder.images.push_back(std::string(name).append("/").append(image));
   for (const std::string& other : entries.others) folder.others.push_back(std::string(name).append("/").append(other));
   class_of_image.resize(folder.images.size(), name);
@@ -103,7 +103,7 @@ ImageFolder list_images(const std::string& path, const DatasetOptions& options) 
 
 using LabelTable = std::map<std::string, std::string>;  // by file name
 
-// A first row whose name is no image's is a header.
+// A first row that does not name an image is a header.
 LabelTable read_label_table(const std::string& path) {
   CsvRows rows(open_data_file(path), path);
   LabelTable table;
@@ -111,16 +111,17 @@ LabelTable read_label_table(const std::string& path) {
     const std::vector<std::string>& cells = rows.cells();
     if (first && !is_image_name(cells[0])) continue;
     if (cells.size() != 2 || cells[1].empty()) {
-      refuse(path, "row " + std::to_string(rows.line()) + " is not the name of an image and a label",
-             "give two columns, as in cat1.png,0");
+      refuse("row " + std::to_string(rows.line()) + " of " + path, "is not an image name and a label",
+             "give two columns, such as cat1.png,0");
     }
     if (!table.emplace(cells[0], cells[1]).second)
-      refuse(path, "row " + std::to_string(rows.line()) + " gives a second label for " + cells[0], "give one label per image");
+      refuse("row " + std::to_string(rows.line()) + " of " + path, "has a second label for " + cells[0],
+             "give one label per image");
   }
   return table;
 }
 
-// All labels of the table are numbered, also those of images that are not in the folder.
+// All labels of the table are numbered, including those of images that are not in the folder.
 void apply_labels(ImageFolder& folder, const DatasetOptions& options) {
   const std::string& path = options.labels_path;
   const LabelTable table = read_label_table(path);
@@ -143,7 +144,7 @@ void apply_labels(ImageFolder& folder, const DatasetOptions& options) {
 
 struct ImageTransform {
   std::int64_t resize = 0, crop = 0, channels = 0;
-  std::optional<double> scale{};    // of stored values; none: what makes white 1
+  std::optional<double> scale{};    // of stored values; none: the one that maps white to 1
   std::array<float, 256> values{};  // what a stored byte is in the natural space
 
   float value(std::uint16_t stored, std::int64_t largest) const {
@@ -156,7 +157,7 @@ Buffer whole_file(const std::string& path) { return open_file(path).all(); }
 
 class ImageSource final : public PointSource {
  public:
-  /// Every image must become as large as the one called `first`.
+  /// Every image must have the same size as the one called `first`.
   ImageSource(PointList list, bool skip_bad, ImageFolder folder, ImageTransform transform, std::string first,
               std::vector<std::string> files)
       : PointSource(std::move(list), skip_bad),
@@ -195,8 +196,8 @@ class ImageSource final : public PointSource {
     if (image.height != point_shape()[1] || image.width != point_shape()[2]) {
       refuse(path,
              "has " + size_text(image.height, image.width) + " pixels" + (transform_.resize > 0 ? " after resizing" : "") +
-                 ", and " + first_ + " has " + size_text(point_shape()[1], point_shape()[2]),
-             "give " + option("resize") + " and " + option("crop") + " to make them alike");
+                 ", but " + first_ + " has " + size_text(point_shape()[1], point_shape()[2]),
+             "give " + option("resize") + " and " + option("crop") + " to make their sizes equal");
     }
     return image;
   }
@@ -231,7 +232,7 @@ std::pair<std::string, ImageSize> first_readable(const ImageFolder& folder) {
   throw *problem;
 }
 
-// 1 if all images are gray: the search ends at the first one in colour. Images that cannot be read do not count.
+// 1 if all images are gray: the search ends at the first colour image. Unreadable images are ignored.
 std::int64_t common_channels(const ImageFolder& folder) {
   const auto in_colour = [&](const std::string& image) {
     try {
@@ -246,8 +247,8 @@ std::int64_t common_channels(const ImageFolder& folder) {
 ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
-                "has images, and the model takes " + std::to_string(options.channels) + " channels",
-                "images have 1 (gray) or 3 (colour); give other data as .npy"};
+                "has images, but the model takes " + std::to_string(options.channels) + " channels",
+                "give other data than gray or colour images as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};
@@ -266,7 +267,7 @@ std::string first_names(const std::vector<std::string>& names) {
   return join(shown_names) + (names.size() > kShown ? ", ..." : "");
 }
 
-// Positions of at most `most` images, spread over those that are chosen.
+// Positions of at most `most` images, spread over the selected ones.
 std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t most) {
   std::vector<std::int64_t> positions;
   const std::int64_t count = std::min(list.count, most);
@@ -274,7 +275,7 @@ std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t mos
   return positions;
 }
 
-// Calls visit(path) for some images; those that cannot be read do not count.
+// Calls visit(path) for some images, skipping unreadable ones.
 template <class Visit>
 void for_some_images(const ImageFolder& folder, const PointList& list, std::int64_t most, Visit&& visit) {
   for (const std::int64_t position : some_positions(list, most)) {
@@ -297,10 +298,10 @@ void note_orientation(const ImageFolder& folder, PointList& list) {
     if (turned++ == 0) first = image;
   });
   if (turned == 0) return;
-  const std::string among = list.count > kMost ? " of the " + std::to_string(kMost) + " that were looked at" : "";
+  const std::string among = list.count > kMost ? " of the " + std::to_string(kMost) + " checked" : "";
   list.notes.push_back("the EXIF orientation of " + std::to_string(turned) + (turned == 1 ? " image" : " images") + among +
-                       " is ignored, first of " + printable(first) +
-                       "; turn the pixels if the model was trained on upright images");
+                       " is ignored, the first being " + printable(first) +
+                       "; rotate the images if the model was trained on upright ones");
 }
 
 void note_depth(const ImageFolder& folder, PointList& list, const ImageTransform& transform) {
@@ -318,10 +319,10 @@ void note_depth(const ImageFolder& folder, PointList& list, const ImageTransform
   list.scale = transform.scale.value_or(1.0 / 65535.0);
   list.bytes = false;
   if (transform.scale) {
-    list.notes.emplace_back("images have 16 bits: values are 0 to 65535 times " + option("scale"));
+    list.notes.emplace_back("images have 16 bits: values are 0 to 65535, times " + option("scale"));
   } else if (largest <= kTwelveBits) {
     list.notes.emplace_back("images have 16 bits, and the largest value of the first is " + std::to_string(largest) +
-                            "; values are divided by 65535: if the data have 12 bits, give " + option("scale") + " " +
+                            "; values are divided by 65535; if the data have 12 bits, give " + option("scale") + " " +
                             shortest_text(1.0 / static_cast<double>(kTwelveBits)));
   } else {
     list.notes.emplace_back("images have 16 bits: values are divided by 65535");
@@ -336,14 +337,14 @@ void note_colour(const ImageFolder& folder, PointList& list, const ImageTransfor
                   [&](const std::string& image) { coloured += size_of_file(folder.path + "/" + image).channels > 2 ? 1 : 0; });
   if (coloured > 0)
     list.notes.emplace_back(
-        "images are in colour and the model takes gray ones: they are read as 0.299 red + 0.587 green + 0.114 blue");
+        "images are in colour but the model takes gray ones, so they are read as 0.299 red + 0.587 green + 0.114 blue");
 }
 
 void add_notes(const ImageFolder& folder, PointList& list, const ImageTransform& transform) {
   if (!folder.others.empty()) {
     const bool one = folder.others.size() == 1;
     list.notes.push_back(std::to_string(folder.others.size()) + (one ? " file is" : " files are") +
-                         " left out, because the name does not end like an image's: " + first_names(folder.others));
+                         " left out for lack of an image's file extension: " + first_names(folder.others));
   }
   note_orientation(folder, list);
   note_depth(folder, list, transform);

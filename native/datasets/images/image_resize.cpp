@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Resizing as Pillow does it (Pillow, src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along
-// columns, weights of 22 fractional bits, and whole values between the passes. Networks are mostly trained on images resized like
-// that.
+// columns, weights of 22 fractional bits, and whole values between the passes. Most networks are trained on images resized in
+// this way.
 #include <algorithm>
 #include <cmath>
 
@@ -42,8 +42,8 @@ ResizeFilter triangle_filter(std::int64_t in, std::int64_t out) {
   return filter;
 }
 
-// Every output value of a pixel row of `filter.first.size()` pixels: pixels are `step` values apart, and `width` values next to
-// each other are one pixel.
+// Every output value of a pixel row of `filter.first.size()` pixels: pixels are `step` values apart, and `width` adjacent values
+// form one pixel.
 template <class Sum>
 void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step, std::int64_t width, Sum largest,
                  std::uint16_t* out) {
@@ -80,7 +80,7 @@ Image with_width(const Image& image, std::int64_t width) {
   return result;
 }
 
-// All values of a row of pixels are one wide pixel of a column.
+// All values of a row of pixels are treated as one wide pixel of a column.
 Image with_height(const Image& image, std::int64_t height) {
   if (height == image.height) return image;
   const std::int64_t row = image.width * image.channels;
@@ -106,7 +106,7 @@ Image resized(const Image& image, std::int64_t side, const std::string& path) {
   const ImageSize size = transformed_size({image.height, image.width, image.channels}, side, 0);
   if (size.width > kMostPixels / size.height) {
     refuse(path, "has " + size_text(image.height, image.width) + " pixels and would have " + size_text(size.height, size.width),
-           "give images that are less narrow");
+           "give less narrow images");
   }
   return with_height(with_width(image, size.width), size.height);
 }
@@ -114,9 +114,9 @@ Image resized(const Image& image, std::int64_t side, const std::string& path) {
 Image centre_crop(const Image& image, std::int64_t side, const std::string& path) {
   if (image.height < side || image.width < side) {
     refuse(path,
-           "has " + size_text(image.height, image.width) + " pixels and is smaller than " + option("crop") + " " +
+           "has " + size_text(image.height, image.width) + " pixels, which is less than " + option("crop") + " " +
                std::to_string(side),
-           "give " + option("resize") + ", too");
+           "give " + option("resize") + " too");
   }
   const auto margin = [side](std::int64_t length) { return std::lrint(static_cast<double>(length - side) / 2); };
   const std::int64_t row = image.width * image.channels, left = margin(image.width) * image.channels;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one file that compiles stb_image, without warnings. It has PNG and JPEG only, and a limit of memory: a few bytes of a PNG
-// file can unpack to a thousand times as many, whatever size its header gives.
+// The one file that compiles stb_image, without warnings. Only PNG and JPEG are enabled, with a memory limit: PNG data can
+// unpack to a thousand times its size, whatever size the header gives.
 #include "datasets/images/stb_decoder.h"
 
 #include <cstdlib>

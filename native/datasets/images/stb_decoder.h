@@ -10,14 +10,14 @@
 
 namespace probust::datasets {
 
-/// What stb_image gives of a PNG or JPEG file, or why it gives nothing.
+/// The result of stb_image for a PNG or JPEG file, or its error.
 struct StbImage {
   struct Free {
     void operator()(void* pixels) const;
   };
   int height = 0, width = 0, channels = 0;
-  std::unique_ptr<std::uint8_t, Free> pixels;        ///< null without an image of 8 bits
-  std::unique_ptr<std::uint16_t, Free> deep_pixels;  ///< null without an image of 16 bits
+  std::unique_ptr<std::uint8_t, Free> pixels;        ///< null unless the image has 8 bits
+  std::unique_ptr<std::uint16_t, Free> deep_pixels;  ///< null unless the image has 16 bits
   std::string problem;                               ///< in stb_image's words, if there is no image or no header
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arguments as the core takes them. A wrong one raises UsageError: which one, what it is, what would be right."""
+"""Arguments as the core takes them. A wrong one raises a UsageError that names it and says what to give."""
 
 import operator
 import os
@@ -12,7 +12,7 @@ _MOST = 2**63 - 1
 
 
 def refusal(name, found, hint):
-    return UsageError(f"{name}: {found}; {hint}")
+    return UsageError(f"{name} {found}; {hint}")
 
 
 def shown(value):
@@ -105,11 +105,11 @@ def number(name, given):
 
 def text(name, given):
     if not isinstance(given, str):
-        raise refusal(name, f"is {shown(given)}", "give a text")
+        raise refusal(name, f"is {shown(given)}", "give a string")
     try:
         given.encode()
     except UnicodeEncodeError:
-        raise refusal(name, f"is {shown(given)}", "give a text that UTF-8 can write") from None
+        raise refusal(name, f"is {shown(given)}", "give a string that UTF-8 can encode") from None
     return given
 
 
@@ -120,9 +120,9 @@ def texts(name, given):
     try:
         all_texts = [text(name, each) for each in given]
     except TypeError:
-        raise refusal(name, f"is {shown(given)}", "give a text, or several") from None
+        raise refusal(name, f"is {shown(given)}", "give one or several strings") from None
     if not all_texts:
-        raise refusal(name, "has none", "give a text, or several")
+        raise refusal(name, "has none", "give one or several strings")
     return all_texts
 
 
@@ -149,7 +149,7 @@ def path(name, given):
     except (TypeError, UnicodeEncodeError):
         raise refusal(name, f"is {shown(given)}", "give the path of a file") from None
     if b"\0" in result:
-        raise refusal(name, f"is {shown(given)}", "a path has no zero byte")
+        raise refusal(name, f"is {shown(given)}", "give a path without zero bytes")
     return result
 
 
@@ -190,7 +190,7 @@ def scale(name, given):
         return None
     found = number(name, given)
     if not np.isfinite(found) or found == 0:
-        raise refusal(name, f"is {found}", "give a number such as 1/255")
+        raise refusal(name, f"is {found}", "try 1/255")
     return found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exceptions. Their text is one line: where it happened, what is wrong, what would be right."""
+"""Exceptions. Their text is one sentence on one line: what is wrong, and what to do."""
 
 
 class Error(Exception):
@@ -21,7 +21,7 @@ class UnreadableError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """The model uses something that probust does not do, or the estimator needs what the model does not have."""
+    """The model uses something that probust does not support, or the estimator needs what the model does not have."""
 
     kind = "unsupported"
 

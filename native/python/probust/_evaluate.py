@@ -50,7 +50,7 @@ def evaluate(
     ...     print(noise, result.clean_accuracy.mean, result.noisy_accuracy.mean, result.mean_p.mean)
     """
     if y is None:
-        raise UsageError("y: is missing; give the labels of the points, or use Model.estimate")
+        raise UsageError("y is missing; give the labels of the points, or use Model.estimate")
     asked = _arguments.text("estimator", estimator)
     rows = model.estimate(x, sigma=sigma, estimators=asked, noise=noise, labels=y, seed=seed, progress=progress)
     names = ("label", "predicted", "noise", "estimator", "method", "p", "std_error", "p_label", "status", "p_fail")

@@ -150,7 +150,7 @@ class Model:
         Ctrl-C. If a point cannot be estimated, the status and note of its row say why.
         """
         if others:
-            raise UsageError("estimate: takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
+            raise UsageError("estimate takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
         one, each = _target(target)
         x = self._points(x, scale)
         count = x.shape[0] if x.ndim > 0 else 1
@@ -309,7 +309,7 @@ def model_from_function(
     if point_shape is None:
         features = getattr(getattr(f, "__self__", None), "n_features_in_", None)
         if features is None:
-            raise UsageError("point_shape: is missing; give the shape of one point, such as (4,)")
+            raise UsageError("point_shape is missing; give the shape of one point, such as (4,)")
         point_shape = (features,)
     return Model(
         _probust.model_of_functions(

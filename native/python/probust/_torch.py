@@ -26,12 +26,12 @@ def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 1
         raise _arguments.refusal("module", f"is {_arguments.shown(module)}", "give a torch.nn.Module")
     tolerance = _arguments.number("tolerance", tolerance)
     if not isinstance(example, torch.Tensor) or example.ndim == 0 or len(example) == 0:
-        raise UsageError("example: is not a tensor with at least one input; give one [n, ...]")
+        raise UsageError("example is not a tensor with at least one input; give one [n, ...]")
     with torch.no_grad(), _evaluating(module):
         expected = module(example)
         if not isinstance(expected, torch.Tensor) or expected.ndim != 2:
             found = list(expected.shape) if isinstance(expected, torch.Tensor) else f"a {type(expected).__name__}"
-            raise UsageError(f"module: returned {found}; wrap it in a module that returns logits [n, C]")
+            raise UsageError(f"module returned {found}; wrap it in a module that returns logits [n, C]")
         file = io.BytesIO()
         names = {"input_names": ["x"], "output_names": ["logits"], "dynamic_axes": {"x": {0: "n"}, "logits": {0: "n"}}}
         torch.onnx.export(module, example, file, opset_version=opset, **names)
@@ -61,4 +61,4 @@ def check(found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
     error = min(np.abs(each - expected).max() / scale for each in (found, log_softmax, np.exp(log_softmax)))
     if not error <= tolerance:
         hint = "they must be finite and not depend on the other inputs; half precision takes a larger tolerance; else please report this"
-        raise InternalError(f"module: the exported model's logits differ by {error:.1e} of the largest; {hint}")
+        raise InternalError(f"the exported model's logits differ from the module's by {error:.1e} of the largest; {hint}")

@@ -14,7 +14,7 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-// One point, and the answers at displacements from it.
+// One point, and the predictions at displacements from it.
 class Place {
  public:
   Place(Executor& executor, const Points& points, std::int64_t i)
@@ -43,7 +43,7 @@ class Place {
 
   double length() const { return x_.norm(); }
 
-  // The answer at each displacement.
+  // The prediction at each displacement.
   std::vector<std::int64_t> answers(const std::vector<VectorXd>& steps) {
     constexpr std::size_t kAtOnce = 1024;
     std::vector<std::int64_t> result;
@@ -56,7 +56,7 @@ class Place {
     return result;
   }
 
-  bool changed(std::int64_t answer) const { return answer >= 0 && answer != target_; }  // NaN is no answer
+  bool changed(std::int64_t answer) const { return answer >= 0 && answer != target_; }  // NaN gives no prediction
 
   std::int64_t forwards = 0;
 
@@ -67,13 +67,13 @@ class Place {
   Shape shape_;
 };
 
-// Displacements with a different answer, shortened together by bisection towards x.
+// Displacements with a different prediction, shortened together by bisection towards x.
 class Bisection {
  public:
   struct Candidate {
     VectorXd step;
     double length;
-    double low = 0, high = 1;  // the answer changes between these fractions of the step
+    double low = 0, high = 1;  // the prediction changes between these fractions of the step
 
     VectorXd shortened() const { return high * step; }
   };
@@ -92,7 +92,7 @@ class Bisection {
     return result;
   }
 
-  // Takes the answers at middles().
+  // Takes the predictions at middles().
   void halve(const Place& place, const std::vector<std::int64_t>& answers) {
     for (std::size_t k = 0; k < left_.size(); ++k) {
       const double half = middle(left_[k]);
@@ -100,7 +100,7 @@ class Bisection {
     }
   }
 
-  // Drops candidates that must end up longer than `limit` or than another candidate: a candidate stays above its lower end by
+  // Drops candidates that will end up longer than `limit` or than another candidate: a candidate stays above its lower end by
   // more than rounding. So the shortest is unchanged, and on a tie the first.
   void drop_losers(double limit) {
     for (const Candidate& candidate : left_) limit = std::min(limit, candidate.high * candidate.length);
@@ -225,8 +225,8 @@ class GradientSearch {
     return {};
   }
 
-  // The steepest way need not lead to the nearest boundary. In the plane there are few enough directions to try them all, on
-  // growing rings, because an answer may change and change back.
+  // The steepest direction need not lead to the nearest boundary. In the plane there are few enough directions to try them all,
+  // on growing rings, because a prediction may change and change back.
   std::optional<VectorXd> looked_around(double reach) {
     for (int ring = 1; ring <= kRings; ++ring) {
       if (auto crossing = shortest_of(on_ring(reach * ring / kRings), kRoughHalvings)) return crossing;
@@ -234,7 +234,7 @@ class GradientSearch {
     return {};
   }
 
-  // The shortest of the steps that change the answer, each shortened as far as it still does.
+  // The shortest step that changes the prediction, each shortened as far as possible.
   std::optional<VectorXd> shortest_of(const std::vector<VectorXd>& steps, int halvings) {
     const std::vector<std::int64_t> answers = place_.answers(steps);
     std::optional<VectorXd> best;
@@ -256,7 +256,7 @@ class GradientSearch {
     return steps;
   }
 
-  // The nearest point of the boundary as linearised at `step`, again and again while that is shorter (Hasofer and Lind 1974;
+  // Repeatedly takes the nearest point of the boundary linearised at `step`, while that is shorter (Hasofer and Lind 1974;
   // Rackwitz and Fiessler 1978): a boundary's nearest point is perpendicular to it.
   VectorXd projected(VectorXd step) {
     for (int round = 0; round < kProjections; ++round) {
@@ -278,7 +278,7 @@ class GradientSearch {
                  square = gradient.squaredNorm();
     if (!(square > 0)) return step;
     const VectorXd foot = gradient * ((gradient.dot(step) - margin) / square);
-    // On a curved boundary the foot may miss it: then go only a part of the way.
+    // On a curved boundary the foot may miss it: then go only part of the way.
     std::vector<VectorXd> tries;
     for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
     return shortest_of(tries, kHalvings).value_or(step);
@@ -291,7 +291,7 @@ class GradientSearch {
 
 void check_search(const BlackBoxSearch& search) {
   if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "no directions, tries or reach",
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs directions, tries and a reach",
                 "all must be positive and finite"};
 }
 
@@ -307,7 +307,7 @@ class BoundarySearch::BlackBox {
         drawn_{nowhere()},
         planned_(1 + left()) {}
 
-  // Asks one query. State changes only after all its answers have arrived, and random numbers are drawn once.
+  // Sends one query. State changes only after all its logits have arrived, and random numbers are drawn once.
   bool advance() {
     const auto answers = place_.answers(asks_ == Asks::middles ? bisection_.middles() : drawn_);
     switch (asks_) {
@@ -367,7 +367,7 @@ class BoundarySearch::BlackBox {
     return false;
   }
 
-  // Prepares the next query: more directions, then steps around the best, and finally the answer at the best.
+  // Prepares the next query: more directions, then steps around the best, and finally the prediction at the best.
   bool draw() {
     if (!looking() && best_.size() == 0) return end(nothing(place_));
     planned_ = place_.forwards + left();
@@ -384,7 +384,7 @@ class BoundarySearch::BlackBox {
     return true;
   }
 
-  // The answer may change and change back, so look along each direction at growing distances.
+  // The prediction may change and change back, so look along each direction at growing distances.
   void look() {
     const std::int64_t at_once = std::max<std::int64_t>(1, kMostNumbers / place_.size());
     const std::int64_t last = std::min(search_.directions, looked_ + at_once);
@@ -393,7 +393,7 @@ class BoundarySearch::BlackBox {
 
   void refine() {
     for (std::int64_t k = 0; k < search_.tries; ++k) drawn_.push_back(of_length(best_.norm() * 0.999, best_, spread_));
-    // Trees decide on single elements: try the step without one of them, or with only one.
+    // Trees decide on single elements: try the step without one element, or with only one.
     for (Index e = 0; e < std::min(place_.size(), kSingle); ++e) {
       VectorXd without = best_, alone = nowhere();
       without[e] = 0;
@@ -403,7 +403,7 @@ class BoundarySearch::BlackBox {
     }
   }
 
-  // Bisects the displacements that change the answer; the one that ends up shortest replaces the best if it is shorter.
+  // Bisects the displacements that change the prediction; the shortest result replaces the best if it is shorter.
   bool shorten(const std::vector<std::int64_t>& answers) {
     bisection_ = {};
     halvings_ = 0;
@@ -458,8 +458,8 @@ BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const Bl
   check(executor, checked);
   check_search(search);
   if (point.size() != 1)
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "is asked of " + std::to_string(point.size()) + " points",
-                "ask for one"};
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "takes one point, not " + std::to_string(point.size()),
+                "call it once per point"};
   search_ = std::make_unique<BlackBox>(this->executor(), point, search);
 }
 
@@ -471,7 +471,7 @@ std::int64_t BoundarySearch::planned() const { return search_->planned(); }
 
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps) {
   return guarded("nearest_boundary", [&] {
-    if (most_steps < 1) throw Error{ErrorCode::usage, "nearest_boundary", "no steps are allowed", "allow at least one"};
+    if (most_steps < 1) throw Error{ErrorCode::usage, "nearest_boundary", "needs at least one step", ""};
     check(executor, points);
     std::vector<NearestBoundary> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(GradientSearch(executor, points, i).nearest(most_steps));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The distance to the nearest different answer: the adversarial distance, to compare with p. The two can rank points differently
-// (Scher and Trügler, section 3.3), so both are useful.
+// The distance to the nearest point with another prediction, the adversarial distance, to compare with p. The two can rank
+// points differently (Scher and Trügler, section 3.3), so both are useful.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace probust {
 
-/// The nearest point found that has a different answer.
+/// The nearest point found with a different prediction.
 struct NearestBoundary {
   double distance = 0;      ///< Euclidean, in the natural space; infinity if none was found, NaN if logits are NaN
   std::int64_t rival = -1;  ///< the class there
@@ -21,9 +21,9 @@ struct NearestBoundary {
 };
 
 /// By gradients, after DeepFool (Moosavi-Dezfooli, Fawzi and Frossard, CVPR 2016): steps to the nearest boundary of the
-/// linearised classifier until the answer changes, then projections of x on the boundary as linearised there, as long as they are
-/// nearer. With one or two input elements it also looks in all directions, because the steepest way may lead to a farther
-/// boundary. Exact for linear classifiers; otherwise an upper bound. Targets must be the answers at x.
+/// linearised classifier until the prediction changes, then projections of x on the boundary linearised there, as long as they
+/// are nearer. With one or two input elements it also searches all directions, because the steepest one may lead to a farther
+/// boundary. Exact for linear classifiers; otherwise an upper bound. Targets must be the predictions at x.
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps = 50);
 
 struct BlackBoxSearch {
@@ -39,18 +39,18 @@ struct BlackBoxSearch {
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 
-/// The same for one point as a job.
+/// The same for one point, as a job.
 class BoundarySearch final : public ExecutorJob {
  public:
-  /// The point may have no target: then it is the answer there. `executor` must outlive it, and so must `external`, the source of
-  /// its logits, if any. Throws Error if the point or search is invalid.
+  /// The target may be omitted: then it is the prediction at x. `executor` must outlive this, and so must `external`, the source
+  /// of its logits, if any. Throws Error if the point or search is invalid.
   BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search = {}, ExternalEngine* external = nullptr);
   ~BoundarySearch() override;
 
-  /// Once it is finished.
+  /// Valid once the job is finished.
   const NearestBoundary& nearest() const;
 
-  /// The actual number of passes is rarely larger.
+  /// An estimate that the actual number of passes rarely exceeds.
   std::int64_t planned() const override;
 
  private:

@@ -11,12 +11,14 @@ namespace {
 
 void check_count(const Points& points, std::int64_t count) {
   if (points.size() != 1 || count < 1)
-    throw Error{ErrorCode::usage, "cloud", std::to_string(count) + " copies of " + std::to_string(points.size()) + " points",
-                "ask for at least one copy of one point"};
+    throw Error{
+        ErrorCode::usage, "the cloud",
+        "needs at least one noisy sample of one point, not " + std::to_string(count) + " of " + std::to_string(points.size()),
+        ""};
   const std::int64_t elements = points.x.size();
   if (count > kMaxElements / elements)
-    throw Error{ErrorCode::resources, "cloud",
-                std::to_string(count) + " copies of " + std::to_string(elements) + " elements are too many to keep",
+    throw Error{ErrorCode::resources, "the cloud",
+                "cannot hold " + std::to_string(count) + " noisy samples of " + std::to_string(elements) + " elements",
                 "ask for fewer"};
 }
 
@@ -39,7 +41,7 @@ std::int64_t CloudMaker::next_count() const {
   return std::min(count_ - made(), std::max<std::int64_t>(1, kNumbers / points_.x.size() / batch) * batch);
 }
 
-// A repeated piece does not draw its copies again.
+// A repeated piece of work does not draw its samples again.
 bool CloudMaker::piece() {
   const std::int64_t elements = points_.x.size();
   const auto make_noisy = [&](const NoiseLanes& lanes, float* x) {
@@ -55,7 +57,7 @@ bool CloudMaker::piece() {
 }
 
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count) {
-  return guarded("cloud", [&] {
+  return guarded("the cloud", [&] {
     CloudMaker maker(executor, points, noise, count);
     maker.finish();
     return maker.take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The noisy copies of a point, for display.
+// The noisy samples of a point, for display.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace probust {
 
-/// Noisy copies of one point, with the classifier's answers.
+/// Noisy samples of one point, with the classifier's predictions.
 struct Cloud {
   Tensor x;                             ///< [count, ...] in the natural space
   std::vector<std::int64_t> predicted;  ///< [count] argmax of the logits, the lowest index on a tie; -1 if logits are NaN
 };
 
-/// Copies 0 .. count - 1 of the one point in `points`: bit-identical to those that Executor::sample counts. Error{usage} unless
-/// there is one point and at least one copy, Error{resources} if a tensor cannot hold the copies.
+/// Samples 0 .. count - 1 of the one point in `points`: bit-identical to those that Executor::sample counts. Error{usage} unless
+/// there is one point and at least one sample, Error{resources} if a tensor cannot hold the samples.
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count);
 
 /// The same as a job.
 class CloudMaker final : public ExecutorJob {
  public:
-  /// `executor` must outlive it, and so must `external`, the source of its logits, if any. Throws the Errors of noisy_cloud.
+  /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws the Errors of noisy_cloud.
   CloudMaker(Executor& executor, Points points, Noise noise, std::int64_t count, ExternalEngine* external = nullptr);
 
   std::int64_t planned() const override { return count_; }
 
-  /// The copies made so far.
+  /// The samples drawn so far.
   const Cloud& cloud() const { return cloud_; }
   Cloud take() { return std::move(cloud_); }
 
@@ -40,7 +40,7 @@ class CloudMaker final : public ExecutorJob {
   Points points_;
   Noise noise_;
   std::int64_t count_;
-  Tensor drawn_;  // copies whose logits are still needed
+  Tensor drawn_;  // samples whose logits are still missing
   Cloud cloud_;
 };
 

@@ -67,7 +67,7 @@ class Gradients {
   std::int64_t target_;
 };
 
-// Of normal variables with the correlations of u [d, m].
+// The correlations of normal variables with gradients u [d, m].
 double largest_density(const MatrixXd& u) {
   const MatrixXd units = u.colwise().normalized();
   const Cholesky gram(transposed_product(units, units));
@@ -125,7 +125,7 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
 
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
   return guarded("curvature", [&] {
-    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "fewer than two pairs show no scatter", "give at least two"};
+    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "needs at least two pairs, because one shows no scatter", ""};
     if (!noise.shape->mirrored())
       throw Error{ErrorCode::unsupported, noise.text(), "cannot be mirrored at x", "use symmetric additive noise"};
     check(executor, points);
@@ -146,7 +146,7 @@ Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const P
                                                      int iterations) {
   return guarded("quadratic_bounds", [&] {
     if (!(sigma > 0) || !(h > 0) || iterations < 1)
-      throw Error{ErrorCode::usage, "quadratic_bounds", "sigma, h and iterations must be positive", ""};
+      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, h and number of iterations", ""};
     check(executor, points);
     std::vector<QuadraticBound> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, iterations));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How nonlinear a classifier is at the scale of the noise: whether a linearisation can be trusted.
+// How nonlinear a classifier is at the scale of the noise: whether a linearisation is accurate enough.
 #pragma once
 
 #include <vector>
@@ -37,7 +37,7 @@ struct QuadraticBound {
   /// For the Taylor estimator and any signs of eigenvalues: sum over rivals of sigma d |lambda_max| / (sqrt(2 pi) |u|), at
   /// most 1. For boundaries that are quadratic, and |eps|² close to its mean, as for large d.
   double summed = 0;
-  bool defined = false;  ///< no A has a negative eigenvalue that was found, every A has some curvature, and u is not zero
+  bool defined = false;  ///< no A has a negative eigenvalue (that was found), every A has some curvature, and u is not zero
 };
 
 /// By differences of gradients over a step of h times the norm of x (at least h): power iterations for the eigenvalues of

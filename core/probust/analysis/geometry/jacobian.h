@@ -7,17 +7,17 @@
 // Gradients at one point, for analyses that move from point to point.
 namespace probust {
 
-/// [C, d] of the logits.
+/// [C, d] gradients of the logits.
 using LogitJacobian = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// At the one point of x [1, ...]. Throws Error.
+/// Computed at the one point of x [1, ...]. Throws Error.
 LogitJacobian jacobian_at(Executor& executor, const Tensor& x);
 
 /// The gradient [d] of the margin f_t - f_i of the target t over a rival i.
 Eigen::VectorXd margin_gradient(const LogitJacobian& J, std::int64_t target, std::int64_t rival);
 
-/// [m, d] gradients of the margins of point i over its rivals, in order: at the point, or, with `samples`, averaged over the
-/// noisy copies that Executor::linearize_averaged takes. Throws Error.
+/// [m, d] gradients of the margins of point i over its rivals, in order: at the point or, if `samples` is positive, averaged over
+/// the noisy samples of Executor::linearize_averaged. Throws Error.
 LogitJacobian margin_gradients(Executor& executor, const Points& points, std::int64_t i, const Noise& noise,
                                std::int64_t samples);
 

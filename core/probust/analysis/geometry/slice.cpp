@@ -33,7 +33,7 @@ bool make_orthogonal(VectorXd& v, const VectorXd& u) {
 void require_point(const Executor& executor, const Points& points, std::int64_t i) {
   check(executor, points);
   if (i < 0 || i >= points.size() || executor.classes() < 2)
-    throw Error{ErrorCode::usage, "slice", "there is no point " + std::to_string(i) + ", or only one class", ""};
+    throw Error{ErrorCode::usage, "the slice", "needs two classes and a point " + std::to_string(i), ""};
 }
 
 // Not the minimum of the margins: if two logits are -inf, their difference is NaN, but the margin to the strongest rival is not.
@@ -62,8 +62,8 @@ std::vector<std::int64_t> rivals_of(std::span<const float> logits, std::int64_t 
 SlicePlane orthonormal(const SlicePlane& plane) {
   VectorXd u = vector_of(plane.u), v = vector_of(plane.v);
   if (u.size() != v.size() || u.size() == 0 || !normalize(u) || !make_orthogonal(v, u))
-    throw Error{ErrorCode::usage, "slice", "its directions are zero, parallel or of different length",
-                "give two independent ones"};
+    throw Error{ErrorCode::usage, "the slice", "has directions that are zero, parallel or of different length",
+                "give two independent directions"};
   return {{u.begin(), u.end()}, {v.begin(), v.end()}, plane.reach, plane.resolution};
 }
 
@@ -72,7 +72,7 @@ Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::i
     require_point(executor, points, i);
     const Tensor x = rows(points.x, i, 1), logits = executor.logits(x).value();
     if (argmax(logits.row(0)) < 0)
-      throw Error{ErrorCode::numerical, "slice", "logits at the point are NaN", "choose another point"};
+      throw Error{ErrorCode::numerical, "the slice", "has NaN logits at its centre", "choose another point"};
     const LogitJacobian J = jacobian_at(executor, x);
     VectorXd u, v;
     const auto take = [&](VectorXd direction) {
@@ -87,7 +87,7 @@ Result<SlicePlane> margin_plane(Executor& executor, const Points& points, std::i
     }
     for (Eigen::Index e = 0; e < J.cols() && v.size() == 0; ++e) take(VectorXd::Unit(J.cols(), e));
     if (v.size() == 0)
-      throw Error{ErrorCode::usage, "slice", "a plane needs two dimensions", "the input has " + std::to_string(x.size())};
+      throw Error{ErrorCode::usage, "the slice", "needs an input of at least two elements, not " + std::to_string(x.size()), ""};
     return SlicePlane{{u.begin(), u.end()}, {v.begin(), v.end()}, reach, resolution};
   });
 }
@@ -98,13 +98,14 @@ Result<Slice> decision_slice(Executor& executor, const Points& points, std::int6
     require_point(executor, points, i);
     const auto x = points.x.row(i);
     if (plane.u.size() != x.size() || plane.v.size() != x.size())
-      throw Error{ErrorCode::usage, "slice", "directions have " + std::to_string(plane.u.size()) + " elements",
-                  "the input has " + std::to_string(x.size())};
+      throw Error{ErrorCode::usage, "the slice", "has directions of " + std::to_string(plane.u.size()) + " elements",
+                  "give " + std::to_string(x.size()) + ", as many as a point has"};
     if (plane.resolution < 2 || !(plane.reach > 0) || !std::isfinite(plane.reach) ||
         !std::isfinite(vector_of(plane.u).squaredNorm() + vector_of(plane.v).squaredNorm()))
-      throw Error{ErrorCode::usage, "slice", "needs a finite plane, a reach and two points a side", ""};
+      throw Error{ErrorCode::usage, "the slice", "needs a finite plane, a reach and at least two points per side", ""};
     if (plane.resolution > kMostResolution)
-      throw Error{ErrorCode::resources, "slice", std::to_string(plane.resolution) + " points a side", "at most 4096"};
+      throw Error{ErrorCode::resources, "the slice", "cannot have " + std::to_string(plane.resolution) + " points per side",
+                  "give at most 4096"};
     const std::int64_t n = plane.resolution;
     Slice slice{n, std::vector<std::int64_t>(static_cast<std::size_t>(n * n)),
                 std::vector<double>(static_cast<std::size_t>(n * n))};

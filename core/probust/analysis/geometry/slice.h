@@ -17,8 +17,8 @@ struct SlicePlane {
   std::int64_t resolution = 64;  ///< points per side
 };
 
-/// Answers on the grid, row by row: element [row * resolution + column] is at s = -reach + 2 reach column / (resolution - 1), t
-/// likewise by row.
+/// Predictions on the grid, row by row: element [row * resolution + column] is at s = -reach + 2 reach column / (resolution - 1),
+/// and t by row in the same way.
 struct Slice {
   std::int64_t resolution = 0;
   std::vector<std::int64_t> predicted;  ///< -1 if logits are NaN

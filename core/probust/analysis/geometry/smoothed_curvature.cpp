@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 constexpr std::uint32_t kDirections = 0xd1f;  // stream of the draws that choose directions
 constexpr double kTriangle = 1.0 / 6;         // variance of a triangle from -1 to 1
 
-// Copies of one point, and what its margin over one rival is there.
+// Noisy samples of one point, with its margin over one rival there.
 class PointCopies {
  public:
   PointCopies(Executor& executor, const Points& points, std::int64_t i, double sigma)
@@ -105,7 +105,7 @@ Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t 
   return mean_of(values);
 }
 
-// H v by differences of gradients, averaged over the copies that follow the first `known`.
+// H v by differences of gradients, averaged over the samples after the first `known`.
 VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigma, std::int64_t known, std::int64_t samples) {
   const double step = sigma * std::sqrt(0.5), left = std::sqrt(1 - 0.5 / 3);  // a box of half-width h has the variance h² / 3
   VectorXd sum = VectorXd::Zero(v.size());
@@ -123,7 +123,7 @@ std::pair<VectorXd, VectorXd> extreme_directions(const PointCopies& copies, doub
   MatrixXd Q(copies.size(), most), HQ(copies.size(), most);
   Index used = 0;
   for (VectorXd next = copies.unit_direction(0); used < most; ++used) {
-    // Twice, because once leaves rounding errors of the size of what is left.
+    // Twice, because one pass leaves rounding errors as large as the remainder.
     for (int pass = 0; pass < 2; ++pass) next -= times(Q.leftCols(used), transposed_times(Q.leftCols(used), next));
     if (!(next.norm() > 1e-9 * std::max(1.0, used > 0 ? HQ.col(used - 1).norm() : 1.0))) break;
     Q.col(used) = next.normalized();
@@ -154,7 +154,7 @@ SmoothedCurvature at_point(Executor& executor, const Points& points, std::int64_
   result.largest = along(up);
   result.smallest = along(down);
   result.mean = second_derivative(copies, sigma, options.pairs, [&](std::int64_t j) { return copies.unit_direction(1 + j); });
-  // The mean lies between them, so a direction that was found worse than that tells nothing.
+  // The mean lies between them, so a direction worse than that is uninformative.
   if (result.largest.value < result.mean.value) result.largest = result.mean;
   if (result.smallest.value > result.mean.value) result.smallest = result.mean;
   return result;
@@ -166,8 +166,8 @@ Result<std::vector<SmoothedCurvature>> smoothed_curvature(Executor& executor, co
                                                           const SmoothedCurvatureOptions& options) {
   return guarded("smoothed_curvature", [&] {
     if (!(sigma > 0) || options.pairs < 2 || options.gradient_samples < 2 || options.iterations < 1)
-      throw Error{ErrorCode::usage, "smoothed_curvature", "sigma and iterations must be positive, pairs and samples at least 2",
-                  ""};
+      throw Error{ErrorCode::usage, "smoothed_curvature",
+                  "needs a positive sigma and number of iterations, and at least 2 pairs and samples", ""};
     if (!executor.differentiable() || executor.piecewise_constant())
       throw Error{ErrorCode::unsupported, "smoothed_curvature", "needs gradients, and this model has none", ""};
     check(executor, points);

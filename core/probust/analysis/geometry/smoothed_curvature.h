@@ -11,13 +11,13 @@
 
 namespace probust {
 
-/// A number estimated from noisy copies.
+/// A number estimated from noisy samples.
 struct Sampled {
   double value = 0, std_error = 0;
 };
 
-/// Of the smoothed margin G(x) = E g(x + eps), eps ~ N(0, sigma² I), over the nearest rival: the one with the smallest
-/// G / (sigma |grad G|). With Hessian H of G.
+/// Properties of the smoothed margin G(x) = E g(x + eps), eps ~ N(0, sigma² I), over the nearest rival: the one with the smallest
+/// G / (sigma |grad G|). H is the Hessian of G.
 struct SmoothedCurvature {
   std::int64_t rival = -1;   ///< a class
   double margin = 0;         ///< G
@@ -29,7 +29,7 @@ struct SmoothedCurvature {
 
 struct SmoothedCurvatureOptions {
   std::int64_t pairs = 256;            ///< antithetic pairs for each of the three numbers (6 forwards each)
-  std::int64_t gradient_samples = 32;  ///< copies for the gradient of G, and for each product with H in the iterations
+  std::int64_t gradient_samples = 32;  ///< samples for the gradient of G, and for each product with H in the iterations
   int iterations = 8;
 };
 
@@ -37,7 +37,7 @@ struct SmoothedCurvatureOptions {
 ///   (g(x + eps' + s v) - 2 g(x + eps') + g(x + eps' - s v)) / s²,   s = sigma,
 /// which is the second derivative along v smoothed over a triangle of variance s² / 6. The noise eps' has that much less variance
 /// along v, so that both together have sigma²: exact for polynomials of degree five, and within 0.5% of the peak value for a
-/// kink. The directions come from other copies, so the standard errors count everything else.
+/// kink. The directions come from other samples, so the standard errors count everything else.
 ///
 /// Error{unsupported} if the executor has no gradients or its classifier is piecewise constant, Error{usage} if an option is not
 /// positive.

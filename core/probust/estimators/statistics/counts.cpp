@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts of the noisy copies of a point. The executor counts winners on the device; places among the largest logits are counted
-// here, from the logits.
+// Counts of the noisy samples of a point. The executor counts winners on the device; places among the largest logits are
+// counted here, from the logits.
 #include "probust/estimators/statistics/counts.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kLanes = 256;  // copies that get their noise at once
+constexpr std::int64_t kLanes = 256;  // samples that get their noise at the same time
 
 // Adds one to the counts of the `top` largest logits.
 void place(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& order, std::vector<std::int64_t>& counts) {

@@ -11,22 +11,22 @@
 
 namespace probust {
 
-/// How often each class is among the `top` largest logits of the noisy copies first .. first + samples - 1: [N][C] counts. The
-/// lower index wins ties; a copy with a NaN logit counts for no class. Throws Error.
+/// How often each class is among the `top` largest logits of the noisy samples first .. first + samples - 1: [N][C] counts. The
+/// lower index wins ties; a sample with a NaN logit counts for no class. Throws Error.
 std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
                                                     std::int64_t samples, std::int64_t top, std::int64_t first = 0);
 
-/// Whether a copy with these logits [C] keeps the answer for `target`, as `event` defines it.
+/// Whether a noisy sample with these logits [C] keeps the target, as `event` defines it.
 bool keeps(const Event& event, std::span<const float> logits, std::int64_t target);
 
-/// How many copies keep the answer, from the counts of count_placed with the event's `top`.
+/// The number of samples that keep the target, from the counts of count_placed with the event's `top`.
 std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target);
 
 /// The share `kept` / `trials` with its binomial standard error, the interval `p95`, and one forward per trial.
 Estimate from_counts(std::int64_t kept, std::int64_t trials, const Interval& p95);
 
-/// Copies first .. first + count - 1 of one point as rows [count, ...]. make_noisy(lanes, x) adds the noise to some of them, laid
-/// out [elements][lanes]; several threads call it.
+/// Noisy samples first .. first + count - 1 of one point as rows [count, ...]. make_noisy(lanes, x) adds the noise to some of
+/// them, laid out [elements][lanes]; several threads call it.
 Tensor noisy_rows(const Points& point, std::int64_t first, std::int64_t count, int threads,
                   const std::function<void(const NoiseLanes& lanes, float* x)>& make_noisy);
 

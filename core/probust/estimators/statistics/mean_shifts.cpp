@@ -9,10 +9,10 @@
 namespace probust {
 namespace {
 
-constexpr double kStep = 3;                // between the variances that are tried
-constexpr int kMostSteps = 8;              // in each direction, from the size of the sampling errors
-constexpr double kInCommon = 0.5;          // of the variance of what predictors do not explain, among points that are alike
-constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, are one
+constexpr double kStep = 3;                // ratio of successive variances to try
+constexpr int kMostSteps = 8;              // range in each direction, from the size of the sampling errors
+constexpr double kInCommon = 0.5;          // share of the variance left by the predictors, among similar points
+constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as one
 
 // An orthonormal basis of the columns, [n, at most q].
 Eigen::MatrixXd basis_of(const Eigen::MatrixXd& predictors) {
@@ -35,7 +35,7 @@ class MixedModel {
     return -0.5 * (static_cast<double>(share.size()) * (root_.log_determinant() + gram_.log_determinant()) + squares.sum());
   }
 
-  // What remains of e: less S P y, with covariance S - S P S, where P = V⁻¹ - V⁻¹ X (Xᵀ V⁻¹ X)⁻¹ Xᵀ V⁻¹.
+  // The remaining e: minus S P y, with covariance S - S P S, where P = V⁻¹ - V⁻¹ X (Xᵀ V⁻¹ X)⁻¹ Xᵀ V⁻¹.
   CommonErrors remaining(const CommonErrors& errors) const {
     const Eigen::MatrixXd explained = unexplained(root_.solve_lower(errors.covariance));
     return {errors.correction - transposed_product(explained, residual_),

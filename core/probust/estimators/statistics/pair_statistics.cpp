@@ -14,12 +14,12 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kGroups = 25;          // of the jackknife
+constexpr std::int64_t kGroups = 25;          // groups of the jackknife
 constexpr std::int64_t kRivalsKept = 64;      // rivals
-constexpr std::int64_t kJackknifed = 24;      // rivals; enough for a standard error
-constexpr double kLeftOut = 1e-3;             // failure probability that all rivals left out may add
-constexpr double kModelError = 0.02;          // of Phi^-1(p) at p = 1/2: margins of networks are not quite normal
-constexpr double kModelErrorInTails = 0.015;  // more per standard deviation away from p = 1/2
+constexpr std::int64_t kJackknifed = 24;      // number of rivals; enough for a standard error
+constexpr double kLeftOut = 1e-3;             // bound on the failure probability that all dropped rivals may add
+constexpr double kModelError = 0.02;          // error of Phi^-1(p) at p = 1/2: margins of networks are not quite normal
+constexpr double kModelErrorInTails = 0.015;  // additional error per standard deviation away from p = 1/2
 constexpr double kDoubt = 5;                  // intervals trust the model less by this factor, and count no sample twice
 
 Evidence doubting(Evidence evidence) {
@@ -79,7 +79,8 @@ double std_error_of_z(const Pairs& every, const CovarianceModel& model_of_every,
 std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::string& whose) {
   const std::int64_t budget = executor.options().memory / 4;
   if (bytes > budget) {
-    throw Error{ErrorCode::resources, option("memory"), "the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
+    throw Error{ErrorCode::resources, option("memory"),
+                "is too small: the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
                 "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
   }
   return budget;
@@ -94,7 +95,7 @@ std::int64_t points_at_once(const Executor& executor, std::int64_t bytes) {
 std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes) { return 32 * pairs * classes; }
 
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes) {
-  (void)budget_of(executor, points * bytes, std::to_string(points) + " points that learn from each other");
+  (void)budget_of(executor, points * bytes, std::to_string(points) + " points of a block");
 }
 
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
@@ -231,7 +232,7 @@ void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t
   estimate.copies = copies;
   estimate.kept = kept;
   const double z = z_of(estimate);
-  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // the normal model gives no error: take the interval from the counts
+  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // the normal model gives no error, so the interval comes from the counts
     const Interval interval = clopper_pearson(kept, copies);
     estimate.ci_low = std::min(interval.low, estimate.p);
     estimate.ci_high = std::max(interval.high, estimate.p);

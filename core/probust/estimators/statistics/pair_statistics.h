@@ -13,21 +13,21 @@
 
 namespace probust {
 
-/// How many points of `bytes` each an estimator may hold at once: a quarter of the executor's memory. Throws Error{resources} if
-/// not even one fits.
+/// The number of points of `bytes` each that an estimator may hold at once: a quarter of the executor's memory. Throws
+/// Error{resources} if not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
 /// Bytes for the pairs of one point.
 std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes);
 
-/// Throws Error{resources} if `points` pooled points of `bytes` each take more than that. They cannot be split, because what is
-/// pooled must not depend on the memory.
+/// Throws Error{resources} if `points` pooled points of `bytes` each take more than that. They cannot be split, because pooled
+/// values must not depend on the memory.
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes);
 
-/// True if the margins keep the target: all are positive, or zero against rivals of higher index. NaN does not keep it.
+/// Whether the margins keep the target: all are positive, or zero against rivals of higher index. NaN does not keep it.
 bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 
-/// How many of the 2h copies keep the target.
+/// The number of the 2h samples that keep the target.
 std::int64_t count_kept(const Pairs& pairs, std::int64_t target);
 
 /// [m] Every margin's mean divided by its standard deviation. Infinite if a margin is constant, NaN if it is NaN or always zero.
@@ -42,16 +42,16 @@ struct Rivals {
   Pairs pairs;
   std::vector<std::int64_t> rows;
   std::int64_t target;
-  double left_out = 0;  ///< the sum of the normal tails of the rivals left out
+  double left_out = 0;  ///< the sum of the normal tails of the dropped rivals
 };
 
 Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows);
 
 Rivals all_rivals(const Pairs& pairs, std::int64_t target);
 
-/// The rivals that matter, because the algebra grows with the cube of their number. Up to 64 rivals: all of them. Otherwise the
-/// 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and those in `must`; never more
-/// than kMostRivals by score.
+/// Selects the rivals that matter, because the cost of the algebra grows with the cube of their number. Up to 64 rivals: all of
+/// them. Otherwise the 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and those
+/// in `must`; never more than kMostRivals by score.
 Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
 /// Sums over pairs that give the mean and covariance of the margins for any subset of the pairs. The even part of a pair is
@@ -84,7 +84,7 @@ struct CovarianceModel {
   double weight = 1;
   Eigen::MatrixXd known;
 
-  /// `sampled`, the moments of the pairs, with the model's covariance instead.
+  /// The moments of the pairs, with the model's covariance instead of the sampled one.
   MarginMoments with(MarginMoments sampled) const;
 
   /// The same for some rows.
@@ -94,35 +94,35 @@ struct CovarianceModel {
 /// The model that uses only the covariance of the point's own pairs, for m margins.
 CovarianceModel own_alone(std::int64_t m);
 
-/// Reported intervals always include a Clopper-Pearson interval of the copies that were kept, however certain a model is when few
-/// or no copies were lost: the 90% interval or, if the counts of all points together agree with the model, a narrower one.
+/// Reported intervals always include a Clopper-Pearson interval of the surviving samples, however certain a model is when few or
+/// no samples fail: the 90% interval or, if the counts of all points together agree with the model, a narrower one.
 inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.7;
 Interval counted_interval(std::int64_t kept, std::int64_t copies);
 
-/// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of copies `kept`
-/// (reconcile.h). p moves towards their share, by more the stronger the evidence against normal margins. Sets the standard error
-/// and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the model
-/// error.
+/// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of samples `kept`
+/// (reconcile.h). p moves towards their share, the more so the stronger the evidence against normal margins. Sets the standard
+/// error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the
+/// model error.
 void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
            double share);
 
-/// The same with a given standard error of z = Phi^-1(p), NaN if unknown, and level of the counted interval.
+/// The same with a given standard error of z = Phi^-1(p), NaN if unknown, and a given level of the interval of the count.
 void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share,
            double counted_level = kCounted);
 
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// The margins of another class as the target, from the same copies.
+/// The margins of another class as the target, from the same samples.
 Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other);
 
-/// Gives an estimate from the pairs of point i the probability of its label, as probit:N does, if that is not the target.
+/// Adds the probability of the label to an estimate from the pairs of point i, as probit:N does, if the label is not the target.
 void answer_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
 
 /// The estimates of probit:N:pooled from the pairs of an evaluation's points.
 std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled);
 
-/// Makes an estimate inexact if the rivals left out may add something that matters to p_fail.
+/// Makes an estimate inexact if the dropped rivals may add a relevant amount to p_fail.
 void tell_left_out(Estimate& estimate, const Rivals& rivals);
 
 /// Standard errors of values computed from pairs, by the delete-a-group jackknife (Efron 1982). without(group, groups) returns

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kAlike = 4;  // the weight of a shape is exp(kAlike * cosine between centred logits); measured
 
-// Candidates for the degrees of freedom that the others' shape counts as, and the default without evidence.
+// Candidates for the equivalent degrees of freedom of the others' shape, and the default without evidence.
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
 constexpr double kUnknownWorth = 12;
 
@@ -110,7 +110,7 @@ std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixX
     const Eigen::MatrixXd prior = pool.prior(i);
     priors.push_back(prior.size() == 0 ? prior : covariance_of_margins(prior, targets[i]));
   }
-  // h pairs have h differences and h - 1 deviations of sums. If one of the two dominates, they are worth little more than h.
+  // h pairs have h differences and h - 1 deviations of sums. If one of the two dominates, they count as little more than h.
   const double weight = prior_weight(own, priors, 1.5 * static_cast<double>(pairs));
   std::vector<CovarianceModel> models;
   models.reserve(own.size());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Pooling over the points of a block. With few copies, the covariance of a point's margins is uncertain. But the covariance of
-// the logits has a similar shape at points with similar logits. So each point's covariance is shrunk towards the weighted mean
-// shape of the others, with an inverse Wishart prior (Haff, "Empirical Bayes estimation of the multivariate normal covariance
-// matrix", Annals of Statistics 1980). The prior's scale is the geometric mean of the point's own and the others'. How many draws
-// the prior counts as follows from its likelihood over the block (Chen, "Bayesian inference for a normal dispersion matrix",
-// Journal of the Royal Statistical Society B 1979): many if the shapes are alike, few if not.
+// Pooling over the points of a block. With few noisy samples, the covariance of a point's margins is uncertain. But the
+// covariance of the logits has a similar shape at points with similar logits. So each point's covariance is shrunk towards the
+// weighted mean shape of the others, with an inverse Wishart prior (Haff, "Empirical Bayes estimation of the multivariate
+// normal covariance matrix", Annals of Statistics 1980). The prior's scale is the geometric mean of the point's own and the
+// others'. How many draws the prior counts as follows from its likelihood over the block (Chen, "Bayesian inference for a
+// normal dispersion matrix", Journal of the Royal Statistical Society B 1979): many if the shapes are alike, few if not.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace probust {
 
-/// Points per block. Estimates that borrow from other points depend on which points share a block, so this is fixed.
+/// Points per block. Pooled estimates depend on which points share a block, so this is fixed.
 inline constexpr std::int64_t kBlock = 256;
 
 /// The covariance model of each point's margins. `own` [m, m] are the covariances from each point's own `pairs` (a number, at

@@ -16,9 +16,9 @@ namespace {
 constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing are better
 constexpr double kRidge = 2;
 constexpr double kLeastFreedom = 0.2;            // lower limit for 1 - leverage of a residual
-constexpr std::int64_t kPoints = 2048;           // of the integral, all residuals together
+constexpr std::int64_t kPoints = 2048;           // points of the integral, all residuals together
 constexpr double kNothingLeft = 1e-5;            // residuals below this share of the standard deviation are rounding errors
-constexpr std::uint32_t kSlopeStream = 0x51095;  // of the generator: apart from the streams of noise
+constexpr std::uint32_t kSlopeStream = 0x51095;  // stream of the generator, distinct from the streams of noise
 
 // The cost of the gradients in forwards: a backward counts as one; moment propagation, with its gradients, was measured at about
 // three times as much.
@@ -44,7 +44,7 @@ Explained along_gradients(const Projection& projection, const std::vector<std::i
   return result;
 }
 
-// Ridge regression of the margins on w, shrunk towards the slopes of the gradients, with both copies of a pair and a free
+// Ridge regression of the margins on w, shrunk towards the slopes of the gradients, with both samples of a pair and a free
 // intercept.
 void regress(const Pairs& pairs, Explained& explained) {
   const Eigen::MatrixXd& w = explained.coordinates;

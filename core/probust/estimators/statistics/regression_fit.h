@@ -11,7 +11,7 @@
 
 namespace probust {
 
-/// How a cost in forwards is divided.
+/// How a cost in forwards is split.
 struct RegressionBudget {
   std::int64_t gradients, pairs;
   double roughness;  ///< a
@@ -22,17 +22,17 @@ struct RegressionBudget {
 
 RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, LinearizeAt around);
 
-/// Sets the passes that a regression with this budget takes.
+/// Sets the number of passes of a regression with this budget.
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around);
 
-/// Sampled pairs of each point, and the margins of the rivals nearest to them, which get gradients.
+/// Sampled pairs of each point, and the margins of the nearest rivals, which get gradients.
 struct Chosen {
   std::vector<Pairs> pairs;
   std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] as rows of the margins and as classes
 };
 Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients);
 
-/// What the noise along the gradients explains of h pairs.
+/// The part of h pairs that the noise along the gradients explains.
 struct Explained {
   Eigen::MatrixXd slopes;       ///< B [m, r]
   Eigen::MatrixXd coordinates;  ///< w_j [r, h] of the first of each pair
@@ -44,7 +44,7 @@ struct Explained {
 /// A point's regression, margins = mean + slopes w + residual, for the rivals that matter.
 struct RegressionFit {
   Rivals rivals;
-  std::int64_t kept;  ///< of all copies
+  std::int64_t kept;  ///< of all samples
   Pairs left;         ///< margins without the explained part
   Explained explained;
   Eigen::VectorXd mean;      ///< [m]
@@ -53,11 +53,11 @@ struct RegressionFit {
   bool finite = true;
 
   Eigen::MatrixXd explained_covariance() const;
-  /// The part of the margins' standard deviation that is not explained, in [0, 1].
+  /// The share of the margins' standard deviation that is not explained, in [0, 1].
   double unexplained() const;
 };
 
-/// What the gradients may explain of the margins `rows` of a point, given its pairs.
+/// The part of the margins `rows` of a point that the gradients may explain, given its pairs.
 class SlopePosterior {
  public:
   SlopePosterior(const RegressionFit& fit, const std::vector<std::int64_t>& rows);
@@ -69,14 +69,14 @@ class SlopePosterior {
   Eigen::MatrixXd slopes_, root_, errors_;  // B, S_r^(1/2), E
 };
 
-/// `kept` of all copies kept the target. `rows` are the margins whose gradients the projection has.
+/// `kept` of all samples keep the target. `rows` are the margins whose gradients the projection has.
 RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma);
 
 /// The point's estimate; `model` gives the covariance of the margins: the point's own, or shrunk towards that of others.
 Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop);
 
-/// For a single class, which always wins.
+/// The estimate for a single class, which always survives.
 std::vector<Estimate> certain_estimates(std::int64_t points);
 
 /// All pairs of `a`, then those of `b`.

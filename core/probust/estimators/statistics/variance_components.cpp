@@ -30,7 +30,7 @@ NormalEquations normal_equations(const Similarities& similarities, const Eigen::
   return equations;
 }
 
-// The problem restricted to a subset of the weights, which is given as bits: the others are zero.
+// The problem restricted to a subset of the weights, given as bits: the others are zero.
 NormalEquations restricted(const NormalEquations& all, unsigned subset) {
   NormalEquations some = all;
   for (Eigen::Index s = 0; s < all.b.size(); ++s) {
@@ -47,7 +47,7 @@ NormalEquations restricted(const NormalEquations& all, unsigned subset) {
 
 Eigen::VectorXd component_weights(const Similarities& similarities, const Eigen::MatrixXd& products,
                                   const Eigen::MatrixXd& counts) {
-  constexpr double kSingular = 1e-9;  // similarities that are equal at these points cannot be told apart
+  constexpr double kSingular = 1e-9;  // similarities that are equal at these points cannot be distinguished
   const auto size = static_cast<Eigen::Index>(similarities.size());
   const NormalEquations equations = normal_equations(similarities, products, counts);
   Eigen::VectorXd best = Eigen::VectorXd::Zero(size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How much of what is observed at points varies with each of several similarities between them. The cross-products of different
-// points are regressed on the similarities (Haseman and Elston, "The investigation of linkage between a quantitative trait and a
-// marker locus", Behavior Genetics 1972). A point's product with itself is not used, so sampling errors, which are independent
-// from point to point, enter no weight.
+// How much of the variation between points each of several similarities between them explains. The cross-products of different
+// points are regressed on the similarities (Haseman and Elston, "The investigation of linkage between a quantitative trait and
+// a marker locus", Behavior Genetics 1972). A point's product with itself is not used, so sampling errors, which are
+// independent from point to point, enter no weight.
 #pragma once
 
 #include <vector>
@@ -30,8 +30,8 @@ struct Smoothed {
 };
 
 /// Smooths `observed` [n, d], whose columns are observations with sampling errors of variance `sampling`: Gaussian process
-/// regression on the similarities, with weights from component_weights and what they do not explain as variance of the point's
-/// own. All columns share the weights.
+/// regression on the similarities, with weights from component_weights. The unexplained remainder is each point's own variance.
+/// All columns share the weights.
 Smoothed smooth(const Similarities& similarities, const Eigen::MatrixXd& observed, double sampling);
 
 }  // namespace probust

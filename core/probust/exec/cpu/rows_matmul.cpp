@@ -17,7 +17,7 @@ namespace {
 constexpr int kStripPackets = 3;
 constexpr std::int64_t kStrip = kStripPackets * kPacket;
 constexpr int kTileRows = kTileSums / kStripPackets;
-constexpr std::int64_t kMostTerms = 192;        // a strip of so many rows of W stays in the first-level cache
+constexpr std::int64_t kMostTerms = 192;        // a strip of this many rows of W stays in the first-level cache
 constexpr std::int64_t kSumBytes = 128 << 10;   // sums of a strip
 constexpr std::int64_t kRowBytes = 1024 << 10;  // of x
 

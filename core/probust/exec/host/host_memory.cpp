@@ -61,7 +61,8 @@ void HostMemory::subtract_weights(const Graph& graph, std::span<const Program* c
   const std::int64_t taken = weights_ + std::min(kProgramBytes, given_ / 4);
   if (taken >= given_) {
     const bool transformed = bytes.packed > 2 * bytes.constants;  // by Winograd's algorithm
-    throw Error{ErrorCode::resources, option("memory"), "the model's weights take " + std::to_string((taken >> 10) + 1) + "K",
+    throw Error{ErrorCode::resources, option("memory"),
+                "is too small: the model's weights take " + std::to_string((taken >> 10) + 1) + "K",
                 transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which takes less"
                             : "give more than that, or leave it out"};
   }
@@ -95,9 +96,8 @@ std::int64_t HostMemory::gradient_bytes(const Program& gradient, const Batch& ba
 
 void HostMemory::too_little(std::int64_t needed) const {
   throw Error{ErrorCode::resources, option("memory"),
-              "one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
-                  (weights_ > 0 ? " in addition to weights of " + std::to_string((weights_ >> 10) + 1) + "K" : "") +
-                  ", which is more than the given memory",
+              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
+                  (weights_ > 0 ? " in addition to weights of " + std::to_string((weights_ >> 10) + 1) + "K" : ""),
               "give at least " + std::to_string(((needed * options_.threads + weights_) >> 10) + 1) + "K or use fewer " +
                   option("threads")};
 }

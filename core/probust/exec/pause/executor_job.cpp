@@ -24,10 +24,10 @@ bool ExecutorJob::can_pause() { return external_ != nullptr || time().left() != 
 bool ExecutorJob::advance() {
   stepwise_->begin_attempt();
   const std::int64_t before = stepwise_->progress.passes;
-  const Result<bool> more = guarded("run", [this] { return piece(); });
+  const Result<bool> more = guarded("the run", [this] { return piece(); });
   passes_ += stepwise_->progress.passes - before;
   if (stepwise_->paused()) {
-    if (more) throw Error{ErrorCode::internal, "run", "went on without an answer", "please report it"};
+    if (more) throw Error{ErrorCode::internal, "the run", "was continued without an answer", "please report it"};
     return true;
   }
   stepwise_->forget();

@@ -64,7 +64,7 @@ std::int64_t StepwiseExecutor::chunk(const Asked& asked, std::int64_t left, std:
 StepwiseExecutor::Asked& StepwiseExecutor::next_question(std::uint64_t key) {
   if (next_ == questions_.size()) questions_.push_back({key});
   Asked& asked = questions_[next_];
-  if (asked.key != key) throw Error{ErrorCode::internal, "run", "a repeated piece asked another question", "please report it"};
+  if (asked.key != key) throw Error{ErrorCode::internal, "the run", "repeated a piece of work differently", "please report it"};
   if (asked.refused) refuse(asked, *asked.refused);
   return asked;
 }
@@ -117,7 +117,7 @@ std::vector<T> StepwiseExecutor::ask_points(std::uint64_t key, const Points& poi
 
 Result<ExecutorAnswer> StepwiseExecutor::answer(const ExecutorQuestion& question) {
   if (unlimited()) return inner().answer(question);
-  return answer_by_type(question, [this](const auto& one) { return guarded("model", [&] { return in_parts(one); }); });
+  return answer_by_type(question, [this](const auto& one) { return guarded("the model", [&] { return in_parts(one); }); });
 }
 
 Tensor StepwiseExecutor::in_parts(const LogitsAt& question) {
@@ -192,7 +192,7 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
 
 // Its answers are not needed again, because the averages keep what they have.
 void StepwiseExecutor::add_one_piece(Averages& averages) {
-  const auto added = guarded("model", [&] { return averages.step(0); });
+  const auto added = guarded("the model", [&] { return averages.step(0); });
   if (external_->wanted() != nullptr) pause();
   (void)added.value();
   external_->forget();

@@ -87,7 +87,7 @@ class ChunkedExecutor final : public Executor {
     const std::int64_t n = checked_rows(*this, asked.x), bytes = classes() * elements_ * static_cast<std::int64_t>(sizeof(float));
     if (bytes > options().memory) {
       throw Error{ErrorCode::resources, option("memory"),
-                  "a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K, which is more than the given memory",
+                  "is too small: a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K",
                   "give at least " + std::to_string((bytes >> 10) + 1) + "K"};
     }
     const Sweep which = prepare(classes());
@@ -200,7 +200,7 @@ class ChunkedExecutor final : public Executor {
   // A public call, from any thread.
   template <class Body>
   auto call(const Body& body) -> Result<decltype(body())> {
-    auto result = guarded("model", [&] {
+    auto result = guarded("the model", [&] {
       device_->use();
       return body();
     });

@@ -136,8 +136,9 @@ std::unique_ptr<SharedDraws> SharedDraws::of(BatchDevice& device, const AffinePr
         new SharedDraws(make_chunked_executor(std::move(first)), make_chunked_executor(std::move(rest), &progress)));
   } catch (const Error& error) {
     if (error.code != ErrorCode::resources) throw;
-    throw Error{ErrorCode::resources, option("memory"), "points that share draws take four times as much as one example",
-                "give more, or choose estimators whose points do not share draws"};
+    throw Error{ErrorCode::resources, option("memory"),
+                "is too small: points with shared draws take four times as much as one example",
+                "give more, or choose estimators without shared draws"};
   }
 }
 

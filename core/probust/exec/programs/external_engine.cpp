@@ -132,7 +132,7 @@ class ExternalGradientProgram final : public Program {
 }  // namespace
 
 void ExternalEngine::answer(std::vector<float> values, std::int64_t classes) {
-  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not wanted", ""};
+  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "answer only what step asks for"};
   const std::int64_t count = wanted_->count;
   const bool logits = wanted_->cotangents.empty();
   const std::int64_t width = logits ? classes : static_cast<std::int64_t>(wanted_->values.size()) / count;

@@ -38,7 +38,7 @@ Tensor called(const char* function, const Shape& shape, Call&& call) {
   } catch (const Error& error) {
     throw failure_of(function, error);
   } catch (const std::exception& problem) {
-    throw Error{ErrorCode::internal, function, std::string("threw: ") + problem.what(), ""};
+    throw Error{ErrorCode::internal, function, std::string("failed: ") + problem.what(), ""};
   }
   if (result.shape != shape || result.size() != element_count(shape))
     throw Error{ErrorCode::usage, function,

@@ -16,7 +16,7 @@ namespace {
 void require_exact(Lowering& l, const Tensor& integers) {
   for (const float value : integers.data) {
     if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F)
-      l.unsupported("computes an integer beyond 2^24", "such integers are not represented");
+      l.unsupported("computes an integer beyond 2^24, which is not supported");
   }
 }
 
@@ -29,8 +29,8 @@ void Budget::spend(std::int64_t elements, double flops) {
   elements_ -= static_cast<double>(elements);
   flops_ -= flops;
   if (elements_ < 0 || flops_ < 0) {
-    throw Error{ErrorCode::resources, "import",
-                "computing the constants of this model takes more memory or time than a file of its size may ask for", ""};
+    throw Error{ErrorCode::resources, "the model",
+                "has constants whose computation takes too much memory or time for a file of its size", ""};
   }
 }
 
@@ -83,7 +83,7 @@ void Lowering::unsupported(const std::string& what, const std::string& hint) con
 }
 
 const Named& Lowering::named(std::size_t i) const {
-  if (!has(i)) malformed("operand " + std::to_string(i) + " is missing");
+  if (!has(i)) malformed("lacks operand " + std::to_string(i));
   const auto found = values_.find(node.inputs[i]);
   if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which the model does not define");
   if (found->second.id == kNoValue) unsupported("reads '" + node.inputs[i] + "', an output of another node that is not computed");
@@ -92,14 +92,14 @@ const Named& Lowering::named(std::size_t i) const {
 
 const Tensor& Lowering::constant(std::size_t i) const {
   if (!is_constant(i))
-    unsupported("operand " + std::to_string(i) + " depends on the input", "only constants are supported there");
+    unsupported("has an operand " + std::to_string(i) + " that depends on the input", "make it a constant at export");
   return constant_value(graph, in(i));
 }
 
 std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
   std::vector<std::int64_t> result;
   for (const float value : constant(i).data) {
-    if (std::isnan(value)) malformed("operand " + std::to_string(i) + " is NaN where an integer is expected");
+    if (std::isnan(value)) malformed("has NaN in operand " + std::to_string(i) + ", which takes integers");
     result.push_back(static_cast<std::int64_t>(std::clamp(double{value}, -4e18, 4e18)));
   }
   return result;
@@ -109,7 +109,7 @@ std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
 const AttributeProto* Lowering::find_attribute(const std::string& name, AttributeType type) const {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return nullptr;
-  if (found->second.type != 0 && found->second.type != type) malformed("attribute " + name + " is of the wrong type");
+  if (found->second.type != 0 && found->second.type != type) malformed("has an attribute " + name + " of the wrong type");
   return &found->second;
 }
 
@@ -145,7 +145,7 @@ std::vector<std::string> Lowering::attribute(const std::string& name, const std:
 
 std::vector<Named> Lowering::branch(const std::string& name) const {
   const auto found = node.attributes.find(name);
-  if (found == node.attributes.end() || found->second.g == nullptr) malformed("attribute " + name + " holds no graph");
+  if (found == node.attributes.end() || found->second.g == nullptr) malformed("has an attribute " + name + " without a graph");
   return body_.branch(*found->second.g);
 }
 
@@ -176,7 +176,7 @@ Shape Lowering::without_batch(Shape shape) const {
 
 std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
   if (value < -rank || value >= rank)
-    malformed("axis " + std::to_string(value) + " does not exist in a tensor of rank " + std::to_string(rank));
+    malformed("names axis " + std::to_string(value) + ", which does not exist in a tensor of rank " + std::to_string(rank));
   return value < 0 ? value + rank : value;
 }
 

@@ -21,8 +21,8 @@ struct Named {
   std::int32_t type = 0;  ///< ONNX's number of the element type, if known: of weights, constants, casts and texts
 };
 
-/// A limit on the cost of computing constants at import. A small file must not claim much memory or time, so the budget grows
-/// with the file: real models compute constants from weights that they carry.
+/// A limit on the cost of computing constants at import. A small file must not take much memory or time, so the budget grows with
+/// the file: real models compute constants from weights that they contain.
 class Budget {
  public:
   explicit Budget(std::size_t file_bytes);
@@ -87,7 +87,7 @@ class Lowering {
   ValueId scalar(float value);
   ValueId tensor(Tensor value) { return append_constant(graph, std::move(value), label()); }
 
-  /// Call before making lists or tensors whose size the file chooses.
+  /// Call before creating lists or tensors whose size the file determines.
   void spend(std::int64_t elements) { budget_.spend(elements); }
 
   /// "node 'conv1' (Conv, opset 17)".

@@ -44,7 +44,7 @@ void cast(Lowering& l) {
   const std::int64_t to = l.attribute("to", std::int64_t{1});
   const bool floating = to == 1 || to == 10 || to == 11 || to == 16;
   if (to == 8) l.unsupported("casts to text");
-  if (!floating && to > 13) l.unsupported("casts to a type that is not represented");
+  if (!floating && to > 13) l.unsupported("casts to an unsupported type");
   cast_to(l, !floating, to == 9);
 }
 
@@ -60,7 +60,7 @@ void constant(Lowering& l) {
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
     if (name == "value_ints") return l.set(0, integer_tensor(l, attribute.ints, count(attribute.ints)), true);
   }
-  l.unsupported("holds no tensor of numbers");
+  l.unsupported("has no tensor of numbers");
 }
 
 void shape(Lowering& l) {
@@ -82,7 +82,7 @@ void constant_of_shape(Lowering& l) {
   bool is_integer = false;
   if (l.has_attribute("value")) {
     const HostTensor& value = l.node.attributes.at("value").t;
-    if (value.values == nullptr || value.values->size() != 1) l.malformed("attribute value does not hold one number");
+    if (value.values == nullptr || value.values->size() != 1) l.malformed("has an attribute value that is not one number");
     std::fill(tensor.data.begin(), tensor.data.end(), value.values->data[0]);
     is_integer = value.integer;
   }
@@ -103,7 +103,7 @@ void flatten(Lowering& l) {
   const Shape from = l.shape(0);
   std::int64_t axis = l.attribute("axis", std::int64_t{1});
   if (axis < 0) axis += rank_of(l);
-  if (axis < 0 || axis > rank_of(l)) l.malformed("axis is out of range");
+  if (axis < 0 || axis > rank_of(l)) l.malformed("has an axis out of range");
   l.set(build::reshape(l.graph, l.in(0),
                        {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
 }
@@ -129,7 +129,7 @@ void reshape(Lowering& l) {
   }
   if (wild >= 0) to[wild] = known == 0 ? 0 : element_count(from) / known;
   if (element_count(to) != element_count(from)) {
-    l.malformed(to_string(from) + " does not have the number of elements of " + to_string(to));
+    l.malformed("reshapes " + to_string(from) + " to " + to_string(to) + ", which has another number of elements");
   }
   l.set(build::reshape(l.graph, l.in(0), to));
 }
@@ -208,12 +208,12 @@ ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start
 
 void slice(Lowering& l) {
   const auto starts = l.attribute_or_input("starts", 1), ends = l.attribute_or_input("ends", 2);
-  if (!starts || !ends || starts->size() != ends->size()) l.malformed("starts and ends do not match");
+  if (!starts || !ends || starts->size() != ends->size()) l.malformed("has starts and ends that do not match");
   std::vector<std::int64_t> every(starts->size());
   std::iota(every.begin(), every.end(), 0);
   const auto axes = l.attribute_or_input("axes", 3).value_or(every);
   const auto steps = l.has(4) ? l.integers(4) : std::vector<std::int64_t>(starts->size(), 1);
-  if (axes.size() != starts->size() || steps.size() != starts->size()) l.malformed("axes or steps do not match starts");
+  if (axes.size() != starts->size() || steps.size() != starts->size()) l.malformed("has axes or steps that do not match starts");
   ValueId x = l.in(0);
   for (std::size_t i = 0; i < axes.size(); ++i)
     x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
@@ -232,7 +232,7 @@ void split(Lowering& l) {
     l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
-    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("its parts are larger than the whole");
+    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("has parts that are larger than the whole");
     l.set(static_cast<std::size_t>(i), slice_axis(l, l.in(0), axis, start, start + sizes[i], 1), l.integer(0));
     start += sizes[i];
   }
@@ -299,7 +299,7 @@ void pad(Lowering& l) {
     low[axis] = (*given)[i];
     high[axis] = (*given)[axes.size() + i];
     for (const std::int64_t cells : {low[axis], high[axis]}) {
-      if (cells < -kMaxElements || cells > kMaxElements) l.malformed("pads are out of range");
+      if (cells < -kMaxElements || cells > kMaxElements) l.malformed("has pads out of range");
     }
   }
   ValueId x = crop(l, l.in(0), low, high);
@@ -338,7 +338,7 @@ void depth_to_space(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
   if (from.size() != 4 || b < 1 || b > (1 << 15) || from[1] % (b * b) != 0)
-    l.malformed("blocksize does not fit " + to_string(from));
+    l.malformed("has a blocksize that does not fit " + to_string(from));
   const std::int64_t n = from[0], c = from[1] / (b * b), h = from[2], w = from[3];
   const bool channel_first = l.attribute("mode", std::string("DCR")) == "CRD";
   const ValueId split = build::reshape(l.graph, l.in(0), channel_first ? Shape{n, c, b, b, h, w} : Shape{n, b, b, c, h, w});
@@ -351,7 +351,7 @@ void space_to_depth(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
   if (from.size() != 4 || b < 1 || b > (1 << 15) || from[2] % b != 0 || from[3] % b != 0)
-    l.malformed("blocksize does not fit " + to_string(from));
+    l.malformed("has a blocksize that does not fit " + to_string(from));
   const std::int64_t n = from[0], c = from[1], h = from[2] / b, w = from[3] / b;
   const ValueId split = build::reshape(l.graph, l.in(0), {n, c, h, b, w, b});
   l.set(build::reshape(l.graph, build::transpose(l.graph, split, {0, 3, 5, 1, 2, 4}), {n, c * b * b, h, w}));

@@ -33,7 +33,8 @@ Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int6
       static_cast<std::int64_t>(std::count_if(text.begin(), text.end(), [](char c) { return c != '.' && c != ' '; }));
   const std::size_t dots = text.find("...");
   if (rank && dots != std::string::npos) covered = *rank - letters;
-  if (covered < 0 || (rank && dots == std::string::npos && *rank != letters)) l.malformed("equation does not fit its operands");
+  if (covered < 0 || (rank && dots == std::string::npos && *rank != letters))
+    l.malformed("has an equation that does not fit its operands");
   Labels labels;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ') continue;
@@ -41,7 +42,7 @@ Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int6
       for (std::int64_t axis = covered; axis-- > 0;) labels.push_back(static_cast<int>(-1 - axis));
       i += 2;
     } else if (text[i] == '.') {
-      l.malformed("equation has a stray dot");
+      l.malformed("has an equation with a stray dot");
     } else {
       labels.push_back(text[i]);
     }
@@ -74,7 +75,7 @@ Term take_diagonal(Lowering& l, Term t, std::size_t i, std::size_t j) {
   const ValueId last = build::transpose(l.graph, t.value, order);
   Shape shape = l.graph[last].shape;
   const std::int64_t n = shape.back();
-  if (shape[shape.size() - 2] != n) l.malformed("a repeated label stands for different extents");
+  if (shape[shape.size() - 2] != n) l.malformed("has a repeated label with different extents");
   shape.pop_back();
   shape.back() = n * n;
   GatherAttributes g{static_cast<std::int64_t>(shape.size()) - 1, {}, n * n};
@@ -128,7 +129,7 @@ Shape extents(Lowering& l, const Term& a, const Term& b, const Labels& labels) {
     for (const Term* t : {&a, &b}) {
       const auto at = find(t->labels, label);
       const std::int64_t own = at ? l.graph[t->value].shape[*at] : 1;
-      if (own != 1 && extent != 1 && own != extent) l.malformed("a label stands for different extents");
+      if (own != 1 && extent != 1 && own != extent) l.malformed("has a label with different extents");
       if (own != 1) extent = own;
     }
     shape.push_back(extent);
@@ -185,7 +186,7 @@ void einsum(Lowering& l) {
   const std::string equation = l.attribute("equation", std::string());
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string> parts = split_commas(equation.substr(0, arrow));
-  if (parts.size() != l.inputs()) l.malformed("equation has " + std::to_string(parts.size()) + " terms");
+  if (parts.size() != l.inputs()) l.malformed("has an equation of " + std::to_string(parts.size()) + " terms");
   std::vector<Term> terms;
   std::int64_t covered = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -204,7 +205,7 @@ void einsum(Lowering& l) {
   }
   result = sum_unneeded(l, result, {output.begin(), output.end()});
   for (const int label : output) {
-    if (!find(result.labels, label)) l.malformed("equation makes a label that no operand has");
+    if (!find(result.labels, label)) l.malformed("has an equation whose result has a label that no operand has");
   }
   l.set(arranged(l, result, output));
 }

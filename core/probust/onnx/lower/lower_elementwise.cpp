@@ -226,7 +226,8 @@ void gemm(Lowering& l) {
     if (beta != 1) shift = l.add_node(Op::multiply, {shift, l.scalar(beta)});
     const Shape shape = l.graph[result].shape;
     result = l.add_node(Op::add, {result, shift});
-    if (l.graph[result].shape != shape) l.malformed("its bias " + to_string(l.shape(2)) + " does not fit " + to_string(shape));
+    if (l.graph[result].shape != shape)
+      l.malformed("has a bias " + to_string(l.shape(2)) + " that does not fit " + to_string(shape));
   }
   l.set(result);
 }

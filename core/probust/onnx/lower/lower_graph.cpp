@@ -70,14 +70,15 @@ void add_initializers(LoweringTarget target, const GraphProto& graph, std::map<s
 GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
                              std::map<std::string, Named> values, int depth)
     : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
-  if (depth > kDeepestBody) throw Error{ErrorCode::unreadable, "model", "has functions in functions without end", ""};
+  if (depth > kDeepestBody)
+    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other endlessly", "the model may be damaged"};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
-  // Every name has one maker. Otherwise a later node could silently replace a weight or another node's output.
+  // Every name must be computed only once. Otherwise a later node could silently replace a weight or another node's output.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& name : nodes_[i].outputs) {
       if (name.empty()) continue;
       if (values_.count(name) != 0 || !producers_.emplace(name, i).second)
-        at(nodes_[i]).malformed("makes '" + name + "', which already exists");
+        at(nodes_[i]).malformed("computes '" + name + "', which already exists");
     }
   }
 }
@@ -108,7 +109,7 @@ GraphLowering::Needed GraphLowering::needed_for(const std::string& name) const {
 
 // Kahn's algorithm; among the nodes whose operands are ready, the first in the file is next.
 std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
-  std::map<std::size_t, std::size_t> missing;  // operands still to be made
+  std::map<std::size_t, std::size_t> missing;  // operands not computed yet
   std::map<std::size_t, std::vector<std::size_t>> readers;
   std::set<std::size_t> ready;
   for (const auto& [i, makers] : needed) {
@@ -131,7 +132,7 @@ std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
   refuse_cycle(left);
 }
 
-// Every node of `left` reads a value made by another of them, so following reads from any node leads into a cycle.
+// Every node of `left` reads a value computed by another of them, so following reads from any node leads into a cycle.
 void GraphLowering::refuse_cycle(const std::set<std::size_t>& left) {
   std::set<std::size_t> seen;
   for (std::size_t i = *left.begin();;) {
@@ -152,11 +153,11 @@ Named GraphLowering::value(const std::string& name) {
   }
   const auto found = values_.find(name);
   if (found == values_.end())
-    throw Error{ErrorCode::unreadable, "output '" + name + "'", "is made by no node", "the model may be damaged"};
+    throw Error{ErrorCode::unreadable, "output '" + name + "'", "is not computed by any node", "the model may be damaged"};
   return found->second;
 }
 
-// Texts, such as class names, are no part of a function of numbers: what is computed from them is left out.
+// Texts, such as class names, are not part of a function of numbers: values computed from them are left out.
 bool GraphLowering::makes_text(const NodeProto& node) const {
   const auto is_text = [&](const std::string& name) {
     const auto found = values_.find(name);
@@ -183,9 +184,9 @@ void GraphLowering::lower_node(const NodeProto& node) {
       lower_operator(lowering);
     }
   } catch (const Error& error) {
-    // Operators find shapes that do not fit; they do not know the node's name.
+    // Operators detect shapes that do not fit; they do not know the node's name.
     if (error.op == node.op_type) throw;
-    throw lowering.error(error.code, error.where + " " + error.problem, error.hint);
+    throw lowering.error(error.code, "cannot be converted: " + error.where + " " + error.problem, error.hint);
   } catch (const std::out_of_range&) {
     lowering.malformed("has an empty operand");
   } catch (const std::bad_variant_access&) {
@@ -208,9 +209,8 @@ void GraphLowering::lower_operator(Lowering& lowering) {
   const OnnxOperator* known = find_operator(node.op_type, node.domain);
   if (known == nullptr) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
-    lowering.unsupported(
-        "operator " + domain + node.op_type + " is not supported",
-        "docs/operators.md lists what is; export the model without it, or name a tensor before it with " + option("output_name"));
+    lowering.unsupported("uses the operator " + domain + node.op_type + ", which is not supported",
+                         "export the model without it, or name a tensor before it with " + option("output_name"));
   }
   known->lower(lowering);
 }

@@ -11,7 +11,7 @@
 
 namespace probust::onnx {
 
-/// Shared by all bodies of one model: the graph being built, its source model, and the remaining budget.
+/// Shared by all bodies of one model: the graph under construction, its source model, and the remaining budget.
 struct LoweringTarget {
   Graph& graph;
   const ModelProto& model;
@@ -23,17 +23,17 @@ struct LoweringTarget {
 /// once, and only when one of its outputs is needed.
 class GraphLowering {
  public:
-  /// `values` are the names that the body can read from the start. The nodes must outlive this.
-  /// Throws Error{unreadable} if two nodes make the same name.
+  /// `values` are the names that the body can read from the start. The nodes must outlive this. Throws Error{unreadable} if two
+  /// nodes compute the same name.
   GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
                 std::map<std::string, Named> values, int depth = 0);
 
-  /// True if the body has a value of this name, or a node that makes it.
+  /// True if the body has a value of this name, or a node that computes it.
   bool has(const std::string& name) const { return values_.count(name) != 0 || producers_.count(name) != 0; }
 
-  /// The value of that name. Lowers the nodes it needs, each after those that make its operands; the file need not be sorted
+  /// The value of that name. Lowers the nodes it needs, each after those that compute its operands; the file need not be sorted
   /// (keras2onnx writes unsorted files), and a sorted file keeps its order. The id is kNoValue if the node's lowering does not
-  /// compute the output. Throws Error{unreadable} if nothing makes the value or nodes form a cycle, Error{unsupported} if a
+  /// compute the output. Throws Error{unreadable} if nothing computes the value or nodes form a cycle, Error{unsupported} if a
   /// needed operator is not supported.
   Named value(const std::string& name);
 
@@ -47,7 +47,7 @@ class GraphLowering {
   std::vector<Named> branch(const GraphProto& graph);
 
  private:
-  /// Nodes still to be lowered, each with the others among them that make its operands.
+  /// Nodes still to be lowered, each with the others among them that compute its operands.
   using Needed = std::map<std::size_t, std::vector<std::size_t>>;
 
   Lowering at(const NodeProto& node);
@@ -63,7 +63,7 @@ class GraphLowering {
   const std::vector<NodeProto>& nodes_;
   const Opsets& opsets_;
   std::map<std::string, Named> values_;
-  std::map<std::string, std::size_t> producers_;  // the node that makes each name
+  std::map<std::string, std::size_t> producers_;  // the node that computes each name
   std::set<std::size_t> lowered_;
   int depth_;
 };

@@ -32,7 +32,7 @@ std::int64_t rank_of_operand(Lowering& l, std::size_t i = 0) { return static_cas
 
 std::int64_t within(Lowering& l, std::int64_t index, std::int64_t extent) {
   if (index < -extent || index >= extent)
-    l.malformed("index " + std::to_string(index) + " is outside an axis of " + std::to_string(extent));
+    l.malformed("has the index " + std::to_string(index) + ", which is outside an axis of " + std::to_string(extent));
   return index < 0 ? index + extent : index;
 }
 
@@ -80,10 +80,10 @@ void gather(Lowering& l) {
 // For each index e of `shape`, which selects along `axis`: the element number in a tensor of shape `data`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
-    l.malformed("data " + to_string(data) + " and indices " + to_string(shape) + " differ in rank");
+    l.malformed("has data " + to_string(data) + " and indices " + to_string(shape) + " of different rank");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (static_cast<std::int64_t>(i) != axis && shape[i] > data[i])
-      l.malformed("indices " + to_string(shape) + " reach beyond the data " + to_string(data));
+      l.malformed("has indices " + to_string(shape) + " that reach beyond the data " + to_string(data));
   }
   const Shape strides = row_major_strides(data);
   l.spend(static_cast<std::int64_t>(indices.size()));
@@ -104,7 +104,7 @@ void gather_elements(Lowering& l) {
   const Shape data = l.shape(0), shape = l.shape(1);
   if (l.is_constant(1))
     return l.set(0, pick(l, l.in(0), numbers_along(l, data, shape, axis, l.integers(1)), shape), l.integer(0));
-  if (shape.size() != data.size()) l.malformed("data and indices differ in rank");
+  if (shape.size() != data.size()) l.malformed("has data and indices of different rank");
   SliceAttributes part{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
   part.size[axis] = data[axis];
   const ValueId lines = part.size == data ? l.in(0) : l.add_node(Op::slice, {l.in(0)}, part);
@@ -116,7 +116,7 @@ Integers numbers_of_slices(Lowering& l, const Shape& data, const Shape& shape, c
   const std::int64_t k = shape.empty() ? 0 : shape.back(), rank = static_cast<std::int64_t>(data.size());
   if (shape.empty() || k < 0 || batch < 0 || batch >= static_cast<std::int64_t>(shape.size()) || batch + k > rank ||
       !std::equal(data.begin(), data.begin() + batch, shape.begin()))
-    l.malformed("indices " + to_string(shape) + " do not name slices of " + to_string(data));
+    l.malformed("has indices " + to_string(shape) + " that do not name slices of " + to_string(data));
   const Shape strides = row_major_strides(data);
   const std::int64_t slice = element_count({data.begin() + batch + k, data.end()}),
                      rows = element_count({shape.begin(), shape.end() - 1});
@@ -158,7 +158,7 @@ ValueId reduced(Lowering& l, const std::string& reduction, ValueId old, ValueId 
   if (reduction == "mul") return l.add_node(Op::multiply, {old, update});
   if (reduction == "max") return l.add_node(Op::maximum, {old, update});
   if (reduction == "min") return l.add_node(Op::minimum, {old, update});
-  l.malformed("reduction '" + reduction + "' is not known");
+  l.malformed("has the unknown reduction '" + reduction + "'");
 }
 
 // Splits updates into rounds, so that no target occurs twice in a round.
@@ -177,7 +177,7 @@ void scatter_to(Lowering& l, const Integers& numbers) {
   const Shape data = l.shape(0);
   const std::string reduction = l.attribute("reduction", std::string("none"));
   const auto count = static_cast<std::int64_t>(numbers.size());
-  if (element_count(l.shape(2)) != count) l.malformed("there is not one update per index");
+  if (element_count(l.shape(2)) != count) l.malformed("does not have one update per index");
   ValueId x = build::reshape(l.graph, l.in(0), {element_count(data)});
   for (const Integers& round : rounds_of(numbers)) {
     Integers targets;
@@ -198,7 +198,7 @@ void scatter_nd(Lowering& l) { scatter_to(l, numbers_of_slices(l, l.shape(0), l.
 // Values [off, on], with a new axis of extent `depth`.
 void one_hot_encode(Lowering& l) {
   const Integers depth = l.integers(1);
-  if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("depth is not a positive number");
+  if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("has a depth that is not a positive number");
   Shape column = l.shape(0);
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{-1}), rank_of_operand(l) + 1);
   column.insert(column.begin() + axis, 1);

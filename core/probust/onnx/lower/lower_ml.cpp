@@ -27,7 +27,7 @@ std::vector<std::string> text_labels(Lowering& l) { return l.attribute("classlab
 
 Tensor matrix(Lowering& l, const Floats& values, std::int64_t rows, std::int64_t columns) {
   if (static_cast<std::int64_t>(values.size()) != rows * columns)
-    l.malformed("has " + std::to_string(values.size()) + " coefficients where " + std::to_string(rows * columns) + " are due");
+    l.malformed("has " + std::to_string(values.size()) + " coefficients instead of " + std::to_string(rows * columns));
   return Tensor({rows, columns}, values);
 }
 
@@ -68,7 +68,7 @@ void linear_classifier(Lowering& l) {
 
 void linear_regressor(Lowering& l) {
   const std::int64_t targets = l.attribute("targets", std::int64_t{1});
-  if (targets < 1 || targets > (1 << 24)) l.malformed("attribute targets is out of range");
+  if (targets < 1 || targets > (1 << 24)) l.malformed("has an attribute targets out of range");
   const ValueId y = linear(l, l.attribute("coefficients", Floats{}), l.attribute("intercepts", Floats{}), targets);
   l.set(0, post_transform(l, y, transform_name(l)));
 }
@@ -92,7 +92,7 @@ ValueId kernel_values(Lowering& l, ValueId x, const Floats& vectors) {
   const ValueId line = l.add_node(Op::add, {l.add_node(Op::multiply, {product, parameter(0)}), parameter(1)});
   if (type == "SIGMOID") return l.add_node(Op::tanh, {line});
   if (type == "POLY") return l.add_node(Op::power, {line, parameter(2)});
-  l.malformed("kernel_type '" + type + "' is not known");
+  l.malformed("has the unknown kernel_type '" + type + "'");
 }
 
 // Machines for pairs of classes: the coefficients of each pair's own support vectors, as a matrix [vectors, pairs].
@@ -145,15 +145,16 @@ void svm_classifier(Lowering& l) {
   }
   const std::int64_t pairs = classes * (classes - 1) / 2;
   if (static_cast<std::int64_t>(per_class.size()) != classes || static_cast<std::int64_t>(rho.size()) != pairs)
-    l.malformed("vectors_per_class or rho do not match the classes");
+    l.malformed("has vectors_per_class or rho that do not match the classes");
   const bool probabilities = l.has_attribute("prob_a") && !l.attribute("prob_a", Floats{}).empty();
   if (probabilities && classes > 2)
-    l.unsupported("couples the probabilities of more than two classes", "export it without probabilities");
+    l.unsupported("couples the probabilities of more than two classes, which is not supported",
+                  "export it without probabilities");
   const ValueId kernels = kernel_values(l, rows_of(l), vectors);
   const std::int64_t count = l.graph[kernels].shape[1];
   if (std::accumulate(per_class.begin(), per_class.end(), std::int64_t{0}) != count ||
       std::any_of(per_class.begin(), per_class.end(), [](std::int64_t n) { return n < 0; }))
-    l.malformed("vectors_per_class do not add up");
+    l.malformed("has vectors_per_class that do not add up");
   l.spend(element_count({count, pairs}));
   const ValueId sums = l.add_node(Op::matmul, {kernels, l.tensor(pair_coefficients(l, per_class, count))}, MatmulAttributes{});
   const ValueId scores = l.add_node(Op::add, {sums, l.tensor(Tensor({pairs}, rho))});
@@ -196,14 +197,14 @@ void normalizer(Lowering& l) {
     const ValueId best = l.add_node(Op::top_index, {x}, AxisExtent{axis, 1});
     size = l.add_node(Op::take, {x, best}, AxisAttribute{axis});
   }
-  if (size == kNoValue) l.malformed("norm '" + norm + "' is not known");
+  if (size == kNoValue) l.malformed("has the unknown norm '" + norm + "'");
   const ValueId nonzero = l.add_node(Op::select, {l.add_node(Op::absolute, {size}), size, l.scalar(1)});
   l.set(0, l.add_node(Op::divide, {x, nonzero}));
 }
 
 ValueId row_vector(Lowering& l, const Floats& values, const std::string& name) {
   const std::int64_t features = l.shape(0).empty() ? 1 : l.shape(0).back(), count = static_cast<std::int64_t>(values.size());
-  if (count != 1 && count != features) l.malformed("attribute " + name + " does not match the features");
+  if (count != 1 && count != features) l.malformed("has an attribute " + name + " that does not match the features");
   return l.tensor(Tensor({count}, values));
 }
 
@@ -216,7 +217,7 @@ void scaler(Lowering& l) {
 // Replaces NaN, or another number that marks missing values, by one value.
 void imputer(Lowering& l) {
   const Floats values = l.attribute("imputed_value_floats", Floats{});
-  if (values.empty()) l.unsupported("replaces integers", "only floating-point values are imputed");
+  if (values.empty()) l.unsupported("replaces integers, which is not supported", "use floating-point values");
   const float replaced = l.attribute("replaced_value_float", 0.0F);
   const ValueId x = l.in(0), marker = l.scalar(replaced);
   const ValueId there = std::isnan(replaced) ? l.add_node(Op::greater_equal, {x, x})
@@ -243,7 +244,7 @@ Floats as_floats(const Integers& values) { return {values.begin(), values.end()}
 
 void one_hot_encoder(Lowering& l) {
   const Integers categories = l.attribute("cats_int64s", Integers{});
-  if (categories.empty()) l.unsupported("has categories that are texts", "only numbers are supported");
+  if (categories.empty()) l.unsupported("has categories that are text", "use numbers");
   l.set(0, matches(l, as_floats(categories)));
 }
 
@@ -254,7 +255,7 @@ Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
   if (l.has_attribute(stem + "_floats")) return l.attribute(stem + "_floats", Floats{});
   const auto found = l.node.attributes.find(stem + "_tensor");
   if (found == l.node.attributes.end() || !found->second.has_tensor)
-    l.unsupported("has " + stem + " that are texts", "only numbers are supported");
+    l.unsupported("has " + stem + " that are text", "use numbers");
   integers = found->second.t.integer;
   return found->second.t.values->data;
 }
@@ -344,7 +345,7 @@ ValueId post_transform(Lowering& l, ValueId scores, const std::string& name) {
   if (name == "SOFTMAX") return l.add_node(Op::softmax, {scores}, AxisAttribute{1});
   if (name == "LOGISTIC") return l.add_node(Op::sigmoid, {scores});
   if (name == "SOFTMAX_ZERO") return softmax_of_nonzero(l, scores);
-  l.unsupported("post_transform " + name + " is not supported", "export it with NONE, SOFTMAX or LOGISTIC");
+  l.unsupported("has the post_transform " + name + ", which is not supported", "export it with NONE, SOFTMAX or LOGISTIC");
 }
 
 void set_classes(Lowering& l, ValueId scores) {

@@ -27,12 +27,12 @@ Range range_of(Lowering& l, std::int64_t type) {
     case 5:
       return {-32768, 32767};
     default:
-      l.unsupported("quantises to a type that is not represented", "int8, uint8, int16 and uint16 are");
+      l.unsupported("quantises to an unsupported type", "use int8, uint8, int16 or uint16");
   }
 }
 
 // Operand i, a scale or zero point, reshaped to broadcast with x: one for all, one per entry of `axis`, or one per block.
-ValueId beside(Lowering& l, std::size_t i) {
+ValueId operand_for(Lowering& l, std::size_t i) {
   const Shape x = l.shape(0), own = l.shape(i);
   if (element_count(own) == 1) return build::reshape(l.graph, l.in(i), {});
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{1}), static_cast<std::int64_t>(x.size()));
@@ -42,7 +42,7 @@ ValueId beside(Lowering& l, std::size_t i) {
     return build::reshape(l.graph, l.in(i), shape);
   }
   const std::int64_t block = l.attribute("block_size", std::int64_t{0});
-  if (own.size() != x.size() || block < 1) l.malformed("its scale " + to_string(own) + " does not fit " + to_string(x));
+  if (own.size() != x.size() || block < 1) l.malformed("has a scale " + to_string(own) + " that does not fit " + to_string(x));
   GatherAttributes g{axis, {}, own[axis]};
   l.spend(x[axis]);
   for (std::int64_t e = 0; e < x[axis]; ++e) g.indices.push_back(e / block);
@@ -57,15 +57,15 @@ ValueId clamp(Lowering& l, ValueId x, Range range) {
 void quantize_linear(Lowering& l) {
   const bool shifted = l.has(2);
   const std::int64_t type = l.attribute("output_dtype", std::int64_t{shifted ? l.type(2) : 0});
-  ValueId grid = l.add_node(Op::round, {l.add_node(Op::divide, {l.in(0), beside(l, 1)})});
-  if (shifted) grid = l.add_node(Op::add, {grid, beside(l, 2)});
+  ValueId grid = l.add_node(Op::round, {l.add_node(Op::divide, {l.in(0), operand_for(l, 1)})});
+  if (shifted) grid = l.add_node(Op::add, {grid, operand_for(l, 2)});
   l.set(0, clamp(l, grid, range_of(l, type)), true, static_cast<std::int32_t>(type));
 }
 
 // (x - zero point) scale
 void dequantize_linear(Lowering& l) {
-  const ValueId centred = l.has(2) ? l.add_node(Op::subtract, {l.in(0), beside(l, 2)}) : l.in(0);
-  l.set(0, l.add_node(Op::multiply, {centred, beside(l, 1)}));
+  const ValueId centred = l.has(2) ? l.add_node(Op::subtract, {l.in(0), operand_for(l, 2)}) : l.in(0);
+  l.set(0, l.add_node(Op::multiply, {centred, operand_for(l, 1)}));
 }
 
 // The smallest uint8 grid that covers all elements and zero.

@@ -46,9 +46,10 @@ class TreeBuilder {
 
  private:
   std::int32_t place(std::int64_t position) {
-    if (position < 0 || position >= static_cast<std::int64_t>(file_.size())) l_.malformed("a node's child does not exist");
+    if (position < 0 || position >= static_cast<std::int64_t>(file_.size()))
+      l_.malformed("has a tree node whose child does not exist");
     const auto at = static_cast<std::size_t>(position);
-    if (seen_[at]) l_.malformed("a node has two parents");
+    if (seen_[at]) l_.malformed("has a tree node with two parents");
     seen_[at] = true;
     TreeNode node = file_[at].node;
     if (node.mode == Mode::leaf) {
@@ -73,7 +74,7 @@ Mode mode_named(Lowering& l, const std::string& name) {
                                                     {"BRANCH_GT", Mode::greater},   {"BRANCH_EQ", Mode::equal},
                                                     {"BRANCH_NEQ", Mode::not_equal}};
   const auto found = modes.find(name);
-  if (found == modes.end()) l.malformed("node mode '" + name + "' is not known");
+  if (found == modes.end()) l.malformed("has the unknown node mode '" + name + "'");
   return found->second;
 }
 
@@ -85,7 +86,7 @@ std::int32_t small(Lowering& l, std::int64_t value) {
 template <class T>
 void require_count(Lowering& l, const std::vector<T>& list, std::size_t count, const std::string& name) {
   if (list.size() != count)
-    l.malformed(name + " has " + std::to_string(list.size()) + " entries where " + std::to_string(count) + " are due");
+    l.malformed("has " + name + " with " + std::to_string(list.size()) + " entries instead of " + std::to_string(count));
 }
 
 std::vector<float> tensor_attribute(Lowering& l, const std::string& name) {
@@ -115,7 +116,7 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   l.spend(static_cast<std::int64_t>(32 * count));
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> positions;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!positions.emplace(std::pair(tree[i], id[i]), i).second) l.malformed("a node is given twice");
+    if (!positions.emplace(std::pair(tree[i], id[i]), i).second) l.malformed("has a tree node listed twice");
   }
   const auto find = [&](std::int64_t t, std::int64_t n) {
     const auto at = positions.find({t, n});
@@ -141,14 +142,14 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   for (const Integers* list : {&weight_tree, &weight_node, &ids}) require_count(l, *list, weights.size(), "a list of weights");
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::int64_t at = find(weight_tree[i], weight_node[i]);
-    if (at < 0) l.malformed("a weight belongs to no node");
+    if (at < 0) l.malformed("has a weight without a tree node");
     file[static_cast<std::size_t>(at)].weights.push_back({small(l, ids[i]), weights[i]});
   }
   TreeBuilder builder(l, std::move(file));
   for (std::size_t i = 0; i < count; ++i) {
     if (!child[i]) builder.add_tree(static_cast<std::int64_t>(i));
   }
-  if (!builder.all_reached()) l.malformed("has nodes that no root leads to");
+  if (!builder.all_reached()) l.malformed("has tree nodes that no root reaches");
   builder.trees.targets = targets;
   return std::move(builder.trees);
 }
@@ -161,7 +162,7 @@ ValueId plus_base(Lowering& l, ValueId scores) {
   const auto base = numbers_of(l, "base_values");
   if (base.empty()) return scores;
   const auto count = static_cast<std::int64_t>(base.size());
-  if (count != 1 && count != l.graph[scores].shape[1]) l.malformed("base_values do not match the outputs");
+  if (count != 1 && count != l.graph[scores].shape[1]) l.malformed("has base_values that do not match the outputs");
   return l.add_node(Op::add, {scores, l.tensor(Tensor({count}, base))});
 }
 
@@ -238,7 +239,7 @@ std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   const auto first_leaf = static_cast<std::int64_t>(count);
   std::vector<FileNode> file(count + targets.size());
   for (std::size_t i = 0; i < count; ++i) {
-    if (!(modes[i] >= 0 && modes[i] <= 6)) l.malformed("a node's mode is not known");
+    if (!(modes[i] >= 0 && modes[i] <= 6)) l.malformed("has a tree node with an unknown mode");
     const bool tracks = i < missing.size() && missing[i] != 0;
     file[i].node = {kModes[static_cast<std::size_t>(modes[i])], tracks, small(l, feature[i]), splits[i]};
     file[i].yes = small(l, yes[i]) + (yes_is_leaf[i] != 0 ? first_leaf : 0);
@@ -266,7 +267,7 @@ void tree_ensemble(Lowering& l) {
   if (aggregate == 0) y = averaged(l, y, count);
   constexpr const char* kTransforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   const std::int64_t transform = l.attribute("post_transform", std::int64_t{0});
-  if (transform < 0 || transform > 4) l.malformed("post_transform is not known");
+  if (transform < 0 || transform > 4) l.malformed("has an unknown post_transform");
   l.set(0, post_transform(l, y, kTransforms[transform]));
 }
 

@@ -19,7 +19,8 @@ void require_image(Lowering& l) {
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
   if (value.size() != rank)
-    l.malformed("attribute " + name + " has " + std::to_string(value.size()) + " entries for " + std::to_string(rank) + " axes");
+    l.malformed("has an attribute " + name + " of " + std::to_string(value.size()) + " entries for " + std::to_string(rank) +
+                " axes");
   return value;
 }
 
@@ -62,7 +63,7 @@ Window window_of(Lowering& l, const Shape& image, const Shape& kernel) {
     const auto sane = [](std::int64_t value, std::int64_t least) { return value >= least && value < (std::int64_t{1} << 28); };
     if (!sane(w.kernel[i], 1) || !sane(w.stride[i], 1) || !sane(w.dilation[i], 1) || !sane(w.pad_low[i], 0) ||
         !sane(w.pad_high[i], 0)) {
-      l.malformed("kernel, strides, dilations or pads are out of range");
+      l.malformed("has a kernel, strides, dilations or pads out of range");
     }
   }
   const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
@@ -82,9 +83,9 @@ void conv(Lowering& l) {
   require_image(l);
   const Shape filter = l.shape(1);
   if (filter.size() != l.shape(0).size())
-    l.malformed("image " + to_string(l.shape(0)) + " and filter " + to_string(filter) + " differ in rank");
+    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different rank");
   if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
-    l.malformed("kernel_shape is not the filter's");
+    l.malformed("has a kernel_shape that differs from its filter's");
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
@@ -131,7 +132,7 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
-  if (filter.size() != l.shape(0).size()) l.malformed("image and filter differ in rank");
+  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different rank");
   Window w = window_of(l, in, spatial_of(filter));
   const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
@@ -140,13 +141,13 @@ void conv_transpose(Lowering& l) {
   if (wanted.size() == in.size() + 2) wanted = spatial_of(wanted);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    if (extra[i] < 0 || extra[i] >= std::max(w.stride[i], w.dilation[i])) l.malformed("output_padding is out of range");
+    if (extra[i] < 0 || extra[i] >= std::max(w.stride[i], w.dilation[i])) l.malformed("has output_padding out of range");
     w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
     if (same && !l.has_attribute("output_shape")) wanted.push_back(in[i] * w.stride[i]);
   }
   if (!wanted.empty()) pad_for_output(w, in, extra, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
   for (const std::int64_t extent : w.image) {
-    if (extent < 1 || extent > kMaxElements) l.malformed("its pads leave no image");
+    if (extent < 1 || extent > kMaxElements) l.malformed("has pads that leave no image");
   }
   w.groups = l.attribute("group", std::int64_t{1});
   const Shape unreached = split_unreached(w, in);
@@ -233,7 +234,7 @@ void average_pool(Lowering& l) {
 // (sum |x|^p)^(1/p) over a window.
 ValueId lp_pool_by(Lowering& l, const Window& w) {
   const std::int64_t p = l.attribute("p", std::int64_t{2});
-  if (p < 1) l.malformed("attribute p is below 1");
+  if (p < 1) l.malformed("has an attribute p below 1");
   ValueId term = l.add_node(Op::absolute, {l.in(0)});
   if (p == 2) term = l.add_node(Op::multiply, {l.in(0), l.in(0)});
   if (p > 2) term = l.add_node(Op::power, {term, l.scalar(static_cast<float>(p))});

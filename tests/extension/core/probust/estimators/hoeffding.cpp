@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// hoeffding:N, the share of N copies with the interval of Hoeffding's inequality (1963), which is wider than that of mc:N.
+// hoeffding:N, the share of N noisy samples with the interval of Hoeffding's inequality (1963), which is wider than that of
+// mc:N.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust hello: greets so many times.
+// probust hello: greets a number of times.
 #include "cli/command_line.h"
 
 namespace probust::cli {
