@@ -73,7 +73,7 @@ async function rowsOf(model: Model, asked: Asked, noise: string[], form: string,
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return noise.map((each) => refusedRow(each, form, error.problem));
+    return noise.map((each) => refusedRow(each, form, error.message));
   }
 }
 
