@@ -323,7 +323,7 @@ describe('hovering', () => {
     const canvas = page.locator('probust-plane-picture canvas');
     const before = await canvas.screenshot();
     await page.getByRole('button', { name: /^taylor:/ }).focus();
-    await expect.poll(() => page.locator('.legend').textContent()).toContain('straight boundaries');
+    await expect.poll(() => page.locator('.legend').textContent()).toContain('linear boundaries');
     expect((await canvas.screenshot()).equals(before)).toBe(false);
   });
 
