@@ -157,7 +157,7 @@ describe('threads that share memory', () => {
     const page = (path: string) => (path.startsWith('/threads/') ? {} : isolated);
     const answer = (await run(page, script(asThreads, estimate('{ threads: 2 }')))) as unknown as Record<string, string>;
     expect(answer.code).toBe('environment');
-    expect(answer.failed).toContain('its files need Cross-Origin-Embedder-Policy');
+    expect(answer.failed).toContain('its files also need Cross-Origin-Embedder-Policy');
   });
 
   it('name the headers that a page without shared memory needs', async () => {
