@@ -237,7 +237,10 @@ describe.skipIf(!existsSync(native)).each([
     const curve = await regression.sweep(x.slice(0, 2), { sigmas: [0.1, 0.2], estimator: 'taylor', seed: 5 });
     expect(Array.from(curve.p)).toEqual([rows[0]!.p, rows[2]!.p]);
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => regression.estimate(x, { ...asked, target: 0 }), /^target applies to classifiers, but tolerance to regression models/],
+      [
+        () => regression.estimate(x, { ...asked, target: 0 }),
+        /^target applies to classifiers, but tolerance to regression models/,
+      ],
       [() => regression.estimate(x, { ...asked, groups: '0,1' }), /^groups applies to classifiers/],
       [() => regression.sweep(x.slice(0, 2), { sigmas: [1], top: 2 }), /^top applies to classifiers/],
       [() => regression.cloud(x.slice(0, 2), { noise: 'gaussian:1' }), /^cloud is for classifiers/],
