@@ -137,7 +137,7 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
           classes, points.size(), estimator, 1e3 * time, 100 * runs * forward / time / rates.product,
           100 * runs * bytes / time / rates.copy);
     };
-    // A backward sweep of a seed costs as much as a forward: the transposed convolutions are of the same size.
+    // The backward sweep of one seed costs as much as a forward pass: the transposed convolutions are of the same size.
     const auto seeds = static_cast<double>(classes - 1);
     if (few) row(fmt::format("mc:{}", sizes.copies), static_cast<double>(sizes.copies));
     if (few) row("mmse:5", 5 * (1 + seeds));

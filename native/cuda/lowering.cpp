@@ -188,9 +188,7 @@ Lower lower_function(Op op) {
   const OpDefinition& its = definition(op);
   if (its.max_inputs == 0) return nullptr;
   if (its.traits.unary != nullptr || its.traits.binary != nullptr) return lower_elementwise;
-  for (const auto& [own, lower] : kLower) {
-    if (own == op) return lower;
-  }
+  if (const Lower lower = function_for(kLower, op)) return lower;
   return its.traits.moves ? lower_move : lower_on_the_host;
 }
 

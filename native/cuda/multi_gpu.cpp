@@ -118,8 +118,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     in_turns(divided(asked.samples, chunks_of(points.size() * asked.samples)), [&](Executor& part, const Chunk& chunk) {
       const PredictionCounts own = part.sample(points, asked.noise, chunk.count, asked.first + chunk.first).value();
       const std::lock_guard lock(mutex);
-      for (std::size_t i = 0; i < own.size(); ++i)
-        std::transform(own[i].begin(), own[i].end(), counts[i].begin(), counts[i].begin(), std::plus<>());
+      add_counts(own, counts);
     });
     return counts;
   }
@@ -166,8 +165,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
       cuda.warn = [](const std::string&) {};  // the others would warn of the same
     }
     if (parts_.empty()) throw Error(left_out.begin()->second);
-    for (const auto& [ordinal, error] : left_out)
-      warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.where + " " + error.problem);
+    for (const auto& [ordinal, error] : left_out) warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.sentence());
   }
 
   std::int64_t devices() const { return static_cast<std::int64_t>(parts_.size()); }
@@ -185,8 +183,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         std::move(chunks), parts_.size(), [&](std::size_t k, const Chunk& chunk) { work(*parts_[k], chunk); },
         [&](std::size_t k, const Error& error) {
           if (!told_.insert(k).second) return;
-          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.where +
-                " " + error.problem);
+          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.sentence());
         });
   }
 

@@ -17,7 +17,7 @@ inline bool tracing() {
   return set != nullptr && std::strcmp(set, "0") != 0;
 }
 
-/// A step of a run, measured. Steps are measured one by one, so that together they take longer than a recorded run.
+/// A step of a run, measured. Steps are measured one by one, so their sum is longer than a recorded run.
 struct MeasuredStep {
   StepKind kind;
   double seconds = 0, flops = 0;

@@ -65,7 +65,7 @@ Result<Dataset> read_dataset(const std::string& path, const DatasetOptions& opti
                  source->bad(),    source->label_mapping(), source->notes()};
     if (data.index.empty()) {
       Error error = data.bad.front().error;
-      error.problem = "has no readable point: " + error.where + " " + error.problem;
+      error.problem = "has no readable point: " + error.sentence();
       error.where = path;
       throw error;
     }

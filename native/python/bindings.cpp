@@ -305,8 +305,7 @@ std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... argum
     try {
       return std::make_unique<Model>(load_model(std::as_bytes(file.bytes), options));
     } catch (Error& error) {
-      if (is_option(error.where) || error.where.find(path) != std::string::npos) throw;
-      if (!error.where.empty()) error.where = error.where == "the model" ? path : error.where + " of " + path;
+      add_file_name(error, path);
       throw;
     }
   });

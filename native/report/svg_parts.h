@@ -16,7 +16,8 @@ inline constexpr double kFont = 13, kTitleFont = 15;
 /// The approximate width in a typical sans-serif font: the font of a picture is unknown.
 double text_width(const std::string& text, double font = kFont);
 
-/// The <svg> tag of a picture of this size with its title, and the white background of a file. `style` is that on a page.
+/// The <svg> tag of a picture of this size with its title, and a white background if it is a file of its own. `style` is the
+/// style attribute if the picture is part of a page.
 std::string svg_head(int width, int height, const std::string& title, Surroundings surroundings,
                      std::string_view style = "width:100%;height:auto");
 

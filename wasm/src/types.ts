@@ -17,7 +17,7 @@ export type Numbers =
 export interface Progress {
   /** Forward and backward passes done. */
   passes: number;
-  /** The planned number of passes, as far as it is known in advance. */
+  /** The number of passes planned so far; it may change during the call. */
   planned: number;
 }
 

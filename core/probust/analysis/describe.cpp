@@ -8,8 +8,6 @@
 namespace probust {
 namespace {
 
-Document or_null(const std::string& text) { return text.empty() ? Document() : Document(text); }
-
 Document describe_scale(const ToleratedScale& scale) {
   constexpr const char* kKinds[] = {"within", "below", "above"};
   return Document::Object{{"kind", kKinds[static_cast<std::size_t>(scale.kind)]}, {"sigma", scale.sigma}};
@@ -174,7 +172,7 @@ Document describe(const RowSweep& sweep, double threshold) {
 Document describe(const GroupCertificates& certificates, const std::vector<PointDistances>& points) {
   Document object = describe(certificates.key);
   object.add("confidence", certificates.confidence);
-  object.add("no_certificates", or_null(certificates.reason));
+  object.add("no_certificates", Document::text_or_null(certificates.reason));
   object.add("certified", certificates.certified);
   object.add("spearman_of_boundary_and_p", boundary_and_p(points).spearman);
   object.add("points", Document::list(points, describe_distances));

@@ -46,6 +46,8 @@ class Document {
     return list;
   }
   static Document object() { return Object{}; }
+  /// Null instead of an empty text.
+  static Document text_or_null(std::string_view text) { return text.empty() ? Document() : Document(text); }
 
   /// Adds a member to this object.
   void add(std::string name, Document value);

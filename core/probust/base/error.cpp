@@ -41,6 +41,12 @@ Error& Error::operator=(const Error&) = default;
 Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
+void add_file_name(Error& error, const std::string& file) {
+  if (error.where.empty() || is_option(error.where) || error.where.find(file) != std::string::npos) return;
+  const bool whole = error.where == "the model" || error.where == "the data set";
+  error.where = whole ? file : error.where + " of " + file;
+}
+
 Error interruption() { return {ErrorCode::interrupted, "the run", "was interrupted", ""}; }
 
 Error handled_error(const std::string& where) {
@@ -71,8 +77,10 @@ const char* Error::what() const noexcept {
   }
 }
 
+std::string Error::sentence() const { return where.empty() ? problem : where + " " + problem; }
+
 std::string Error::message(OptionSpelling spell) const {
-  std::string line = where.empty() ? problem : where + " " + problem;
+  std::string line = sentence();
   if (!hint.empty()) line += "; " + hint;
   return printable(spelled(line, spell));  // file names and attributes come from outside
 }

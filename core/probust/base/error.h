@@ -51,6 +51,9 @@ struct Error : std::exception {
   /// message(), for callers that catch std::exception.
   const char* what() const noexcept override;
 
+  /// "where problem", without the remedy, with the names of options still marked (`spelled`).
+  std::string sentence() const;
+
   /// "where problem; hint" on one line, as in "points.npz has no labels; give them with --labels", with the names of options as
   /// `spell` writes them.
   std::string message(OptionSpelling spell = as_field) const;
@@ -105,6 +108,10 @@ class [[nodiscard]] Result {
   }
   std::variant<T, Error> state_;
 };
+
+/// Adds the name of the file to the subject of an error about its contents ("input 'x' of model.onnx"); it replaces "the model"
+/// and "the data set". Options, and subjects that contain the name, stay as they are.
+void add_file_name(Error& error, const std::string& file);
 
 /// The exception being handled, as an Error: an Error unchanged, Error{resources} if memory ran out, otherwise Error{internal};
 /// the last two have `where` as their subject. Call it in a catch block.

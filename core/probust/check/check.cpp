@@ -341,7 +341,8 @@ class Checker {
     report_.findings.insert(report_.findings.begin(), std::move(finding));  // its options come first
   }
 
-  // A scale that the range of the data suggests also changes the model's input. If that costs accuracy, std undoes it.
+  // Applying the scale that the range of the data suggests also changes the model's input. If that lowers accuracy, suggests a
+  // std that cancels it.
   void complete_range_finding() {
     for (Finding& finding : report_.findings) {
       if (finding.kind != "range" || finding.options.empty()) continue;

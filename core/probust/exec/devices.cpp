@@ -81,7 +81,7 @@ std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions
   if (const DeviceKind* kind = present_kind(problem)) {
     auto made = kind->make(0, classifier, options);
     if (made) return std::move(made).value();
-    problem = made.error().where + " " + made.error().problem;
+    problem = made.error().sentence();
   }
   if (!problem.empty() && options.warn) options.warn(problem + "; using the processor");
   ExecutorOptions here = options;

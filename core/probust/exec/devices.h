@@ -54,7 +54,7 @@ struct DeviceStatus {
 };
 std::vector<DeviceStatus> devices();
 
-/// What names a device, as in a hint: "cpu or eigen or ... or auto".
+/// The accepted names of devices, for hints: "cpu or eigen or ... or auto".
 std::string known_devices();
 
 /// Measures a device, or the one that "auto" takes; nothing for the processor. Throws Error as make_executor returns it.

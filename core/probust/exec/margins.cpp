@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "probust/exec/margins.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace probust {
 
@@ -13,6 +15,11 @@ std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int6
 void put_pairs(const Pairs& some, std::int64_t first, Pairs& all) {
   all.plus.middleCols(first, some.size()) = some.plus;
   all.minus.middleCols(first, some.size()) = some.minus;
+}
+
+void add_counts(const PredictionCounts& some, PredictionCounts& all) {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    std::transform(all[i].begin(), all[i].end(), some[i].begin(), all[i].begin(), std::plus<>());
 }
 
 std::int64_t argmax(std::span<const float> logits) {

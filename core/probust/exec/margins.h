@@ -50,6 +50,12 @@ std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int6
 /// Writes `some` pairs of a point to `all`, from column `first` on.
 void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 
+/// How often each class wins, [N][C].
+using PredictionCounts = std::vector<std::vector<std::int64_t>>;
+
+/// Adds the counts of `some` noisy samples to those of others of the same points.
+void add_counts(const PredictionCounts& some, PredictionCounts& all);
+
 /// Of the logits of a point under noise, in order of the classes.
 struct LogitMoments {
   Eigen::VectorXd mean, variance;  ///< [C]

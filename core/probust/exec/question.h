@@ -23,9 +23,6 @@ namespace probust {
 /// is accurate at the scale of the noise.
 enum class LinearizeAt { input, noise_mean };
 
-/// How often each class wins, [N][C].
-using PredictionCounts = std::vector<std::vector<std::int64_t>>;
-
 /// Logits [N, C] at x [N, ...].
 struct LogitsAt {
   using Answer = Tensor;

@@ -328,9 +328,7 @@ constexpr std::pair<Op, Rule> kRules[] = {
 
 // Null for operators without one.
 Rule rule_of(Op op) {
-  for (const auto& [own, rule] : kRules) {
-    if (own == op) return rule;
-  }
+  if (const Rule rule = function_for(kRules, op)) return rule;
   const OpDefinition& its = definition(op);
   if (its.traits.sums) return elementwise_linear;
   if (its.traits.affine == 0b11) return bilinear;

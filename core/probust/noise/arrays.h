@@ -23,7 +23,7 @@ struct PerPoint {
     return std::span(values).subspan(varies ? static_cast<std::size_t>(point) * static_cast<std::size_t>(width) : 0,
                                      static_cast<std::size_t>(width));
   }
-  /// Throws Error{unreadable} if points do not fit.
+  /// Throws Error{unreadable} if the arrays do not match the shape or number of the points.
   void fit(std::int64_t points_elements, std::int64_t points) const;
 };
 

@@ -88,7 +88,7 @@ ValueId before_argmax(const Graph& graph, ValueId id, Deciding& deciding) {
   return compared;
 }
 
-// p and 1 - p, in either order: class 1 if the second is larger. Also two numbers of which one is constant, or s and -s.
+// Recognises p and 1 - p in either order (class 1 wins if the second is larger), a number and a constant, and s and -s.
 std::optional<Threshold> pair_threshold(const Graph& graph, ValueId id) {
   const Node& node = graph[id];
   if (node.op != Op::concat || node.inputs.size() != 2 || !is_single(graph, node.inputs[0])) return std::nullopt;

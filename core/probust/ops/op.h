@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "probust/graph/graph.h"
 
@@ -61,6 +63,15 @@ std::span<const OpDefinition> all_ops();
 
 /// The definition of one operator.
 const OpDefinition& definition(Op op);
+
+/// The kernel, rule or other function that a table lists for an operator; null if there is none.
+template <class Function, std::size_t n>
+Function* function_for(const std::pair<Op, Function*> (&table)[n], Op op) {
+  for (const auto& [own, function] : table) {
+    if (own == op) return function;
+  }
+  return nullptr;
+}
 
 /// Floating-point operations of a graph for one example, without constants.
 double flops(const Graph& graph);

@@ -18,7 +18,7 @@
 
 namespace probust {
 
-/// The estimator behind the estimate (Row::method), as a text that can be set once the row has its estimator.
+/// The estimator that produced the estimate (Row::method), as text. Set it after the row's estimator.
 template <typename R>
 struct MethodField {
   R& row;

@@ -22,7 +22,7 @@ struct Row {
   Estimate estimate;
   std::string model{};  ///< its name, if a run has several; else empty
 
-  /// The estimator behind the estimate: `estimator` itself, or the one that it chose.
+  /// The estimator that produced the estimate: `estimator`, or the one that it picked.
   std::string method() const { return estimate.method ? estimate.method->text() : estimator; }
 };
 

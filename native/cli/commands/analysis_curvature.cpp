@@ -170,8 +170,6 @@ void print_curvature(const NoiseCurvature& result, const CurvatureProblem& loade
 
 // ---- JSON
 
-Document json_reason(const std::string& reason) { return reason.empty() ? Document() : Document(reason); }
-
 Document json_sampled(const Sampled& number) {
   return Document::Object{{"value", number.value}, {"std_error", number.std_error}};
 }
@@ -197,9 +195,9 @@ Document json_smoothed(const SmoothedCurvature& smoothed) {
 Document curvature_json(const NoiseCurvature& result, const CurvatureProblem& loaded) {
   Document json = Document::Object{{"noise", result.noise.text()},
                                    {"sigma", result.noise.sigma()},
-                                   {"no_shift", json_reason(result.no_margins)},
-                                   {"no_bounds", json_reason(result.no_bounds)},
-                                   {"no_smoothed", json_reason(result.no_smoothed)},
+                                   {"no_shift", Document::text_or_null(result.no_margins)},
+                                   {"no_bounds", Document::text_or_null(result.no_bounds)},
+                                   {"no_smoothed", Document::text_or_null(result.no_smoothed)},
                                    {"points", Document::List{}}};
   for (std::int64_t i = 0; i < loaded.points.size(); ++i) {
     Document point = Document::Object{{"index", loaded.points.index[i]}, {"target", loaded.points.target[i]}};

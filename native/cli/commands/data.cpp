@@ -168,7 +168,7 @@ const char* origin_name(Origin origin) {
 Document fetched_json(const Published& dataset, const Fetched& fetched, const Located& located) {
   Document json = Document::Object{{"name", dataset.name},
                                    {"train", located.train},
-                                   {"test", located.test.empty() ? Document() : Document(located.test)},
+                                   {"test", Document::text_or_null(located.test)},
                                    {"class_names", fetched.class_names},
                                    {"cifar100", located.options.cifar100},
                                    {"files", Document::List{}}};
@@ -176,7 +176,7 @@ Document fetched_json(const Published& dataset, const Fetched& fetched, const Lo
     json["files"].push_back(Document::Object{{"path", file.path},
                                              {"bytes", file.bytes},
                                              {"origin", origin_name(file.origin)},
-                                             {"source", file.source.empty() ? Document() : Document(file.source)},
+                                             {"source", Document::text_or_null(file.source)},
                                              {"verified", file.verified}});
   }
   return json;

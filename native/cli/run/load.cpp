@@ -56,12 +56,6 @@ bool may_have_labels(const DataArguments& data) {
 
 }  // namespace
 
-void add_file_name(Error& error, const std::string& file) {
-  if (error.where.empty() || is_option(error.where) || error.where.find(file) != std::string::npos) return;
-  const bool whole = error.where == "the model" || error.where == "the data set";
-  error.where = whole ? file : error.where + " of " + file;
-}
-
 std::vector<std::byte> read_file(const std::string& path) {
   std::error_code problem;
   if (std::filesystem::is_directory(path, problem)) throw Error{ErrorCode::unreadable, path, "is a folder", "give an ONNX file"};
@@ -154,9 +148,7 @@ std::vector<std::string> load_class_names(const DataArguments& data) {
   return named(read_class_names(data.classes), data.classes);
 }
 
-SkippedPoint skipped_point(const BadPoint& bad, const std::string& model) {
-  return {model, bad.index, bad.error.where + " " + bad.error.problem};
-}
+SkippedPoint skipped_point(const BadPoint& bad, const std::string& model) { return {model, bad.index, bad.error.sentence()}; }
 
 std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad) {
   std::vector<SkippedPoint> skipped;

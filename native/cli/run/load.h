@@ -16,9 +16,6 @@
 
 namespace probust::cli {
 
-/// Makes an error about a file name the file ("input 'x' of model.onnx"), unless it names an option or names the file already.
-void add_file_name(Error& error, const std::string& file);
-
 /// Reads a whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);
 

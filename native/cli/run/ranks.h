@@ -74,7 +74,7 @@ class RemoteAssignments final : public Assignments {
   std::optional<Assignment> next(std::int64_t count) override;
   void deliver(const Assignment& done, Results results) override;
 
-  /// Whether rank 0 has ended before the work did.
+  /// Whether rank 0 ended before the work was finished.
   bool dismissed() const { return dismissed_; }
 
  private:

@@ -90,7 +90,7 @@ std::string refusal_of(Device& device, cudnnHandle_t handle, ConvolutionGraphs& 
     return keeps ? "" : "cuDNN's fused algorithm turns NaN into numbers";
   } catch (const Error& error) {
     (void)cudaGetLastError();  // otherwise the next launch would report it
-    return error.where + " " + error.problem;
+    return error.sentence();
   }
 }
 

@@ -414,7 +414,7 @@ std::string Device::refusal(const Convolution& convolution) const {
     return {};
   } catch (const Error& error) {
     if (error.code != ErrorCode::unsupported) throw;
-    return error.where + " " + error.problem;
+    return error.sentence();
   }
 }
 

@@ -222,7 +222,7 @@ class CpuProgram final : public Program {
     put_seeded_last();
   }
 
-  // So that the addresses of the other slots do not depend on the number of seeds (Reuse::examples).
+  // Puts seeded slots last, so that the addresses of the other slots do not depend on the number of seeds (Reuse::examples).
   void put_seeded_last() {
     std::vector<int> order(slots_.size()), place(slots_.size());
     std::iota(order.begin(), order.end(), 0);

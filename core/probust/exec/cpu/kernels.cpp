@@ -59,9 +59,7 @@ KernelEntry kernel_entry(Op op) {
   if (its.max_inputs == 0) return {};
   if (its.traits.unary != nullptr) return {make_unary, true};
   if (its.traits.binary != nullptr) return {make_binary, true};
-  for (const auto& [own, make] : kKernels) {
-    if (own == op) return {make};
-  }
+  if (const MakeKernel make = function_for(kKernels, op)) return {make};
   return {its.traits.moves ? make_moves : make_reference};
 }
 
@@ -81,8 +79,9 @@ Product make_product(const Graph& graph, const Node& node, std::vector<float> bi
 }
 
 bool has_fast_kernel(Op op) {
-  return op == Op::conv || op == Op::conv_transpose ||
-         (kernel_entry(op).make != nullptr && kernel_entry(op).make != make_reference);
+  if (op == Op::conv || op == Op::conv_transpose) return true;
+  const MakeKernel make = kernel_entry(op).make;
+  return make != nullptr && make != make_reference;
 }
 
 }  // namespace probust::cpu

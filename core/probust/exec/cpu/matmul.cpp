@@ -86,7 +86,8 @@ void multiply_together(const Call& call, const ManyRows& rows, const Weights& w,
   }
 }
 
-// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i over all lanes; if there are few lanes, of many rows at once.
+// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i over all lanes; if there are few lanes, one product covers many
+// rows.
 Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
   return [shared = as_weights(graph, node, node.inputs[1], t.transpose_b), t, bias = std::move(bias)](const Call& call) {

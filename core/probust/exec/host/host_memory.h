@@ -25,7 +25,8 @@ class HostMemory {
   /// Compiling makes tables as long as a value, and a small file can declare values that fit no machine.
   void check_values_fit(const Graph& graph);
 
-  /// As many lanes as kernels like; if their values do not fit the cache, no more than the kernels need to run well.
+  /// The preferred number of lanes of the kernels; if their values do not fit into the cache, the smallest number at which the
+  /// kernels run well.
   Batch forward_batch(const Program& forward) const;
   Batch gradient_batch(const Program& gradient, std::int64_t rows) const;
 

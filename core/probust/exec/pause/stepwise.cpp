@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <iterator>
 #include <limits>
 
@@ -223,10 +222,9 @@ PredictionCounts StepwiseExecutor::in_parts(const CountPredictions& question) {
   const auto add = [](PredictionCounts& all, PredictionCounts some, std::int64_t from) {
     if (from == 0) {
       all = std::move(some);
-      return;
+    } else {
+      add_counts(some, all);
     }
-    for (std::size_t i = 0; i < all.size(); ++i)
-      std::transform(all[i].begin(), all[i].end(), some[i].begin(), all[i].begin(), std::plus<>());
   };
   return ask<PredictionCounts>(QuestionKey("sample").with(points, noise, samples, first), samples, points.size(), part, add);
 }

@@ -7,9 +7,9 @@
 
 namespace probust {
 
-/// The one executor of one device: chunks, pairs, averages, projections, the last layer of many classes, progress and stopping,
-/// on the lanes of any device. Chunking never changes a result: lanes do not influence each other (program.h), sums over samples
-/// run in the order of the samples, and counts are integers. `progress`, if given, counts its progress and holds its stop
+/// The executor of any single device: it handles chunks, pairs, averages, projections, the last layer of many classes, progress
+/// and stop requests. Chunking never changes a result: lanes do not influence each other (program.h), sums over samples run in
+/// the order of the samples, and counts are integers. `progress`, if given, receives the counts of passes and carries stop
 /// requests.
 std::unique_ptr<Executor> make_chunked_executor(std::unique_ptr<BatchDevice> device, Progress* progress = nullptr);
 

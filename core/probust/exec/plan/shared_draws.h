@@ -26,8 +26,8 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
 /// On the processor only.
 class SharedDraws {
  public:
-  /// On lanes of the same device; null if it has none for parts of the classifier. Error{resources} if there is too little memory
-  /// for them. Passes of the rest count as those of `progress`.
+  /// Null if the device cannot run parts of the classifier. Error{resources} if there is too little memory for them. Passes
+  /// through the remaining layers are added to `progress`.
   static std::unique_ptr<SharedDraws> of(BatchDevice& device, const AffinePrefix& start, Progress& progress);
 
   std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,

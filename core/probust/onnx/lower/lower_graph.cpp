@@ -186,7 +186,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
   } catch (const Error& error) {
     // Operators detect shapes that do not fit; they do not know the node's name.
     if (error.op == node.op_type) throw;
-    throw lowering.error(error.code, "cannot be converted: " + error.where + " " + error.problem, error.hint);
+    throw lowering.error(error.code, "cannot be converted: " + error.sentence(), error.hint);
   } catch (const std::out_of_range&) {
     lowering.malformed("has an empty operand");
   } catch (const std::bad_variant_access&) {
