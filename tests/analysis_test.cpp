@@ -13,6 +13,7 @@
 #include "probust/analysis/geometry/slice.h"
 #include "probust/analysis/scale_process.h"
 #include "probust/analysis/statistics.h"
+#include "probust/perturb/noise_text.h"
 #include "support/known_problems.h"
 #include "support/networks.h"
 

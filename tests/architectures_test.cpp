@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "probust/onnx/import.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/run.h"
 #include "support/evaluate.h"
 

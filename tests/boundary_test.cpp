@@ -12,6 +12,7 @@
 #include "probust/analysis/geometry/cloud.h"
 #include "probust/estimators/statistics/counts.h"
 #include "probust/ops/append.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/row.h"
 #include "support/known_problems.h"
 #include "support/networks.h"

@@ -8,6 +8,7 @@
 #include "cuda/normal.h"
 #include "normal_problems.h"
 #include "probust/estimators/estimator.h"
+#include "probust/perturb/noise_text.h"
 #include "support/networks.h"
 
 namespace probust::cuda {

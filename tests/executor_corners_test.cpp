@@ -17,6 +17,7 @@
 #include "probust/exec/executor.h"
 #include "probust/ops/append.h"
 #include "probust/passes/simplify.h"
+#include "probust/perturb/noise_text.h"
 #include "support/lanes.h"
 #include "support/networks.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "probust/ops/append.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/run.h"
 #include "support/networks.h"
 

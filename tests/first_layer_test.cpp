@@ -8,6 +8,7 @@
 
 #include "probust/analysis/geometry/jacobian.h"
 #include "probust/passes/first_layer_split.h"
+#include "probust/perturb/noise_text.h"
 #include "support/first_layers.h"
 
 namespace probust {

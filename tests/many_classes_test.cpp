@@ -12,6 +12,7 @@
 #include "probust/normal/multivariate.h"
 #include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/run.h"
 #include "support/networks.h"
 

@@ -11,6 +11,7 @@
 #include "probust/base/error.h"
 #include "probust/base/philox.h"
 #include "probust/estimators/estimator.h"
+#include "probust/perturb/noise_text.h"
 #include "support/networks.h"
 
 namespace probust {

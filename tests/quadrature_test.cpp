@@ -10,6 +10,7 @@
 #include "probust/estimators/estimator.h"
 #include "probust/normal/multivariate.h"
 #include "probust/normal/univariate.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/train/forest.h"
 #include "probust/train/models.h"
 #include "probust/train/trainer.h"

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "probust/base/text.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/fields.h"
 
 namespace probust::wasm {

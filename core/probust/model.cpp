@@ -7,6 +7,7 @@
 
 #include "probust/base/text.h"
 #include "probust/estimators/tolerance.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/request.h"
 
 namespace probust {

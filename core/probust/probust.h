@@ -33,6 +33,7 @@
 #include "probust/graph/graph.h"
 #include "probust/model.h"
 #include "probust/noise/noise.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/normal/multivariate.h"
 #include "probust/onnx/export.h"
 #include "probust/onnx/import.h"

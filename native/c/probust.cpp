@@ -16,6 +16,7 @@
 #include "datasets/noise_files.h"
 #include "modules/device_modules.h"
 #include "probust/model.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/request.h"
 
 struct probust_model {

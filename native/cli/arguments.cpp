@@ -10,6 +10,7 @@
 
 #include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/perturb/noise_text.h"
 
 namespace probust::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "probust/data/datasets.h"
 #include "probust/estimators/estimator.h"
 #include "probust/exec/devices.h"
-#include "probust/noise/noise.h"
+#include "probust/perturb/noise_text.h"
 
 namespace probust::cli {
 namespace {

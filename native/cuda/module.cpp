@@ -22,6 +22,7 @@ class CudaDevices final : public DeviceKind {
     CudaOptions cuda;
     cuda.ordinal = ordinal;
     cuda.precision = options.precision;
+    cuda.progress = options.progress;
     if (options.warn) cuda.warn = options.warn;
     return make_cuda_executor(classifier, options, cuda);
   }

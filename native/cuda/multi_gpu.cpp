@@ -48,6 +48,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return largest_->profile(points, gradients);
   }
 
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // composable_executor.h
+
   void release() override {
     for (const auto& part : parts_) part->release();
   }

@@ -22,6 +22,7 @@
 #include "experiments/study.h"
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
+#include "probust/perturb/noise_text.h"
 #include "report/words.h"
 
 namespace probust::cli::reproduce {

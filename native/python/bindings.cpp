@@ -22,6 +22,7 @@
 #include "probust/analysis/accuracy.h"
 #include "probust/estimators/statistics/pooling.h"
 #include "probust/model.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/fields.h"
 #include "probust/run/request.h"
 #include "python/arrays.h"

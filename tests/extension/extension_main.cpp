@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "datasets/dataset.h"
 #include "probust/ops/append.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/probust.h"
 #include "probust/run/fields.h"
 #include "support/networks.h"
@@ -44,7 +45,7 @@ int main(int, char** argv) {
   expect(std::fabs(rows[0].p - 11.0 / 16) < 0.03 && std::fabs(rows[1].p - 15.0 / 16) < 0.03,
          "the estimator counts copies with the noise");
   expect(*rows[1].ci_high - *rows[1].ci_low > 0.03, "the estimator has an interval of its own");
-  expect(known_noise().find("two_point:0.1") != std::string::npos, "the help names the noise model");
+  expect(known_additive_noise().find("two_point:0.1") != std::string::npos, "the help names the noise model");
   expect(known_estimators().find("hoeffding:N") != std::string::npos, "the help names the estimator");
 
   char program[] = "probust", command[] = "hello", times[] = "7";

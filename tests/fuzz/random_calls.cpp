@@ -20,6 +20,7 @@
 #include "probust/analysis/geometry/curvature.h"
 #include "probust/analysis/geometry/slice.h"
 #include "probust/model.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/row.h"
 #include "support/onnx_builder.h"
 

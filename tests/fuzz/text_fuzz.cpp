@@ -10,6 +10,7 @@
 #include "datasets/noise_files.h"
 #include "probust/noise/noise.h"
 #include "probust/onnx/preprocess.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/request.h"
 #include "scratch.h"
 

@@ -10,6 +10,7 @@
 #include "probust/analysis/scale_process.h"
 #include "probust/base/parallel.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/latent.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/normal/univariate.h"
 
@@ -210,6 +211,8 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const Event& event) {
   constexpr std::int64_t kFewestCopies = 6;  // for the standard errors of margins
   return guarded("sweep", [&] {
+    if (auto latent = latent_problem(executor, points, {shape}))
+      return estimate_curve(latent->executor, latent->points, latent->logits, latent->noise.shape, sigmas, estimator, event).value();
     if (sigmas.size() < 3 || smoothing_of(estimator) == Smoothing::none || !event.plain() || points.size() == 0)
       return unsmoothed({executor, points, logits, event}, shape, sigmas, estimator);
     const Sweep sweep{executor, points, logits, shape, sigmas};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs one estimator, after checking that it suits the model and the noise.
 #include "probust/estimators/common.h"
+#include "probust/estimators/latent.h"
 
 namespace probust {
 namespace {
@@ -92,6 +93,10 @@ std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points)
 
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
+    if (auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise)) {
+      Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
+      return estimate(own, latent->noise, estimator).value();
+    }
     const Points& points = evaluation.points();
     require_answerable(evaluation.executor(), estimator);
     refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);

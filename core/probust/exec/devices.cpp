@@ -9,6 +9,8 @@
 #include "probust/base/text.h"
 #include "probust/exec/host/host_device.h"
 #include "probust/exec/plan/chunked_executor.h"
+#include "probust/exec/plan/composable_executor.h"
+#include "probust/passes/compose.h"
 
 namespace probust {
 namespace {
@@ -72,7 +74,7 @@ std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& clas
                 "is " + std::string(name_of(options.precision)) + ", but the processor has only float32",
                 "leave it out, or choose a GPU with " + option("device")};
   }
-  return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options));
+  return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options), options.progress);
 }
 
 // A device of another kind if there is one, else the processor. What keeps a device from being used is a warning.
@@ -87,6 +89,16 @@ std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions
   ExecutorOptions here = options;
   here.precision = Precision::float32;
   return on_processor(kBackends[0], classifier, here);
+}
+
+std::unique_ptr<Executor> on_device(std::string_view device, const Graph& classifier, const ExecutorOptions& options) {
+  for (const Backend& entry : kBackends) {
+    if (entry.name == device) return on_processor(entry, classifier, options);
+  }
+  if (device == "auto") return on_best(classifier, options);
+  const Chosen chosen = chosen_device(device);
+  if (chosen.kind != nullptr) return chosen.kind->make(chosen.ordinal, classifier, options).value();
+  throw Error{ErrorCode::usage, option("device"), "cannot be '" + std::string(device) + "'", "use one of " + known_devices()};
 }
 
 }  // namespace
@@ -150,16 +162,18 @@ Precision parse_precision(std::string_view name) {
   throw Error{ErrorCode::usage, option("precision"), "cannot be '" + std::string(name) + "'", "use float32, tf32 or bf16"};
 }
 
+std::unique_ptr<Program> compile_on_processor(const Graph& graph) { return kBackends[0].compile(graph); }
+
 Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier,
                                                 const ExecutorOptions& options) {
-  return guarded("the model", [&]() -> std::unique_ptr<Executor> {
-    for (const Backend& entry : kBackends) {
-      if (entry.name == device) return on_processor(entry, classifier, options);
-    }
-    if (device == "auto") return on_best(classifier, options);
-    const Chosen chosen = chosen_device(device);
-    if (chosen.kind != nullptr) return chosen.kind->make(chosen.ordinal, classifier, options).value();
-    throw Error{ErrorCode::usage, option("device"), "cannot be '" + std::string(device) + "'", "use one of " + known_devices()};
+  return guarded("the model", [&] {
+    std::unique_ptr<Executor> plain = on_device(device, classifier, options);
+    const Graph* graph = plain->facts().classifier;
+    return composable(std::move(plain), [graph, options, name = std::string(device)](const NoiseMap& map, Progress* progress) {
+      ExecutorOptions own = options;
+      own.progress = progress;
+      return on_device(name, after_map(*graph, map.graph), own);
+    });
   });
 }
 

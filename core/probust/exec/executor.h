@@ -77,6 +77,10 @@ class Executor {
   /// Frees memory of earlier calls that is kept for reuse.
   virtual void release() = 0;
 
+  /// The executor of f(T(x, z)) on the same device, for the map T and points [x, z] in one row; it lives as long as this one. Null
+  /// if this executor cannot make one. Error as in make_executor.
+  virtual Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) = 0;
+
   /// Solves normal probabilities on the device (normal/batch.h); null: the caller does, on the processor.
   virtual normal::ProblemSolver* normal_solver() = 0;
 

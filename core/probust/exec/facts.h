@@ -8,8 +8,11 @@
 #include "probust/base/tensor.h"
 #include "probust/exec/precision.h"
 #include "probust/exec/programs/program.h"
+#include "probust/graph/graph.h"
 
 namespace probust {
+
+struct Progress;
 
 struct ExecutorOptions {
   int threads = 1;
@@ -21,6 +24,7 @@ struct ExecutorOptions {
   bool weights_included = false;  ///< whether `memory` includes the weights
   Precision precision = Precision::float32;
   std::function<void(const std::string&)> warn{};  ///< told what runs slower or elsewhere than it could; empty: nobody is
+  Progress* progress = nullptr;  ///< counts passes and carries stop requests, and outlives the executor; null: its own
 };
 inline constexpr std::int64_t kProcessorMemory = std::int64_t{2} << 30;
 
@@ -28,6 +32,8 @@ inline constexpr std::int64_t kProcessorMemory = std::int64_t{2} << 30;
 struct ExecutorFacts {
   std::string name{};
   Shape point_shape{};
+  /// The classifier, simplified; null if it has no graph. It lives as long as the executor.
+  const Graph* classifier = nullptr;
   std::int64_t classes = 0;
   /// Whether gradients are available. If not, estimators that need them are refused (require_answerable), and those that can do
   /// without do so.

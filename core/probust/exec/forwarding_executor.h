@@ -22,7 +22,9 @@ class ForwardingExecutor : public Executor {
     return inner_.averages(points, noise, samples);
   }
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }
-  void release() final { inner_.release(); }
+  void release() override { inner_.release(); }
+  /// The inner one's: what it does with questions is lost unless this is overridden.
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override { return inner_.after(map); }
   normal::ProblemSolver* normal_solver() final { return inner_.normal_solver(); }
 
  protected:

@@ -105,7 +105,7 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
   const std::string where = "noise '" + text + "'";
   const Entry* entry = entry_of(text);
   if (entry == nullptr) {
-    throw Error{ErrorCode::usage, where, "is not a known noise model", "use one of " + known_noise()};
+    throw Error{ErrorCode::usage, where, kUnknownNoise, "use one of " + known_additive_noise()};
   }
   const std::size_t at = text.rfind('@'), colon = text.find(':');
   const std::string model = text.substr(0, at);
@@ -118,7 +118,7 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
 
 }  // namespace
 
-std::string known_noise() {
+std::string known_additive_noise() {
   std::vector<std::string> forms;
   for (const Entry& entry : kModels) forms.emplace_back(entry.written);
   return join(forms);
@@ -130,6 +130,11 @@ NoiseShape::NoiseShape() {
 }
 
 std::string NoiseShape::text(double scale) const { return name() + ":" + shortest_text(scale); }
+
+Noise bound(Noise noise, const Shape& point) {
+  if (auto shape = noise.shape->bound(point)) noise.shape = std::move(shape);
+  return noise;
+}
 
 void NoiseShape::fit(std::int64_t, std::int64_t) const {}
 
@@ -143,7 +148,7 @@ void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float
   throw Error{ErrorCode::usage, name(), "is not a function of standard normals", ""};
 }
 
-Noise parse_noise(const std::string& text, const NoiseSource& source) {
+Noise parse_additive_noise(const std::string& text, const NoiseSource& source) {
   std::vector<NoisePart> parts;
   for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
     end = next_part(text, start);

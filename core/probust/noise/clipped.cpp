@@ -19,6 +19,10 @@ class Clipped final : public NoiseShape {
   std::string text(double scale) const override { return shape_->text(scale) + suffix(); }
   bool one_parameter() const override { return shape_->one_parameter(); }
   void fit(std::int64_t elements, std::int64_t points) const override { shape_->fit(elements, points); }
+  std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
+    auto own = shape_->bound(point);
+    return own == nullptr ? nullptr : std::make_shared<const Clipped>(std::move(own), range_);
+  }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     shape_->add(lanes, elements, scale, x);
@@ -82,6 +86,7 @@ std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shap
   if (range.levels < 0 || range.levels == 1 || range.levels > (1 << 24)) {
     throw Error{ErrorCode::usage, option("levels"), "cannot be " + std::to_string(range.levels), "try 256"};
   }
+  if (auto own = shape->clipped_to(range)) return own;
   return std::make_shared<const Clipped>(std::move(shape), range);
 }
 

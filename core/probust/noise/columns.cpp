@@ -31,11 +31,12 @@ std::int64_t width(const std::vector<std::int64_t>& columns) { return static_cas
 // Several shapes, each on its own columns and with its own scale, times a common scale.
 class OnColumns : public NoiseShape {
  public:
-  explicit OnColumns(std::vector<NoisePart> parts) : parts_(std::move(parts)) {}
+  OnColumns(std::vector<NoisePart> parts, std::string name) : parts_(std::move(parts)), name_(std::move(name)) {}
 
-  std::string name() const override { return text(1); }
+  std::string name() const override { return name_.empty() ? text(1) : name_; }
 
   std::string text(double scale) const override {
+    if (!name_.empty()) return name_ + ":" + shortest_text(scale);
     std::string text;
     for (const auto& [noise, columns] : parts_) {
       const std::string where = columns.text();
@@ -158,6 +159,7 @@ class OnColumns : public NoiseShape {
  private:
   static constexpr std::uint32_t kStreams = 1U << 8;  // parts use streams that are multiples of this; other uses do not
   std::vector<NoisePart> parts_;
+  std::string name_;  // if it is not made of the parts
 };
 
 }  // namespace
@@ -205,8 +207,8 @@ std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> s
   return mixture({{{std::move(shape), 1}, std::move(columns)}});
 }
 
-std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts) {
-  return std::make_shared<const OnColumns>(std::move(parts));
+std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::string name) {
+  return std::make_shared<const OnColumns>(std::move(parts), std::move(name));
 }
 
 }  // namespace probust

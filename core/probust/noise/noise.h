@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "probust/base/tensor.h"
+#include "probust/graph/graph.h"
 
 namespace probust {
 
@@ -53,6 +54,17 @@ struct ElementNoise {
   std::span<const float> deviations{};
   bool varies = false;
   std::optional<Quantization> range{};
+};
+
+class NoiseShape;
+
+/// Noise as a map x' = T(x, z): an image that is rotated by an angle z, say. An executor can run it in front of a classifier
+/// (Executor::after), as a classifier of points [x, z] with noise on z only, so that every estimator applies.
+struct NoiseMap {
+  Graph graph;                                  ///< (x of the point's shape, z [k]) -> x'
+  std::int64_t latents = 0;                     ///< k
+  std::shared_ptr<const NoiseShape> latent;     ///< the distribution of z around 0
+  std::shared_ptr<const NoiseShape> on_points;  ///< the same for points [x, z]
 };
 
 /// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance. One
@@ -116,6 +128,16 @@ class NoiseShape {
   /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
 
+  /// The same noise for points of this shape, if it depends on more than their number of elements, as a rotation does; null: it
+  /// does not. Noise that does must be bound before it is drawn. Throws Error{usage} if it does not apply to such points.
+  virtual std::shared_ptr<const NoiseShape> bound(const Shape& /*point*/) const { return nullptr; }
+
+  /// The map, if the noise is one and a graph computes it; else null.
+  virtual std::shared_ptr<const NoiseMap> map() const { return nullptr; }
+
+  /// The same noise with clipped samples, if it clips them itself; null: `clipped` does.
+  virtual std::shared_ptr<const NoiseShape> clipped_to(const Quantization& /*range*/) const { return nullptr; }
+
  protected:
   NoiseShape();
 
@@ -133,6 +155,9 @@ struct Noise {
   /// The scale, if it is the only parameter.
   std::optional<double> sigma() const { return shape->one_parameter() ? std::optional(scale) : std::nullopt; }
 };
+
+/// The noise for points of this shape (NoiseShape::bound).
+Noise bound(Noise noise, const Shape& point);
 
 /// Numbers that describe a noise model, from any source.
 struct NoiseArray {
@@ -183,12 +208,13 @@ struct Columns {
 /// Noise on some columns; the others have no noise.
 std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> shape, Columns columns);
 
-/// Different noise on different columns. Throws Error{usage} in `fit` if two parts share a column.
+/// Different noise on different columns, under this name, or one that lists the parts. Throws Error{usage} in `fit` if two parts
+/// share a column.
 struct NoisePart {
   Noise noise;
   Columns columns;
 };
-std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts);
+std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::string name = {});
 
 /// Noise whose samples are clipped, and rounded if the range has levels.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
@@ -217,12 +243,15 @@ struct NoiseSource {
   std::function<std::vector<Category>(const std::string& path)> categories;
 };
 
-/// How noise is written, for hints: "gaussian:0.1, ..., categorical:FILE.json".
-std::string known_noise();
+/// How additive noise is written, for hints: "gaussian:0.1, ..., categorical:FILE.json".
+std::string known_additive_noise();
+
+/// The problem of a text that begins with no known name.
+inline constexpr const char* kUnknownNoise = "is not a known noise model";
 
 /// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "samples:FILE", "uniform:0.1@0..3" (on columns 0
 /// to 3), "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file). Throws
-/// Error{usage} with a hint; scales must be positive and finite.
-Noise parse_noise(const std::string& text, const NoiseSource& source = {});
+/// Error{usage} with a hint; scales must be positive and finite. parse_noise (perturb/noise_text.h) also parses perturbations.
+Noise parse_additive_noise(const std::string& text, const NoiseSource& source = {});
 
 }  // namespace probust

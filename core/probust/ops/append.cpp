@@ -65,12 +65,13 @@ ValueId append_constant(Graph& graph, Tensor value, std::string name) {
   return append(graph, Op::constant, {}, ConstantData{std::make_shared<const Tensor>(std::move(value))}, std::move(name));
 }
 
-ValueId append_function(Graph& graph, const Graph& function, ValueId x) {
+ValueId append_function(Graph& graph, const Graph& function, std::span<const ValueId> inputs) {
   std::vector<ValueId> map(function.nodes.size(), kNoValue);
+  std::size_t input_number = 0;
   for (std::size_t i = 0; i < function.nodes.size(); ++i) {
     Node node = function.nodes[i];
     if (node.op == Op::input) {
-      map[i] = x;
+      map[i] = inputs[input_number++];
       continue;
     }
     for (ValueId& input : node.inputs) input = map[input];

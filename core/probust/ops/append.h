@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,14 @@ ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name)
 /// Appends a constant.
 ValueId append_constant(Graph& graph, Tensor value, std::string name = {});
 
-/// Appends the nodes of a function of one input and one output, with `x` as its input, and returns its output.
-ValueId append_function(Graph& graph, const Graph& function, ValueId x);
+/// Appends the nodes of a function of one output, with `inputs` as its inputs, and returns its output.
+ValueId append_function(Graph& graph, const Graph& function, std::span<const ValueId> inputs);
+inline ValueId append_function(Graph& graph, const Graph& function, ValueId x) {
+  return append_function(graph, function, std::span(&x, 1));
+}
+inline ValueId append_function(Graph& graph, const Graph& function, std::initializer_list<ValueId> inputs) {
+  return append_function(graph, function, std::span(inputs.begin(), inputs.size()));
+}
 
 /// Checks what every graph must satisfy: operands come first, and arities, attributes, shapes and extents agree with the
 /// operators' definitions. Throws Error{unreadable} naming the node. Run after every pass.

@@ -41,6 +41,8 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
   if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "try taylor"};
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
   require_combinable(together(), request_.estimators);
+  const Executor& of_data = request_.regression == nullptr ? executor : *request_.regression;
+  for (Noise& noise : request_.noises) noise = bound(std::move(noise), of_data.point_shape());
   if (request_.regression == nullptr) return;
   refuse_beside_tolerance({{"target", !request_.targets.empty() || request_.target != "predicted"},
                            {"labels", !request_.labels.empty()},

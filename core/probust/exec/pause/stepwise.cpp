@@ -19,11 +19,25 @@ constexpr std::int64_t kLeastLanes = 16;  // a group that kernels process at onc
 void StepwiseExecutor::begin_attempt() {
   next_ = 0;
   paused_ = false;
+  for (const auto& [executor, own] : after_) own->begin_attempt();
+}
+
+bool StepwiseExecutor::paused() const {
+  return paused_ || std::any_of(after_.begin(), after_.end(), [](const auto& entry) { return entry.second->paused(); });
 }
 
 void StepwiseExecutor::forget() {
   questions_.clear();
   next_ = 0;
+  for (const auto& [executor, own] : after_) own->forget();
+}
+
+Result<Executor*> StepwiseExecutor::after(const std::shared_ptr<const NoiseMap>& map) {
+  Result<Executor*> made = inner().after(map);
+  if (!made || made.value() == nullptr) return made;
+  std::unique_ptr<StepwiseExecutor>& own = after_[made.value()];
+  if (!own) own = std::make_unique<StepwiseExecutor>(*made.value(), time_, external_);
+  return own.get();
 }
 
 void StepwiseExecutor::pause() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -28,12 +29,15 @@ class StepwiseExecutor final : public ForwardingExecutor {
   void begin_attempt();
 
   /// Whether the attempt has been paused.
-  bool paused() const { return paused_; }
+  bool paused() const;
 
   /// Drops all answers: the next question is a new one.
   void forget();
 
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override;
+
+  /// One that is paused together with this.
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override;
 
  private:
   using Partial = std::variant<Tensor, std::vector<Linearization>, std::vector<LogitMoments>, PredictionCounts,
@@ -77,6 +81,7 @@ class StepwiseExecutor final : public ForwardingExecutor {
   std::vector<Asked> questions_;
   std::size_t next_ = 0;
   bool paused_ = false;
+  std::map<Executor*, std::unique_ptr<StepwiseExecutor>> after_;  // by their inner executors
 };
 
 }  // namespace probust

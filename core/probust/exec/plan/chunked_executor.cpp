@@ -29,6 +29,7 @@ class ChunkedExecutor final : public Executor {
     if (device_facts.splits_head) split_ = split_head(*classifier);
     facts_ = {.name = device_facts.name,
               .point_shape = device_facts.point_shape,
+              .classifier = classifier,
               .classes = device_facts.classes,
               .differentiable = device_facts.differentiable,
               .handles_missing = classifier != nullptr && probust::handles_missing(*classifier),
@@ -59,6 +60,7 @@ class ChunkedExecutor final : public Executor {
   }
 
   void release() override { device_->release(); }
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // composable_executor.h
 
   normal::ProblemSolver* normal_solver() override { return device_->normal_solver(); }
 

@@ -83,6 +83,9 @@ std::unique_ptr<Program> compile_reference(const Graph& graph);
 /// Kernels over planned buffers, with the fastest algorithm for each product.
 std::unique_ptr<Program> compile_cpu(const Graph& graph);
 
+/// The fastest of these that is compiled in (devices.cpp).
+std::unique_ptr<Program> compile_on_processor(const Graph& graph);
+
 /// The same with Eigen's matrix products for all of them: as in browsers.
 std::unique_ptr<Program> compile_eigen(const Graph& graph);
 

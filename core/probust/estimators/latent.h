@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+
+#include "probust/exec/executor.h"
+
+namespace probust {
+
+/// A question about noise that is a map x' = T(x, z) (NoiseShape::map) as the same question about its latents z: the classifier
+/// f(T(x, z)) at the points [x, 0] under noise on z. It is exact, and estimators need not know about maps.
+struct LatentProblem {
+  Executor& executor;  ///< Executor::after
+  Points points;
+  Tensor logits;  ///< [N, C] at z = 0
+  Noise noise;
+};
+
+/// Empty if the noise is no map, or the executor cannot run it before the classifier: then the noise can only be sampled.
+std::optional<LatentProblem> latent_problem(Executor& executor, const Points& points, const Noise& noise);
+
+}  // namespace probust

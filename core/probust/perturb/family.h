@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probust/noise/noise.h"
+#include "probust/perturb/image.h"
+
+// Families of perturbations of images: maps T(x, theta) with a few random parameters. One file per group of families;
+// families.cpp lists them.
+namespace probust::perturb {
+
+/// The image beyond its border: its nearest pixel, its reflection about the centres of its outermost pixels, or a constant.
+struct Border {
+  enum class Kind : std::uint8_t { nearest, reflect, constant } kind = Kind::nearest;
+  float value = 0;  ///< of a constant
+};
+
+/// How a parameter follows from a normal variable t with mean 0: as it is, as exp(t), or as |t|.
+enum class Link : std::uint8_t { plain, exponential, magnitude };
+
+/// One random parameter of a family.
+struct Parameter {
+  std::string_view name;
+  std::string_view unit;  ///< of the parameter: "degrees"; "" if it has none
+  double identity;        ///< the value that changes nothing
+  Link link = Link::plain;
+  double lowest = -1e30, highest = 1e30;  ///< of a value that is given
+};
+
+/// What a map is made of: values of the graph.
+struct MapInputs {
+  Graph& g;
+  const Image& image;
+  ValueId x;                       ///< [channels, rows, columns]
+  std::span<const ValueId> theta;  ///< each parameter, a scalar
+  const Border& border;
+};
+
+/// What a family that is no graph draws with, on the processor.
+struct DrawInputs {
+  const Image& image;
+  std::span<const double> theta;
+  NoiseStream& random;
+};
+
+struct Family {
+  std::string_view name;
+  std::string_view summary;  ///< for lists: "turns the image about its centre"
+  std::vector<Parameter> parameters;
+  /// What one number after the name means: a scale of the normal variables of all parameters, or the first parameter itself,
+  /// while the others follow their default.
+  enum class Number : std::uint8_t { scale, value } number = Number::scale;
+  bool has_border = false;
+  /// T(x, theta) as values of a graph: [channels, rows, columns]. Differentiable wherever T is.
+  ValueId (*map)(const MapInputs&) = nullptr;
+  /// T(x, theta) in place, x [channels, rows, columns], for families that jump or draw once per pixel.
+  void (*draw)(const DrawInputs&, std::span<float> x) = nullptr;
+  bool draws = false;  ///< whether `draw` uses random numbers besides theta
+};
+
+/// All families, and the one of this name; null if there is none.
+std::span<const Family> families();
+const Family* family_of(std::string_view name);
+
+// Families by group, for families.cpp.
+std::vector<Family> geometry();      ///< rotate, shift, zoom, shear
+std::vector<Family> light();         ///< brightness, exposure, contrast, gamma
+std::vector<Family> optics();        ///< blur, motion
+std::vector<Family> sensor();        ///< shot, salt-pepper
+std::vector<Family> transmission();  ///< jpeg, occlude
+
+}  // namespace probust::perturb

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Noise x' = T(x, z) as a graph. Drawn on the processor, it runs the graph; an executor can run the graph in front of a
+// classifier instead (NoiseShape::map), with the same draws of z.
+#include "probust/perturb/mapped_noise.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <numbers>
+#include <utility>
+
+#include "probust/base/text.h"
+#include "probust/exec/programs/program.h"
+#include "probust/noise/sampled.h"
+#include "probust/ops/build.h"
+
+namespace probust::perturb {
+namespace {
+
+// Builds the graph and the distribution of its latents, stage by stage.
+class MapBuilder {
+ public:
+  explicit MapBuilder(const Image& image) : image_(image) {}
+
+  std::shared_ptr<const NoiseMap> map(const std::string& name, const std::vector<Stage>& stages,
+                                      const std::optional<Quantization>& clip) {
+    map_->latents = 0;
+    for (const Stage& stage : stages) map_->latents += latents_of(stage);
+    const std::int64_t unused = map_->latents == 0 ? 1 : 0;  // a graph needs a latent
+    map_->latents += unused;
+    const ValueId x = append_input(g_, image_.point, Extent::example, "x");
+    z_ = append_input(g_, {map_->latents}, Extent::example, "z");
+    planes_ = to_planes(g_, image_, x);
+    const bool scaled = stages.size() == 1 && stages[0].scale;
+    for (const Stage& stage : stages) {
+      stage.family == nullptr ? add_noise(stage.noise) : add_family(stage, scaled);
+    }
+    if (unused > 0) add_part({isotropic_gaussian(), 1}, 1);
+    if (clip) clip_to(*clip);
+    g_.outputs = {from_planes(g_, image_, planes_)};
+    check(g_);
+    map_->latent = parts_.size() == 1 && part_.noise.scale == 1 ? part_.noise.shape : mixture(parts_);
+    for (NoisePart& part : parts_) {
+      for (std::int64_t& column : part.columns.listed) column += image_.elements();
+    }
+    map_->on_points = mixture(parts_, name);
+    return map_;
+  }
+
+ private:
+  std::int64_t latents_of(const Stage& stage) const {
+    return stage.family == nullptr ? image_.elements() : random_parameters(stage);
+  }
+
+  void add_part(const Noise& noise, std::int64_t count) {
+    if (count == 0) return;
+    part_ = {noise, {}};
+    for (std::int64_t k = 0; k < count; ++k) part_.columns.listed.push_back(next_++);
+    parts_.push_back(part_);
+  }
+
+  ValueId latent(std::int64_t at, std::int64_t count) { return append(g_, Op::slice, {z_}, SliceAttributes{{at}, {count}, {1}}); }
+
+  // Additive noise on the point as it is stored.
+  void add_noise(const Noise& noise) {
+    const ValueId z = latent(next_, image_.elements());
+    planes_ = build::add(g_, planes_, to_planes(g_, image_, build::reshape(g_, z, image_.point)));
+    add_part(noise, image_.elements());
+  }
+
+  void add_family(const Stage& stage, bool scaled) {
+    std::vector<ValueId> theta;
+    std::int64_t at = next_;
+    for (std::size_t k = 0; k < stage.theta.size(); ++k)
+      theta.push_back(parameter(stage.theta[k], stage.family->parameters[k].link, at));
+    planes_ = stage.family->map({g_, image_, planes_, theta, stage.border});
+    add_part({isotropic_gaussian(), stage.scale && !scaled ? *stage.scale : 1}, random_parameters(stage));
+  }
+
+  // A scalar; `at` is the next latent.
+  ValueId parameter(const Distribution& distribution, Link link, std::int64_t& at) {
+    if (distribution.kind == Distribution::Kind::fixed) return build::constant(g_, static_cast<float>(distribution.low));
+    const ValueId t = build::reshape(g_, latent(at++, 1), {});
+    if (distribution.kind == Distribution::Kind::uniform) {
+      const auto low = static_cast<float>(distribution.low), width = static_cast<float>(distribution.high - distribution.low);
+      const ValueId e = append(g_, Op::erf, {build::multiply(g_, t, build::constant(g_, std::numbers::sqrt2_v<float> / 2))});
+      const ValueId middle = build::constant(g_, low + width / 2);
+      return build::add(g_, middle, build::multiply(g_, e, build::constant(g_, width / 2)));
+    }
+    if (link == Link::exponential) return append(g_, Op::exp, {t});
+    return link == Link::magnitude ? append(g_, Op::absolute, {t}) : t;
+  }
+
+  void clip_to(const Quantization& clip) {
+    const auto bound = [&](double value) {
+      return build::broadcast(g_, build::constant(g_, static_cast<float>(value)), image_.planes());
+    };
+    planes_ = append(g_, Op::minimum, {append(g_, Op::maximum, {planes_, bound(clip.low)}), bound(clip.high)});
+  }
+
+  const Image& image_;
+  std::shared_ptr<NoiseMap> map_ = std::make_shared<NoiseMap>();
+  Graph& g_ = map_->graph;
+  ValueId z_ = kNoValue, planes_ = kNoValue;
+  std::int64_t next_ = 0;  // latent
+  NoisePart part_{};
+  std::vector<NoisePart> parts_;
+};
+
+// A program with workspaces for the threads that run it.
+class SharedProgram {
+ public:
+  explicit SharedProgram(const Graph& graph) : program_(compile_on_processor(graph)) {}
+
+  void run(std::int64_t lanes, std::span<const float* const> inputs, float* output) const {
+    std::unique_ptr<Workspace> workspace = taken();
+    program_->run({lanes, 1}, inputs, std::span(&output, 1), *workspace);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(workspace));
+  }
+
+ private:
+  std::unique_ptr<Workspace> taken() const {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Workspace>();
+    std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+    idle_.pop_back();
+    return workspace;
+  }
+
+  std::unique_ptr<Program> program_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+class MappedNoise final : public SampledNoise {
+ public:
+  MappedNoise(NoiseName name, std::shared_ptr<const NoiseMap> map)
+      : SampledNoise(name.name), name_(std::move(name)), map_(std::move(map)), program_(map_->graph) {}
+
+  std::string name() const override { return name_.name + name_.suffix; }
+  std::string text(double scale) const override { return name_.text(scale); }
+  bool one_parameter() const override { return name_.scaled; }
+  bool mirrored() const override { return map_->latent->mirrored(); }
+  bool additive() const override { return false; }
+  bool differs() const override { return map_->latent->differs(); }
+  std::shared_ptr<const NoiseMap> map() const override { return map_; }
+  std::optional<std::int64_t> normals(std::int64_t) const override { return map_->latent->normals(map_->latents); }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    std::vector<float> z(static_cast<std::size_t>(map_->latents) * lanes.points.size(), 0.0F);
+    map_->latent->add(lanes, map_->latents, scale, z.data());
+    apply(elements, static_cast<std::int64_t>(lanes.points.size()), z.data(), x);
+  }
+
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    std::vector<float> z(static_cast<std::size_t>(map_->latents) * points.size(), 0.0F);
+    map_->latent->add_normals(points, map_->latents, scale, w, z.data());
+    apply(elements, static_cast<std::int64_t>(points.size()), z.data(), x);
+  }
+
+ private:
+  void apply(std::int64_t elements, std::int64_t lanes, const float* z, float* x) const {
+    std::vector<float> moved(static_cast<std::size_t>(elements * lanes));
+    program_.run(lanes, std::array<const float*, 2>{x, z}, moved.data());
+    std::copy(moved.begin(), moved.end(), x);
+  }
+
+  NoiseName name_;
+  std::shared_ptr<const NoiseMap> map_;
+  SharedProgram program_;
+};
+
+// Lane by lane, each as planes.
+class DrawnNoise final : public SampledNoise {
+ public:
+  DrawnNoise(NoiseName name, Stage stage, const Image& image)
+      : SampledNoise(name.name), name_(std::move(name)), stage_(std::move(stage)), image_(image) {}
+
+  std::string name() const override { return name_.name + name_.suffix; }
+  std::string text(double scale) const override { return name_.text(scale); }
+  bool one_parameter() const override { return name_.scaled; }
+  bool mirrored() const override { return false; }
+  bool additive() const override { return false; }
+  std::optional<std::int64_t> normals(std::int64_t) const override {
+    return stage_.family->draws ? std::nullopt : std::optional(std::max<std::int64_t>(1, random_parameters(stage_)));
+  }
+
+  void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
+    const std::int64_t normals = random_parameters(stage_);
+    std::vector<float> z(static_cast<std::size_t>(normals) * lanes.points.size(), 0.0F);
+    if (normals > 0) isotropic_gaussian()->add(lanes, normals, 1, z.data());
+    NoiseLanes own = lanes;
+    own.stream += kOwnStream;
+    draw(own, scale, z.data(), x);
+  }
+
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t, float scale, const float* w, float* x) const override {
+    const std::vector<std::uint32_t> samples(points.size(), 0);  // not used: the family draws nothing
+    draw({0, points, samples, 0}, scale, w, x);
+  }
+
+ private:
+  static constexpr std::uint32_t kOwnStream = 1U << 7;  // apart from the parameters' draws
+
+  void draw(const NoiseLanes& lanes, double scale, const float* z, float* x) const {
+    const auto count = static_cast<std::int64_t>(lanes.points.size()), normals = random_parameters(stage_);
+    std::vector<float> planes(static_cast<std::size_t>(image_.elements())), own(static_cast<std::size_t>(normals));
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      for (std::int64_t k = 0; k < normals; ++k) own[k] = z[k * count + lane];
+      NoiseStream random(lanes.seed, lanes.points[lane], lanes.samples[lane], lanes.stream);
+      for (std::int64_t e = 0; e < image_.elements(); ++e) planes[e] = x[stored(e) * count + lane];
+      stage_.family->draw({image_, parameters_of(stage_, own, stage_.scale ? scale : 1), random}, planes);
+      for (std::int64_t e = 0; e < image_.elements(); ++e) x[stored(e) * count + lane] = planes[e];
+    }
+  }
+
+  // Where the point stores element e of the planes.
+  std::int64_t stored(std::int64_t e) const {
+    return image_.channels_last ? e % image_.pixels() * image_.channels + e / image_.pixels() : e;
+  }
+
+  NoiseName name_;
+  Stage stage_;
+  Image image_;
+};
+
+class Sequence final : public SampledNoise {
+ public:
+  Sequence(NoiseName name, std::vector<Noise> parts)
+      : SampledNoise(name.name), name_(std::move(name)), parts_(std::move(parts)) {}
+
+  std::string name() const override { return name_.name + name_.suffix; }
+  std::string text(double scale) const override { return name_.text(scale); }
+  bool one_parameter() const override { return false; }
+  bool mirrored() const override { return false; }
+  bool additive() const override { return false; }
+  bool differs() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Noise& part) { return part.shape->differs(); });
+  }
+  void fit(std::int64_t elements, std::int64_t points) const override {
+    for (const Noise& part : parts_) part.shape->fit(elements, points);
+  }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    NoiseLanes own = lanes;
+    for (const Noise& part : parts_) {
+      part.shape->add(own, elements, scale * static_cast<float>(part.scale), x);
+      own.stream += kStreams;
+    }
+  }
+
+  std::optional<std::int64_t> normals(std::int64_t elements) const override {
+    std::int64_t sum = 0;
+    for (const Noise& part : parts_) {
+      const auto own = part.shape->normals(elements);
+      if (!own) return std::nullopt;
+      sum += *own;
+    }
+    return sum;
+  }
+
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    for (const Noise& part : parts_) {
+      part.shape->add_normals(points, elements, scale * static_cast<float>(part.scale), w, x);
+      w += *part.shape->normals(elements) * static_cast<std::int64_t>(points.size());
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kStreams = 1U << 16;  // parts use streams that are multiples of this
+  NoiseName name_;
+  std::vector<Noise> parts_;
+};
+
+}  // namespace
+
+std::string NoiseName::text(double scale) const { return (scaled ? name + ":" + shortest_text(scale) : name) + suffix; }
+
+std::shared_ptr<const NoiseShape> mapped_noise(const NoiseName& name, std::vector<Stage> stages, const Image& image,
+                                               const std::optional<Quantization>& clip) {
+  return std::make_shared<const MappedNoise>(name, MapBuilder(image).map(name.name, stages, clip));
+}
+
+std::shared_ptr<const NoiseShape> drawn_noise(const NoiseName& name, Stage stage, const Image& image) {
+  return std::make_shared<const DrawnNoise>(name, std::move(stage), image);
+}
+
+std::shared_ptr<const NoiseShape> noise_sequence(const NoiseName& name, std::vector<Noise> parts) {
+  return std::make_shared<const Sequence>(name, std::move(parts));
+}
+
+}  // namespace probust::perturb

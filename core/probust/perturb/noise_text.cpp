@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "probust/perturb/noise_text.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+#include "probust/perturb/mapped_noise.h"
+#include "probust/perturb/stage.h"
+
+namespace probust {
+namespace perturb {
+namespace {
+
+// A sequence of stages, for points of any shape: what it does is known once it is bound to one.
+class Perturbation final : public NoiseShape {
+ public:
+  Perturbation(std::vector<Stage> stages, std::optional<Quantization> clip) : stages_(std::move(stages)), clip_(clip) {
+    name_.scaled = stages_.size() == 1 && stages_[0].scale;
+    for (const Stage& stage : stages_) {
+      name_.name += (name_.name.empty() ? "" : "+") + stage.text;
+      if (stage.scale && !name_.scaled) name_.name += ":" + shortest_text(*stage.scale);
+    }
+    if (clip_) name_.suffix = "|clip:" + shortest_text(clip_->low) + "," + shortest_text(clip_->high);
+  }
+
+  std::string name() const override { return name_.name + name_.suffix; }
+  std::string text(double scale) const override { return name_.text(scale); }
+  bool one_parameter() const override { return name_.scaled; }
+  bool clipped() const { return clip_.has_value(); }
+
+  std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
+    const std::lock_guard lock(mutex_);
+    if (bound_ == nullptr || bound_to_ != point) {
+      bound_ = bind(image_of(point, "noise '" + name_.name + "'"));
+      bound_to_ = point;
+    }
+    return bound_;
+  }
+
+  std::shared_ptr<const NoiseShape> clipped_to(const Quantization& range) const override {
+    return range.levels > 1 ? nullptr : std::make_shared<const Perturbation>(stages_, range);
+  }
+
+  void add(const NoiseLanes&, std::int64_t, float, float*) const override { unbound(); }
+  std::int64_t whiten(std::span<const std::uint32_t>, std::int64_t, float*) const override { unbound(); }
+  void variances(std::span<const std::uint32_t>, std::int64_t, float*) const override { unbound(); }
+
+ private:
+  [[noreturn]] void unbound() const {
+    throw Error{ErrorCode::internal, "noise '" + name_.name + "'", "was drawn before it was bound to a shape",
+                "please report it"};
+  }
+
+  // One map if all stages are maps; else maps of the stages between those that are not.
+  std::shared_ptr<const NoiseShape> bind(const Image& image) const {
+    if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
+      return mapped_noise(name_, stages_, image, clip_);
+    if (stages_.size() == 1 && !clip_) return drawn_noise(name_, stages_[0], image);
+    std::vector<Noise> parts;
+    for (std::size_t first = 0; first < stages_.size();) {
+      std::size_t end = first;
+      while (end < stages_.size() && stages_[end].maps()) ++end;
+      if (end > first) {
+        const std::vector<Stage> some(stages_.begin() + static_cast<std::ptrdiff_t>(first),
+                                      stages_.begin() + static_cast<std::ptrdiff_t>(end));
+        const double scale = some.size() == 1 ? some[0].scale.value_or(1) : 1;
+        parts.push_back({mapped_noise({name_.name}, some, image, {}), scale});
+        first = end;
+      } else {
+        const Stage& stage = stages_[first++];
+        if (stage.family == nullptr)
+          parts.push_back(stage.noise);
+        else
+          parts.push_back({drawn_noise({stage.text}, stage, image), stage.scale.value_or(1)});
+      }
+    }
+    if (clip_) parts.push_back({mapped_noise({name_.name}, {}, image, clip_), 1});
+    return noise_sequence(name_, std::move(parts));
+  }
+
+  std::vector<Stage> stages_;
+  std::optional<Quantization> clip_;
+  NoiseName name_;
+  mutable std::mutex mutex_;
+  mutable Shape bound_to_;
+  mutable std::shared_ptr<const NoiseShape> bound_;
+};
+
+// The parts of a text between plus signs outside parentheses that a name of a noise model follows.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    const std::string rest = text.substr(i + 1);
+    const bool next = text[i] == '+' && depth == 0 && !rest.empty() && !parse_double(rest.substr(0, 1)) && rest[0] != '.';
+    if (next)
+      parts.emplace_back();
+    else
+      parts.back() += text[i];
+  }
+  return parts;
+}
+
+const Family* family_in(const std::string& part) { return family_of(part.substr(0, part.find(':'))); }
+
+Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
+  std::vector<Stage> stages;
+  for (const std::string& part : parts) {
+    if (const Family* family = family_in(part)) {
+      stages.push_back(parse_stage(*family, part));
+    } else {
+      Stage stage;
+      stage.noise = parse_additive_noise(part, source);
+      stage.text = stage.noise.text();
+      stages.push_back(std::move(stage));
+    }
+  }
+  return sequence(std::move(stages));
+}
+
+}  // namespace
+
+Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
+  const double scale = stages.size() == 1 ? stages[0].scale.value_or(1) : 1;
+  return {std::make_shared<const Perturbation>(std::move(stages), clip), scale};
+}
+
+}  // namespace perturb
+
+Noise parse_noise(const std::string& text, const NoiseSource& source) {
+  const std::vector<std::string> parts = perturb::parts_of(text);
+  if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return perturb::family_in(part) != nullptr; }))
+    return perturb::perturbed(parts, source);
+  try {
+    return parse_additive_noise(text, source);
+  } catch (Error& error) {
+    if (error.problem == kUnknownNoise) error.hint = "use one of " + known_noise();
+    throw;
+  }
+}
+
+Noise clipped_like_data(Noise noise, double lowest, double highest) {
+  const auto* own = dynamic_cast<const perturb::Perturbation*>(noise.shape.get());
+  if (own != nullptr && !own->clipped() && lowest >= 0 && highest <= 1) noise.shape = clipped(noise.shape, {0, 1, 0});
+  return noise;
+}
+
+std::string known_noise() {
+  std::string text = known_additive_noise();
+  for (const perturb::Family& family : perturb::families())
+    text += ", " + std::string(family.name) + (family.number == perturb::Family::Number::scale ? ":0.1" : ":0.2");
+  return text;
+}
+
+}  // namespace probust

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "probust/perturb/stage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "probust/base/error.h"
+#include "probust/base/text.h"
+
+namespace probust::perturb {
+namespace {
+
+double linked(Link link, double t) {
+  return link == Link::exponential ? std::exp(t) : link == Link::magnitude ? std::fabs(t) : t;
+}
+
+// "name(a,b)" as its numbers; empty if the text has another form.
+std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name) {
+  if (!text.starts_with(std::string(name) + "(") || !text.ends_with(")")) return std::nullopt;
+  std::vector<double> numbers;
+  for (const std::string& part : split(text.substr(name.size() + 1, text.size() - name.size() - 2), ',')) {
+    const auto number = parse_double(part);
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+class Parser {
+ public:
+  Parser(const Family& family, const std::string& text) : family_(family), where_("noise '" + text + "'") {
+    stage_.family = &family;
+    stage_.text = family.name;
+    if (family.name == "occlude") stage_.border.kind = Border::Kind::constant;
+  }
+
+  Stage stage(const std::string& text) {
+    std::string amount;
+    const std::size_t colon = text.find(':');
+    for (const std::string& part : split(colon == std::string::npos ? "" : text.substr(colon + 1), ':')) {
+      if (part.starts_with("fill=")) {
+        set_border(part.substr(5));
+      } else if (amount.empty() && !part.empty()) {
+        amount = part;
+      } else {
+        refuse("has '" + part + "', which is not understood");
+      }
+    }
+    set_distributions(amount);
+    return std::move(stage_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& problem) const {
+    const std::string name(family_.name), number = family_.number == Family::Number::scale ? "0.1" : "0.2";
+    throw Error{ErrorCode::usage, where_, problem,
+                "write " + name + ":" + number + ", " + name + ":uniform(0.1,0.3) or " + name + ":fixed(0.2)"};
+  }
+
+  void set_border(const std::string& text) {
+    if (!family_.has_border) refuse("has fill, but " + std::string(family_.name) + " fills nothing");
+    const auto value = parse_double(text);
+    if (text == "nearest" || text == "reflect") {
+      stage_.border = {text == "reflect" ? Border::Kind::reflect : Border::Kind::nearest, 0};
+    } else if (value && std::isfinite(*value)) {
+      stage_.border = {Border::Kind::constant, static_cast<float>(*value)};
+    } else {
+      refuse("fills with '" + text + "', which is neither a number nor nearest or reflect");
+    }
+    stage_.text += ":fill=" + text;
+  }
+
+  void set_distributions(const std::string& amount) {
+    if (const auto bounds = arguments_of(amount, "uniform")) {
+      if (bounds->size() != 2 || !((*bounds)[0] < (*bounds)[1]))
+        refuse("has a uniform distribution without an increasing pair of bounds");
+      set_values({Distribution::Kind::uniform, (*bounds)[0], (*bounds)[1]}, amount);
+    } else if (const auto value = arguments_of(amount, "fixed")) {
+      if (value->size() != 1) refuse("has a fixed value that is not one number");
+      set_values({Distribution::Kind::fixed, (*value)[0], (*value)[0]}, amount);
+    } else {
+      set_number(amount);
+    }
+  }
+
+  void set_number(const std::string& amount) {
+    const auto number = parse_double(amount);
+    if (!number || !std::isfinite(*number) || *number <= 0) refuse("has no amount that is a positive number");
+    if (family_.number == Family::Number::value) {
+      set_values({Distribution::Kind::fixed, *number, *number}, shortest_text(*number));
+      return;
+    }
+    stage_.theta.assign(family_.parameters.size(), {Distribution::Kind::normal, *number, 0});
+    stage_.scale = *number;
+  }
+
+  // The given distribution: of all parameters, or of the first, while the others are uniform in their range.
+  void set_values(const Distribution& given, const std::string& text) {
+    for (std::size_t k = 0; k < family_.parameters.size(); ++k) {
+      const Parameter& own = family_.parameters[k];
+      const bool follows = k > 0 && family_.number == Family::Number::value;
+      stage_.theta.push_back(follows ? Distribution{Distribution::Kind::uniform, own.lowest, own.highest} : given);
+      if (stage_.theta[k].low < own.lowest || stage_.theta[k].high > own.highest)
+        refuse("has a value outside " + shortest_text(own.lowest) + " to " + shortest_text(own.highest));
+    }
+    stage_.text += ":" + text;
+  }
+
+  const Family& family_;
+  std::string where_;
+  Stage stage_;
+};
+
+}  // namespace
+
+Stage parse_stage(const Family& family, const std::string& text) { return Parser(family, text).stage(text); }
+
+std::int64_t random_parameters(const Stage& stage) {
+  return std::count_if(stage.theta.begin(), stage.theta.end(),
+                       [](const Distribution& each) { return each.kind != Distribution::Kind::fixed; });
+}
+
+std::vector<double> parameters_of(const Stage& stage, std::span<const float> normals, double scale) {
+  std::vector<double> theta;
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < stage.theta.size(); ++k) {
+    const Distribution& own = stage.theta[k];
+    if (own.kind == Distribution::Kind::fixed) {
+      theta.push_back(own.low);
+    } else if (own.kind == Distribution::Kind::normal) {
+      theta.push_back(linked(stage.family->parameters[k].link, scale * double{normals[next++]}));
+    } else {
+      const double share = std::erfc(-double{normals[next++]} / std::numbers::sqrt2) / 2;
+      theta.push_back(own.low + (own.high - own.low) * share);
+    }
+  }
+  return theta;
+}
+
+}  // namespace probust::perturb
