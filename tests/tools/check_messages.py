@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBS = set(
     """applies are asks assigns belongs calls cannot casts changes computes continues could couples declares describes did differs
     divides do does drops ends failed had has have holds is keeps lacks leaves lies makes multiplies must names needs quantises reads
-    repeated repeats replaces reshapes returned sent shares supports takes unpacks uses was were would""".split()
+    repeated repeats replaces reshapes returned samples sent shares supports takes unpacks uses was were would""".split()
 )
 # The call's name, and which of its arguments are where and problem. None: where comes from elsewhere.
 CALLS = {
