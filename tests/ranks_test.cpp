@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Several processes for one run: what they send each other, what happens if one ends, and mpirun itself.
+#include "probust/perturb/noise_text.h"
 #include "cli/run/ranks.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Requests as texts: targets, groups, budgets, and options that exclude each other.
+#include "probust/perturb/noise_text.h"
 #include "probust/run/request.h"
 
 #include <gtest/gtest.h>

@@ -177,6 +177,7 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   require(from.noise_count > 0, "noises", "is empty", "give at least one, such as \"gaussian:0.1\"");
   for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
     request.noises.push_back(probust::parse_noise(noise, probust::datasets::noise_files()));
+  probust::clip_like_data(request.noises, [&] { return probust::range_of(request.x.data); });
   request.estimators =
       probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {.share = text(from.share)});
   return request;

@@ -96,10 +96,10 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
   for (const double scale : parse_numbers(list, "--noise")) {
     if (!std::isfinite(scale) || scale <= 0)
       throw Error{ErrorCode::usage, "noise '" + text + "'", "has a scale that is not a positive number", "try gaussian:0.1,0.2"};
-    if (noises.empty()) noises.push_back(parse_noise(text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at), source));
-    noises.push_back({noises.front().shape, scale});
+    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);  // not if it is no scale
+    const std::string one = text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at);
+    noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(one, source));
   }
-  noises.erase(noises.begin());  // only used to create the shape
   return noises;
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,8 @@ class PointsOf {
   }
 
   std::int64_t count() const { return shape_[0]; }
+
+  std::span<const float> values() const { return {data_, static_cast<std::size_t>(size_)}; }
 
   Tensor rows(std::int64_t first, std::int64_t count) const {
     Shape shape = shape_;

@@ -152,6 +152,7 @@ class Model {
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
     request.seed = seed;
     request.noises = noises_of(noises);
+    clip_like_data(request.noises, [&] { return range_of(points.values()); });
     request.estimators = parse_estimators(estimators, {.share = share});
     std::vector<Row> rows;
     const auto estimate_block = [&](std::int64_t first, std::int64_t count) {

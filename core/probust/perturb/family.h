@@ -41,6 +41,9 @@ struct MapInputs {
   const Border& border;
 };
 
+/// The image, interpolated by Catmull-Rom's spline, at positions [1, 2, rows, columns] (rows, then columns, in pixels).
+ValueId sample_at(const MapInputs& in, ValueId positions);
+
 /// What a family that is no graph draws with, on the processor.
 struct DrawInputs {
   const Image& image;

@@ -144,10 +144,31 @@ Noise parse_noise(const std::string& text, const NoiseSource& source) {
   }
 }
 
-Noise clipped_like_data(Noise noise, double lowest, double highest) {
-  const auto* own = dynamic_cast<const perturb::Perturbation*>(noise.shape.get());
-  if (own != nullptr && !own->clipped() && lowest >= 0 && highest <= 1) noise.shape = clipped(noise.shape, {0, 1, 0});
-  return noise;
+void DataRange::include(std::span<const float> values) {
+  for (const float value : values) {
+    lowest = value < lowest ? value : lowest;
+    highest = value > highest ? value : highest;
+  }
+}
+
+DataRange range_of(std::span<const float> values) {
+  DataRange range;
+  range.include(values);
+  return range;
+}
+
+void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range) {
+  std::optional<DataRange> of_data;
+  for (Noise& noise : noises) {
+    const auto* own = dynamic_cast<const perturb::Perturbation*>(noise.shape.get());
+    if (own == nullptr || own->clipped()) continue;
+    if (!of_data) of_data = range();
+    if (of_data->lowest >= 0 && of_data->highest <= 1) noise.shape = clipped(noise.shape, {0, 1, 0});
+  }
+}
+
+Noise bound_to(Noise noise, const Tensor& x, const Shape& point) {
+  return bound(std::move(noise), x.shape.size() > 2 ? Shape(x.shape.begin() + 1, x.shape.end()) : point);
 }
 
 std::string known_noise() {

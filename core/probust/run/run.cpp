@@ -9,6 +9,7 @@
 #include "probust/estimators/schedule.h"
 #include "probust/estimators/statistics/pooling.h"
 #include "probust/estimators/tolerance.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/request.h"
 
 namespace probust {
@@ -42,7 +43,7 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
   require_combinable(together(), request_.estimators);
   const Executor& of_data = request_.regression == nullptr ? executor : *request_.regression;
-  for (Noise& noise : request_.noises) noise = bound(std::move(noise), of_data.point_shape());
+  for (Noise& noise : request_.noises) noise = bound_to(std::move(noise), request_.x, of_data.point_shape());
   if (request_.regression == nullptr) return;
   refuse_beside_tolerance({{"target", !request_.targets.empty() || request_.target != "predicted"},
                            {"labels", !request_.labels.empty()},

@@ -144,6 +144,20 @@ std::unique_ptr<PointSource> open_data(const Arguments& arguments) {
   return named(open_dataset(arguments.data.path, dataset_options(arguments)), arguments.data.path);
 }
 
+DataRange range_of_data(const Arguments& arguments) {
+  constexpr std::int64_t kTogether = 256;
+  Arguments whole = arguments;
+  whole.data.limit = -1;
+  whole.data.offset = 0;
+  whole.data.skip_bad = true;
+  const std::unique_ptr<PointSource> data = open_data(whole);
+  if (data->stored_as_bytes()) return {std::min(0.0, 255 * data->scale()), std::max(0.0, 255 * data->scale())};
+  DataRange range;
+  for (std::int64_t first = 0; first < data->count(); first += kTogether)
+    range.include(data->read(first, std::min(kTogether, data->count() - first)).x.data);
+  return range;
+}
+
 std::vector<std::string> load_class_names(const DataArguments& data) {
   return named(read_class_names(data.classes), data.classes);
 }

@@ -13,8 +13,12 @@
 #include "probust/analysis/results.h"
 #include "probust/base/error.h"
 #include "probust/model.h"
+#include "probust/perturb/noise_text.h"
 
 namespace probust::cli {
+
+/// The range of the values of all data, whatever part of them is asked for. Values stored as bytes are not read.
+DataRange range_of_data(const Arguments& arguments);
 
 /// Reads a whole file. Throws Error{unreadable} naming it.
 std::vector<std::byte> read_file(const std::string& path);

@@ -90,6 +90,7 @@ std::int64_t Plan::passes(std::int64_t points, std::int64_t classes) const {
 Plan parse_plan(const Arguments& arguments) {
   Plan plan;
   plan.noises = parse_noises(arguments, datasets::noise_files(plan.noise_paths));
+  clip_like_data(plan.noises, [&] { return range_of_data(arguments); });
   plan.total = static_cast<std::int64_t>(arguments.question.total_budget.value_or(0));
   plan.estimators = parse_estimators(estimator_texts(arguments), {arguments.question.budget, arguments.question.total_budget,
                                                                   arguments.question.independent, arguments.question.share});
