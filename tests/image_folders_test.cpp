@@ -283,13 +283,13 @@ TEST_F(ImageFolders, OtherFoldersAreRefused) {
   write("mixed/cat/a.png", plain_png(1, 1, 1));
   expect_folder_refused(at("mixed"), "has both folders and images, such as cat and a.png");
   write("deep/train/cat/a.png", plain_png(1, 1, 1));
-  expect_folder_refused(at("deep"), "deep/train/cat is a folder within the folder of a class");
+  expect_folder_refused(at("deep"), "deep/train/cat is a folder inside a class folder");
   pets();
   fs::create_directories(at("pets/eel"));
   expect_folder_refused(at("pets"), "eel has no images");
   fs::remove(at("pets/eel"));
   fs::create_directory_symlink(at("pets"), at("pets/loop"));
-  expect_folder_refused(at("pets"), "loop/cat is a folder within the folder of a class");
+  expect_folder_refused(at("pets"), "loop/cat is a folder inside a class folder");
 }
 
 TEST_F(ImageFolders, FilesWithoutReadPermissionAreBad) {

@@ -235,7 +235,7 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   const std::vector<double> sigmas = arguments.numbers("sigmas");
   for (const double sigma : sigmas) {
     if (!(sigma > 0) || !std::isfinite(sigma))
-      throw Error{ErrorCode::usage, "sigmas", "has a value that is not a positive number", "try [0.1, 0.2]"};
+      throw Error{ErrorCode::usage, "sigmas", "contains a value that is not a positive number", "try [0.1, 0.2]"};
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "try [0.1, 0.2]"};
   refuse_beside_tolerance(runner, arguments);
@@ -370,7 +370,7 @@ val Call::step(double milliseconds) {
 
 val Call::answer(const val& values) {
   return outcome("logits", [&] {
-    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "answer only what step asks for"};
+    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
     runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor().classes());
     return val(true);
   });
@@ -380,7 +380,7 @@ std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, 
   for (const Operation& entry : kOperations) {
     if (operation != entry.name) continue;
     if (runner.regression() != nullptr && !entry.of_regression)
-      throw Error{ErrorCode::usage, operation, "is for classifiers, but this is a regression model within a tolerance",
+      throw Error{ErrorCode::usage, operation, "is for classifiers, but this is a regression model with a tolerance",
                   "use estimate or sweep"};
     return entry.start(runner, arguments);
   }

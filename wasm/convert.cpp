@@ -34,7 +34,7 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
   constexpr auto kExact = static_cast<double>(kMostInteger);
   std::vector<std::int64_t> integers;
   for (const double value : values) {
-    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "has a number that is not whole", "");
+    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "contains a number that is not an integer", "");
     integers.push_back(static_cast<std::int64_t>(value));
   }
   return integers;
@@ -46,7 +46,7 @@ NoiseArray read_array(const val& entry, const std::string& name) {
   NoiseArray result{array.extents("shape"), array.numbers("data"), name};
   if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
     refuse(name, "has " + std::to_string(result.values.size()) + " numbers",
-           "give as many as its shape " + to_string(result.shape) + " needs");
+           "give " + std::to_string(element_count(result.shape)) + ", which its shape " + to_string(result.shape) + " needs");
   return result;
 }
 

@@ -78,7 +78,7 @@ template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
   if (given == nullptr) return options;
-  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an impossible size", "set its size to sizeof");
+  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size", "set its size to sizeof");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
@@ -87,7 +87,7 @@ Options options_of(const Options* given, const char* name) {
 template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
-  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an impossible size", "set its size to sizeof");
+  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size", "set its size to sizeof");
   value.size = to->size;
   std::memcpy(to, &value, std::min(to->size, sizeof value));
 }

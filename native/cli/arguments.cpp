@@ -118,7 +118,7 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
   for (const std::string& list : arguments.question.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) {
       if (!std::isfinite(sigma) || sigma <= 0) {
-        throw Error{ErrorCode::usage, "--sigma", "is '" + list + "', which has a value that is not a positive number",
+        throw Error{ErrorCode::usage, "--sigma", "is '" + list + "', which contains a value that is not a positive number",
                     "try 0.1,0.2"};
       }
       noises.push_back({isotropic_gaussian(), sigma});
@@ -139,8 +139,8 @@ void refuse_overwriting(const Arguments& arguments) {
                                      std::pair{"--gallery", arguments.analysis.gallery}}) {
     if (output.empty()) continue;
     if (lies_in(output, data.path)) {
-      throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is in the data folder {}", output, data.path),
-                  "name a file elsewhere"};
+      throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is inside the data folder {}", output, data.path),
+                  "choose a file elsewhere"};
     }
     std::vector<std::string> inputs = arguments.runs;
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
@@ -148,7 +148,7 @@ void refuse_overwriting(const Arguments& arguments) {
     for (const std::string& input : inputs) {
       std::error_code unlike;  // set if a file does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
-        throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "name another file"};
+        throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "choose another file"};
     }
   }
 }

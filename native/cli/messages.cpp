@@ -14,7 +14,8 @@ void say(std::string_view message) {
 }
 
 Error write_error() {
-  return {ErrorCode::resources, "the output", "could not be written", "check that the disk is not full and the pipe not closed"};
+  return {ErrorCode::resources, "the output", "could not be written",
+          "check that the disk is not full and that the pipe is not closed"};
 }
 
 int end_output(int status) {

@@ -97,7 +97,7 @@ struct DeviceCount {
 
 /// The Error that allocations throw, and a test for it.
 inline Error out_of_memory(const std::string& what) {
-  return {ErrorCode::resources, option("memory"), what, "give less of the device's memory"};
+  return {ErrorCode::resources, option("memory"), what, "use less of the device's memory"};
 }
 inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == option("memory"); }
 

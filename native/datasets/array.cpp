@@ -163,7 +163,7 @@ std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const st
   std::int64_t count = element_bytes, product = element_bytes;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && product > kLimit / extent)) {
-      refuse(path, "has an impossible shape " + to_string(shape), "save the data again");
+      refuse(path, "has an invalid shape " + to_string(shape), "save the data again");
     }
     if (extent > 0) product *= extent;
     count *= extent;

@@ -71,7 +71,7 @@ class DataFile {
     struct stat now {};
     const bool same = fstat(file_.get(), &now) == 0 && now.st_size == status_.st_size && same_time(now.st_mtim, status_.st_mtim);
     if (same && !ends_early) return;
-    refuse(path_, "has changed since it was opened", "start again when no program writes to it");
+    refuse(path_, "has changed since it was opened", "start again when no other program is writing to it");
   }
 
   std::string path_;

@@ -89,12 +89,13 @@ class CsvTable {
       label_ = static_cast<std::size_t>(name - cells.begin());
       label_is_named_ = true;
     } else {
-      refuse(path_, "has no column " + shown(label_column_) + " among its " + std::to_string(width_),
-             "give " + option("label_column") + " a number from 0, a name in the first row, last or none");
+      refuse(path_, "has no column " + shown(label_column_) + " (number of columns: " + std::to_string(width_) + ")",
+             "set " + option("label_column") + " to a number from 0, a name in the first row, last or none");
     }
     if (width_ == 1) refuse_title();
     if (width_ == 1)
-      refuse(path_, "has one column, which is read as the labels", "give " + option("label_column") + " none if it is a feature");
+      refuse(path_, "has one column, which is read as the labels",
+             "set " + option("label_column") + " to none if it is a feature");
   }
 
   // The last column, or the only one whose header is a name for labels, if that is another.
@@ -362,7 +363,7 @@ class CsvTable {
     refuse(csv_place(rows_.line(), column) + " of " + path_, cell.empty() ? "is empty" : "is not a number: " + shown(cell),
            has_decimal_comma(cell) ? "write decimals with a point"
            : cell.empty()          ? "give every feature a number"
-                                   : "remove the column, because every feature is a number" + labels);
+                                   : "remove the column, because every feature must be a number" + labels);
   }
 
   // Whole numbers, or texts. Bad rows have none.
@@ -438,7 +439,7 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path) {
   std::size_t header_line = 0, text_line = 0;  // 0: none
   while (rows.next()) {
     const std::string place = csv_place(rows.line(), 0) + " of " + path;
-    if (rows.cells().size() != 1) refuse(place, "is not one label", "give one label per line");
+    if (rows.cells().size() != 1) refuse(place, "is not a single label", "give one label per line");
     if (is_missing(rows.cells()[0]))
       refuse(place, "is a missing label: " + shown(rows.cells()[0]), "remove the point, or rename the class");
     labels.texts.push_back(rows.cells()[0]);

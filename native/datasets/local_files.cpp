@@ -164,7 +164,7 @@ class FolderSearch {
              "is not the published " + file.name + " of " + dataset_.name + ": " +
                  (same_size ? "its checksum differs"
                             : "it has " + std::to_string(best.bytes) + " bytes instead of " + std::to_string(file.bytes())),
-             "give " + option("unverified") + " to use it anyway");
+             "use " + option("unverified") + " to accept it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
       refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with only one of them");

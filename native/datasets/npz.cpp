@@ -118,7 +118,7 @@ Stored extract(const Stored& file, const Member& member, const std::string& path
   const std::uint64_t begin = member.local_header + 30 + field(local.bytes, 26, 2) + field(local.bytes, 28, 2);
   check_part(file.size(), begin, member.packed_bytes, path, "member " + member.name);
   const Stored packed = file.from(begin, member.packed_bytes);
-  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "has two sizes for member " + member.name);
+  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "has two different sizes for member " + member.name);
   Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
   if (checksum_of(stored) != member.checksum)
     refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");

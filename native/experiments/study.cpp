@@ -116,7 +116,7 @@ TrainedModel Study::model(const Recipe& recipe) {
   std::optional<Document> record = std::filesystem::exists(arguments.output) ? read_record(record_path) : std::nullopt;
   if (record && datasets::json_text(record->at("recipe")) != datasets::json_text(expected))
     throw Error{ErrorCode::conflict, arguments.output,
-                "was trained with other options: " + datasets::json_text(record->at("recipe")), "give another --output"};
+                "was trained with different options: " + datasets::json_text(record->at("recipe")), "give another --output"};
   if (!record) {
     if (!arguments_.quiet) say("training {}\n", arguments.output);
     const std::optional<TrainingResult> trained = train_model(arguments);

@@ -85,7 +85,7 @@ class Study {
   /// All test points.
   Dataset all_test() const;
 
-  /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained with other options,
+  /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained with different options,
   /// Error{interrupted}.
   TrainedModel model(const Recipe& recipe);
   /// The subject's convolutional network, or for colour images of 32 x 32 pixels a ResNet-18, and a linear classifier.

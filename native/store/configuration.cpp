@@ -68,8 +68,8 @@ void require_same(const std::string& path, const Configuration& now, const Confi
     if (was == "'" + value + "'" || (extending && may_differ)) continue;
     const std::string add = may_differ ? "add to a .sqlite run with " + option("extend") + ", " : "";
     throw Error{ErrorCode::conflict, path,
-                fmt::format("has a run with another configuration: {} was {}, now '{}'", name, was, value),
-                "repeat its command, name another file, " + add + "or replace it with " + option("force_new")};
+                fmt::format("has a run with a different configuration: {} was {} and is now '{}'", name, was, value),
+                "repeat its command, choose another file, " + add + "or replace it with " + option("force_new")};
   }
 }
 

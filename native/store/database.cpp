@@ -16,7 +16,8 @@ namespace probust::store {
 namespace {
 
 [[noreturn]] void refuse_copy(const std::string& path, const std::string& problem) {
-  throw Error{ErrorCode::resources, path, "was left by a killed process, and a temporary copy to read it from failed: " + problem,
+  throw Error{ErrorCode::resources, path,
+              "was left by a killed process, and it could not be copied to a temporary file: " + problem,
               "set TMPDIR to a folder with more space"};
 }
 
@@ -148,7 +149,7 @@ void Database::refuse() const {
     case SQLITE_LOCKED:
       throw Error{ErrorCode::conflict, path_,
                   std::string("is locked by another process that ") + (writable_ ? "reads or writes it" : "writes it"),
-                  "wait for it to end, or name another file"};
+                  "wait for it to end, or choose another file"};
     case SQLITE_FULL:
       throw Error{ErrorCode::resources, path_, "could not be written: the disk is full",
                   "free some space and repeat the command, which resumes there"};

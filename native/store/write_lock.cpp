@@ -38,7 +38,8 @@ WriteLock::WriteLock(const std::string& path) : lock_path_(without_links(path) +
     const bool mine = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
     locked = mine && same_file(descriptor_, lock_path_);
     if (!locked) close(descriptor_);
-    if (!mine) throw Error{ErrorCode::conflict, path, "is being written by another process", "wait for it, or name another file"};
+    if (!mine)
+      throw Error{ErrorCode::conflict, path, "is being written by another process", "wait for it, or choose another file"};
   }
 }
 

@@ -99,7 +99,7 @@ MeanInterval mean_probability(std::span<const double> p, double confidence, doub
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence,
                      double common) {
   same_length(p.size(), of_class.size(), "class_bias");
-  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "needs a number of classes that is not negative", ""};
+  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "cannot have a negative number of classes", ""};
   std::vector<double> known;
   std::vector<std::vector<double>> within(static_cast<std::size_t>(classes));
   for (std::size_t i = 0; i < p.size(); ++i) {

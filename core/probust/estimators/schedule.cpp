@@ -105,7 +105,7 @@ std::vector<std::int64_t> allocate(std::span<const double> variances, std::int64
   if (allot(weights, 0, copies) > total)
     throw Error{ErrorCode::usage, option("total_budget"),
                 "is too small: " + std::to_string(total) + " noisy samples for " + std::to_string(copies.size()) + " estimates",
-                "give at least " + std::to_string(kLeast) + " for each"};
+                "give at least " + std::to_string(kLeast) + " per estimate"};
   if (*std::max_element(weights.begin(), weights.end()) < 1e-100) return copies;  // all are certain: the minimum for each
   double low = 0, high = static_cast<double>(total) / *std::max_element(weights.begin(), weights.end());
   for (int i = 0; i < 100; ++i) {

@@ -14,7 +14,7 @@ Graph within_tolerance(const Graph& regression, double gamma) {
   const auto tolerance = static_cast<float>(gamma);
   if (!(tolerance > 0) || !std::isfinite(tolerance))
     throw Error{ErrorCode::usage, option("tolerance"), "is '" + shortest_text(gamma) + "', which is not a positive number",
-                "give the change of an output that counts as a failure"};
+                "give the smallest change of an output that counts as a failure"};
   const Shape inputs = regression[regression.inputs().at(0)].shape, outputs = regression[regression.outputs.at(0)].shape;
   const std::int64_t d = element_count(inputs), k = element_count(outputs);
   Graph g;

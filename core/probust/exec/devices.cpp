@@ -69,7 +69,7 @@ const DeviceKind* present_kind(std::string& missing) {
 std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& classifier, const ExecutorOptions& options) {
   if (options.precision != Precision::float32) {
     throw Error{ErrorCode::usage, option("precision"),
-                "is " + std::string(name_of(options.precision)) + ", but the processor has only float32",
+                "is " + std::string(name_of(options.precision)) + ", but the CPU supports only float32",
                 "leave it out, or choose a GPU with " + option("device")};
   }
   return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options));

@@ -96,7 +96,7 @@ Moments divide(Graph& g, const Node& node, Operands in) {
 
 // a^b for a fixed b.
 Moments power(Graph& g, const Node& node, Operands in) {
-  if (in[1].random()) throw Error{ErrorCode::unsupported, "operator power", "has an exponent that is noisy", "use mc:N"};
+  if (in[1].random()) throw Error{ErrorCode::unsupported, "operator power", "has a noisy exponent", "use mc:N"};
   return first_order(g, node, in);
 }
 

@@ -53,7 +53,7 @@ Noise parse_file(const std::string& model, const std::string& parameters, const 
   const bool scaled = colon != std::string::npos && parse_double(parameters.substr(colon + 1));
   const std::string path = scaled ? parameters.substr(0, colon) : parameters;
   const double scale = scaled ? parse_scale(parameters.substr(colon + 1), where) : 1;
-  if (!source.array) throw Error{ErrorCode::usage, where, "names a file, and files cannot be read here", "try gaussian:0.1"};
+  if (!source.array) throw Error{ErrorCode::usage, where, "needs a file, but files cannot be read here", "try gaussian:0.1"};
   return {shape(source.array(path), model + path), scale};
 }
 
@@ -67,13 +67,13 @@ Noise parse_gaussian(const std::string& parameters, const std::string& where, co
 }
 
 Noise parse_recorded(const std::string& parameters, const std::string& where, const NoiseSource& source) {
-  if (parameters.empty()) throw Error{ErrorCode::usage, where, "does not name a file", "use samples:FILE.npy"};
+  if (parameters.empty()) throw Error{ErrorCode::usage, where, "has no file", "use samples:FILE.npy"};
   return parse_file("samples:", parameters, where, source, recorded_noise);
 }
 
 Noise parse_categorical(const std::string& parameters, const std::string& where, const NoiseSource& source) {
   if (parameters.empty() || !source.categories)
-    throw Error{ErrorCode::usage, where, "does not name a file that can be read here", "use categorical:FILE.json"};
+    throw Error{ErrorCode::usage, where, "needs a file that can be read here", "use categorical:FILE.json"};
   return {categorical_noise(source.categories(parameters), parameters), 1};
 }
 
@@ -140,7 +140,7 @@ std::vector<std::int64_t> NoiseShape::columns(std::int64_t elements) const {
 }
 
 void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float, const float*, float*) const {
-  throw Error{ErrorCode::usage, name(), "is not a function of standard normals", ""};
+  throw Error{ErrorCode::usage, name(), "is not a function of standard normal variables", ""};
 }
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {

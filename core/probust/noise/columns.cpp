@@ -51,14 +51,14 @@ class OnColumns : public NoiseShape {
     for (const auto& [noise, columns] : parts_) {
       if (!columns.listed.empty() && columns.listed.back() >= elements) {
         throw Error{ErrorCode::usage, "noise '" + name() + "'",
-                    "names column " + std::to_string(columns.listed.back()) + ", which does not exist",
+                    "has column " + std::to_string(columns.listed.back()) + ", which does not exist",
                     "the points have columns 0.." + std::to_string(elements - 1)};
       }
       const auto given = columns.of(elements);
       noise.shape->fit(width(given), points);
       for (const std::int64_t own : noise.shape->columns(width(given))) {
         if (seen.insert(given[own]).second) continue;
-        throw Error{ErrorCode::usage, "noise '" + name() + "'", "names column " + std::to_string(given[own]) + " in two parts",
+        throw Error{ErrorCode::usage, "noise '" + name() + "'", "has column " + std::to_string(given[own]) + " in two parts",
                     "give each part its own columns, as in gaussian:0.1@0..3+uniform:0.2@4..7"};
       }
     }
@@ -185,7 +185,7 @@ std::vector<std::int64_t> Columns::of(std::int64_t elements) const {
 
 Columns parse_columns(const std::string& text, const std::string& where) {
   const auto refuse = [&] {
-    throw Error{ErrorCode::usage, where, "has '" + text + "' in place of columns", "try @0..3,7 or @!4 (all but 4)"};
+    throw Error{ErrorCode::usage, where, "has '" + text + "', which is not a list of columns", "try @0..3,7 or @!4 (all but 4)"};
   };
   Columns columns;
   columns.all_but = text.starts_with('!');

@@ -58,7 +58,7 @@ std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations
   if (deviations.shape.empty() || deviations.shape.size() > 2) refuse_shape(deviations, hint);
   for (const double value : deviations.values) {
     if (!std::isfinite(value) || value < 0) {
-      throw Error{ErrorCode::unreadable, deviations.where, "holds a negative value or one that is not finite", hint};
+      throw Error{ErrorCode::unreadable, deviations.where, "contains a negative or non-finite value", hint};
     }
   }
   const std::int64_t d = deviations.shape.back();

@@ -95,8 +95,7 @@ Matrices matrices(const NoiseArray& array, const std::string& hint) {
   if (shape.size() < 2 || shape.size() > 3) refuse_shape(array, hint);
   for (std::size_t i = 0; i < array.values.size(); ++i) {
     if (!std::isfinite(array.values[i])) {
-      throw Error{ErrorCode::unreadable, array.where, "holds a value that is not finite (number " + std::to_string(i) + ")",
-                  hint};
+      throw Error{ErrorCode::unreadable, array.where, "contains a non-finite value (element " + std::to_string(i) + ")", hint};
     }
   }
   return {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape[shape.size() - 1]};
@@ -127,8 +126,7 @@ class PivotedCholesky {
 
   void check_symmetry() {
     for (std::int64_t i = 0; i < d_; ++i) {
-      if (rest(i, i) < 0)
-        refuse("the variance of element " + std::to_string(i) + " is negative", "give variances that are not negative");
+      if (rest(i, i) < 0) refuse("the variance of element " + std::to_string(i) + " is negative", "give non-negative variances");
       for (std::int64_t j = 0; j < i; ++j) {
         if (std::fabs(rest(i, j) - rest(j, i)) > tolerance(i, j)) {
           refuse("entries [" + std::to_string(j) + ", " + std::to_string(i) + "] and [" + std::to_string(i) + ", " +
@@ -216,7 +214,7 @@ std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std
   const auto [count, d, rank] = matrices(factors, hint);
   if (rank > d) {
     throw Error{ErrorCode::unreadable, factors.where, "has more columns than a point has elements",
-                "give the covariance, factor times its transpose, instead"};
+                "give the covariance (factor times its transpose) instead"};
   }
   PerPoint rows{std::vector<float>(factors.values.begin(), factors.values.end()), d, d * rank, factors.shape.size() == 3,
                 factors.where};

@@ -82,7 +82,7 @@ std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, s
     refuse_shape(deviations, "give deviations [M, d], or [N, M, d] with a set for each point");
   for (const double value : deviations.values) {
     if (!std::isfinite(static_cast<float>(value)))
-      throw Error{ErrorCode::unreadable, deviations.where, "has a value that is not finite", "leave out such deviations"};
+      throw Error{ErrorCode::unreadable, deviations.where, "contains a non-finite value", "remove such deviations"};
   }
   const std::int64_t d = shape.back(), m = shape[shape.size() - 2];
   PerPoint rows{{deviations.values.begin(), deviations.values.end()}, d, m * d, varies, deviations.where};

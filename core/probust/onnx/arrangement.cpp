@@ -75,12 +75,12 @@ Shape view_of_flat(const Shape& axes, Layout layout) {
 [[noreturn]] void refuse_order(const Shape& point, const Shape& input, Layout layout) {
   std::string problem = "has points of shape " + to_string(point);
   if (layout != Layout::automatic)
-    problem += ", which the layout " + layout_name(layout) + " does not turn into the input's ";
+    problem += ", which the layout " + layout_name(layout) + " does not convert to the input's shape ";
   else
-    problem += ", and the order of their axes in the input's shape is not certain: ";
+    problem += ", so the order of their axes is ambiguous for the input's shape ";
   throw Error{ErrorCode::unreadable, "the data set", problem + to_string(input),
-              layout != Layout::automatic ? "give another " + option("layout") + ", or leave it out"
-                                          : "transpose the data, or give the input's order of axes with " + option("layout") +
+              layout != Layout::automatic ? "use another " + option("layout") + ", or leave it out"
+                                          : "transpose the data, or specify the input's order of axes with " + option("layout") +
                                                 " (whcn: width before height)"};
 }
 

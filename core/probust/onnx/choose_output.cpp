@@ -189,7 +189,7 @@ class OutputChooser {
     if (value.id == kNoValue) {
       if (value.type != kString)
         throw Error{ErrorCode::unsupported, "output '" + name + "'", "is not computed",
-                    "name another output with " + option("output_name")};
+                    "choose another output with " + option("output_name")};
       return leave_out(name, "is text");
     }
     const Node& node = graph_[value.id];
@@ -202,13 +202,13 @@ class OutputChooser {
       return leave_out(name, "has shape " + to_string(node.shape) + ", which is not one vector of logits");
     const bool several = element_count(node.shape) > 1;
     if (several && value.integer) return leave_out(name, "has integers of shape " + to_string(node.shape));
-    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "has the smallest values, sorted");
+    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "contains the smallest values, sorted");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
       return leave_out(name, "is the largest of several probabilities, without its class");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
-      return leave_out(name, "has sums of squares, such as distances, whose smallest would decide");
+      return leave_out(name, "contains sums of squares, such as distances, the smallest of which determines the class");
     candidates_.push_back({.name = name,
                            .value = value.id,
                            .softmax = ends_like_a_classifier(graph_, value.id),
@@ -324,7 +324,7 @@ class OutputChooser {
   std::string remedy() const {
     const std::vector<std::string> inner = inner_candidates();
     if (inner.empty()) return "export the model with one value per class, [1, C], or with a single number";
-    return "name the deciding output with " + option("output_name") + ", for example " + join(inner, " or ");
+    return "choose the output that determines the class with " + option("output_name") + ", for example " + join(inner, " or ");
   }
 
   [[noreturn]] void refuse_none() const {
@@ -333,14 +333,14 @@ class OutputChooser {
       throw Error{ErrorCode::unsupported, "output '" + unusable_[0].name + "'", unusable_[0].why, remedy()};
     std::vector<std::string> reasons;
     for (const Unusable& each : unusable_) reasons.push_back("'" + each.name + "' " + each.why);
-    throw Error{ErrorCode::unsupported, "the model", "has no output that can decide: " + join(reasons), remedy()};
+    throw Error{ErrorCode::unsupported, "the model", "has no output that determines the class: " + join(reasons), remedy()};
   }
 
   [[noreturn]] void refuse_several() const {
     std::vector<std::string> names;
     for (const Candidate& each : candidates_) names.push_back("'" + each.name + "' " + shape_of(graph_, each.value));
-    throw Error{ErrorCode::unsupported, "the model", "has several outputs that could decide: " + join(names),
-                "name the right one with " + option("output_name")};
+    throw Error{ErrorCode::unsupported, "the model", "has several outputs that could determine the class: " + join(names),
+                "choose one with " + option("output_name")};
   }
 
   const Outputs& outputs_;

@@ -84,7 +84,7 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
   if (inputs.empty()) throw Error{ErrorCode::unsupported, "the model", "has outputs that depend on none of its inputs", ""};
   throw Error{ErrorCode::unsupported, "the model",
               "has outputs that depend on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
-              "fix one of the inputs at export, or name an output that depends on only one with " + option("output_name")};
+              "fix one of the inputs at export, or choose an output that depends on only one with " + option("output_name")};
 }
 
 // The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, are not caught.
@@ -249,7 +249,7 @@ class Importer {
       if (!options_.threshold) return decide_by_largest(graph, chosen.value, chosen.name);
       if (values != 2 || label)
         throw Error{ErrorCode::usage, option("threshold"),
-                    "applies to one number, and output '" + chosen.name + "' has " + std::to_string(values) + " values",
+                    "applies to one number, but output '" + chosen.name + "' has " + std::to_string(values) + " values",
                     "leave it out"};
       const ValueId second = build::reshape(graph, chosen.value, {2});
       const ValueId number = append(graph, Op::slice, {second}, SliceAttributes{{1}, {1}, {1}});
@@ -264,7 +264,7 @@ class Importer {
       return *std::move(deciding);
     }
     throw Error{ErrorCode::unsupported, "output '" + chosen.name + "'",
-                "is one number, and the model does not define which values mean class 1",
+                "is one number, but the model does not define which values mean class 1",
                 "give " + option("threshold") + ", or " + option("tolerance") + " for a regression model"};
   }
 
@@ -274,11 +274,11 @@ class Importer {
       if (k < 0 || k >= values || std::count(wanted.begin(), wanted.end(), k) > 1)
         throw Error{
             ErrorCode::usage, option("outputs"),
-            "names " + std::to_string(k) + (k < 0 || k >= values ? ", which output '" + name + "' does not have" : " twice"),
+            "selects " + std::to_string(k) + (k < 0 || k >= values ? ", which output '" + name + "' does not have" : " twice"),
             "give at least two of 0.." + std::to_string(values - 1)};
     }
     if (wanted.size() < 2)
-      throw Error{ErrorCode::usage, option("outputs"), "names only one class",
+      throw Error{ErrorCode::usage, option("outputs"), "selects only one class",
                   "give at least two of 0.." + std::to_string(values - 1)};
     std::vector<std::string> names;
     for (const std::int64_t k : wanted) {
@@ -366,8 +366,7 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
     const std::int64_t declared = element_count(output.shape) / rows;
     if (declared > 1 && declared != imported)
       throw Error{ErrorCode::unsupported, "output '" + output.name + "'",
-                  "has rows of " + std::to_string(declared) + " numbers, but " + std::to_string(imported) + " without the batch",
-                  ""};
+                  "declares " + std::to_string(declared) + " numbers per point, but computes " + std::to_string(imported), ""};
   }
 }
 

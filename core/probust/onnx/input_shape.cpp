@@ -127,8 +127,8 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
     throw Error{ErrorCode::unsupported, where, "declares no shape",
                 "give one, such as " + option("input_shape") + " 1,3,224,224"};
   if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
-    throw Error{ErrorCode::unreadable, where, "takes " + shape + ", which points of shape " + points + " do not fit",
-                "give the data that the model was made for, or another " + option("layout")};
+    throw Error{ErrorCode::unreadable, where, "takes " + shape + ", but the points have shape " + points,
+                "use data that fit the model, or another " + option("layout")};
   const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not determine them";
   throw Error{ErrorCode::unsupported, where, "has dynamic dimensions besides the batch in its shape " + shape + unsettled,
               "give the shape of one example, such as " + option("input_shape") + " " + example_shape(input.shape)};

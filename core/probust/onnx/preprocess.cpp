@@ -73,7 +73,7 @@ Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, co
       const Tensor scale = per_channel(preprocessing.std, data_shape, axis, option("std"));
       for (const float value : scale.data) {
         if (!(value > 0))
-          throw Error{ErrorCode::usage, option("std"), "has a value that is not positive", "give standard deviations"};
+          throw Error{ErrorCode::usage, option("std"), "has a value that is not positive", "give positive standard deviations"};
       }
       x = build::divide(graph, x, append_constant(graph, scale));
     }

@@ -195,7 +195,7 @@ void find_external(RawTensor& t, const Context& context, const std::string& wher
   const auto size = static_cast<std::int64_t>(file.size());
   const std::int64_t offset = place_number(t, "offset", 0, where);
   const std::int64_t length = place_number(t, "length", std::max<std::int64_t>(0, size - offset), where);
-  if (offset > size || length > size - offset) unreadable(where, "lies beyond the end of '" + t.place["location"] + "'");
+  if (offset > size || length > size - offset) unreadable(where, "extends beyond the end of '" + t.place["location"] + "'");
   t.raw = {reinterpret_cast<const char*>(file.data()) + offset, static_cast<std::size_t>(length)};
   if (context.external_bytes != nullptr) *context.external_bytes += static_cast<std::size_t>(length);
 }

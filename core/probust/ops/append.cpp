@@ -86,12 +86,12 @@ void check(const Graph& graph) {
     require_operands(graph, id, node);
     try {
       if (definition(node.op).infer(node.attributes, operand_shapes(graph, node.inputs)) != node.shape)
-        broken(id, node, "has a shape that does not follow from its operands");
+        broken(id, node, "has a shape that is inconsistent with its operands");
     } catch (const std::bad_variant_access&) {
       broken(id, node, "has the attributes of another operator");
     }
     if (node.op != Op::input && node.extent != largest_extent(graph, node.inputs))
-      broken(id, node, "has an extent that does not follow from its operands");
+      broken(id, node, "has an extent that is inconsistent with its operands");
     if (node.op == Op::constant && constant_value(graph, id).size() != element_count(node.shape))
       broken(id, node, "has the wrong number of values");
   }

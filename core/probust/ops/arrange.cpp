@@ -38,11 +38,11 @@ Shape infer_slice(const Attributes& attributes, std::span<const Shape> in) {
   const auto& s = std::get<SliceAttributes>(attributes);
   const std::size_t rank = in[0].size();
   if (s.start.size() != rank || s.size.size() != rank || s.step.size() != rank)
-    misfit("slice", "has attributes of another rank than its operand");
+    misfit("slice", "has attributes and an operand of different ranks");
   for (std::size_t i = 0; i < rank; ++i) {
     const bool fits = s.start[i] >= 0 && s.step[i] >= 1 && s.size[i] >= 0 &&
                       (s.size[i] == 0 || s.start[i] + (s.size[i] - 1) * s.step[i] < in[0][i]);
-    if (!fits) misfit("slice", "leaves axis " + std::to_string(i) + " of " + to_string(in[0]));
+    if (!fits) misfit("slice", "extends beyond axis " + std::to_string(i) + " of " + to_string(in[0]));
   }
   return s.size;
 }
@@ -51,7 +51,7 @@ Shape infer_pad(const Attributes& attributes, std::span<const Shape> in) {
   const auto& p = std::get<PadAttributes>(attributes);
   Shape shape = in[0];
   if (p.low.size() != shape.size() || p.high.size() != shape.size() || p.interior.size() != shape.size()) {
-    misfit("pad", "has attributes of another rank than its operand");
+    misfit("pad", "has attributes and an operand of different ranks");
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (p.low[i] < 0 || p.high[i] < 0 || p.interior[i] < 0) misfit("pad", "has negative padding");

@@ -32,7 +32,7 @@ Shape infer_top_index(const Attributes& attributes, std::span<const Shape> in) {
 void require_same_lines(std::string_view op, const Shape& a, const Shape& b, std::int64_t axis) {
   if (a.size() != b.size() || with_extent(a, axis, 1) != with_extent(b, axis, 1))
     misfit(op,
-           "has operands " + to_string(a) + " and " + to_string(b) + ", which differ in other axes than " + std::to_string(axis));
+           "has operands " + to_string(a) + " and " + to_string(b) + ", which differ in axes other than " + std::to_string(axis));
 }
 
 Shape infer_take(const Attributes& attributes, std::span<const Shape> in) {

@@ -20,8 +20,8 @@ constexpr double kLeast = 1e-30;
 
 Shape infer_gaussian(const Attributes&, std::span<const Shape> in) {
   if (in[0] != in[1])
-    misfit("of a normal variable",
-           "has a mean " + to_string(in[0]) + " and a variance " + to_string(in[1]) + " of different shape");
+    misfit("operator of a normal variable",
+           "has a mean " + to_string(in[0]) + " and a variance " + to_string(in[1]) + " of different shapes");
   return in[0];
 }
 

@@ -22,7 +22,7 @@ ProductSizes sizes(const MatmulAttributes& t, const Shape& a, const Shape& b) {
   const std::int64_t rows = a[a.size() - 2], inner_a = a[a.size() - 1], inner_b = b[b.size() - 2], columns = b[b.size() - 1];
   const std::int64_t m = t.transpose_a ? inner_a : rows, k = t.transpose_a ? rows : inner_a;
   const std::int64_t k_b = t.transpose_b ? columns : inner_b, n = t.transpose_b ? inner_b : columns;
-  if (k != k_b) misfit("matmul", "has operands " + to_string(a) + " and " + to_string(b) + " of different inner extents");
+  if (k != k_b) misfit("matmul", "has operands " + to_string(a) + " and " + to_string(b) + " with different inner extents");
   return {m, k, n, broadcast_shapes(leading(a), leading(b), "operator matmul")};
 }
 

@@ -36,14 +36,15 @@ Shape infer_max_scatter(const Attributes& attributes, std::span<const Shape> in)
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_scatter", in[0], window.image);
   if (in[1] != with_spatial(in[0], window.output()))
-    misfit("max_scatter", "has a cotangent " + to_string(in[1]) + " of another shape than the pooled image");
+    misfit("max_scatter", "has a cotangent " + to_string(in[1]) + " whose shape differs from that of the pooled image");
   return in[0];
 }
 
 Shape infer_max_gather(const Attributes& attributes, std::span<const Shape> in) {
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_gather", in[0], window.image);
-  if (in[0] != in[1]) misfit("max_gather", "has images " + to_string(in[0]) + " and " + to_string(in[1]) + " of different shape");
+  if (in[0] != in[1])
+    misfit("max_gather", "has images " + to_string(in[0]) + " and " + to_string(in[1]) + " of different shapes");
   return with_spatial(in[0], window.output());
 }
 

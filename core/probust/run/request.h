@@ -51,7 +51,7 @@ struct AutoBudget {
 };
 
 /// The estimators of these texts; "auto" if there are none. With a budget per point, "auto" becomes "auto:N". Throws
-/// Error{usage}, also if a budget is not a number of at least 2 or lacks an auto, if a total has several, or if no estimator
+/// Error{usage}, also if a budget is not a number, or is less than 2 or lacks an auto, if a total has several, or if no estimator
 /// supports the sharing.
 std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, const AutoBudget& budget);
 

@@ -99,7 +99,7 @@ void EstimateRun::find_logits() {
                 "there are " + std::to_string(logits_.shape[0]) + " points"};
   if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
-                "give the position of the first point, counted from 0; that of the last must fit in 63 bits"};
+                "give the position of the first point, counted from 0; the position of the last point must fit in 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   if (!request_.index.empty()) points_.index = request_.index;
   check(executor(), points_);

@@ -41,8 +41,8 @@ void check_points(const Tensor& x, const std::vector<std::int64_t>& labels, std:
   }
   const auto bad = std::find_if_not(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); });
   if (bad != x.data.end())
-    refuse_forest("has a value that is not finite in point " + std::to_string((bad - x.data.begin()) / (x.size() / x.shape[0])),
-                  "leave out such points");
+    refuse_forest("contains a non-finite value in point " + std::to_string((bad - x.data.begin()) / (x.size() / x.shape[0])),
+                  "remove such points");
 }
 
 void check_options(const ForestOptions& options, std::int64_t points, std::int64_t features, std::int64_t classes) {

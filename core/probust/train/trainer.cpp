@@ -24,7 +24,7 @@ constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 void require_points(const Tensor& x) {
   if (x.shape.size() < 2 || x.size() == 0) refuse("x", "has shape " + to_string(x.shape), "give points [N, ...]");
   if (!std::all_of(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); }))
-    refuse("x", "has a value that is not finite", "leave out such points");
+    refuse("x", "contains a non-finite value", "remove such points");
 }
 
 void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points, std::int64_t classes) {
@@ -225,7 +225,7 @@ double Trainer::step(const TrainingOptions& options) {
   const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
   if (!std::isfinite(loss) || !gradients_are_finite())
     throw Error{ErrorCode::numerical, "training", "has a loss that is no longer finite",
-                "train again with a smaller rate or lambda"};
+                "train again with a smaller learning rate or lambda"};
   move(options_.optimizer, {options.rate, options.decay, options.momentum}, gradients_, moments_, network_.weights);
   follow_batch();
   ++steps_;

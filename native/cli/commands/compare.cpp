@@ -39,8 +39,8 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
   for (const PairedComparison& group : groups) {
     if (group.pairs > 0 || group.unanswered > 0) return groups;
   }
-  throw Error{ErrorCode::unreadable, run_text(path, model), "shares no point, noise and estimator with the baseline",
-              "repeat the baseline's command with the other model, or name one of its estimators with --against"};
+  throw Error{ErrorCode::unreadable, run_text(path, model), "has no point, noise and estimator in common with the baseline",
+              "repeat the baseline's command with the other model, or choose one of its estimators with --against"};
 }
 
 // The models of one run: each is compared with the first one.

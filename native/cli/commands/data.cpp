@@ -79,7 +79,7 @@ void write_csv(const std::string& path, const Dataset& data) {
 
 // Checked before anything is computed.
 void check_output(const std::string& path, bool table) {
-  if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o"};
+  if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "give the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);
   throw Error{ErrorCode::usage, "--output", "is '" + path + "', which does not end in .npz" + (table ? " or .csv" : ""),
               "try points.npz"};
@@ -235,7 +235,7 @@ int run_data(const PointArguments& arguments) {
   std::vector<std::string> names = writable_names();
   if (std::find(names.begin(), names.end(), arguments.what) == names.end()) {
     names.emplace_back("fetch");
-    throw Error{ErrorCode::usage, "data", "cannot write '" + arguments.what + "'", "use " + join(names, " or ")};
+    throw Error{ErrorCode::usage, "data", "cannot generate '" + arguments.what + "'", "use " + join(names, " or ")};
   }
   refuse_given({{"NAME", !arguments.name.empty()},
                 {"--from", !arguments.from.empty()},

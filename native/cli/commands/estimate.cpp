@@ -72,7 +72,7 @@ class ModelRun {
     ledger_.set_hint(check.hint);
     warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
     estimate_all();
-    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "lacks some points", "please report it"};
+    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "is missing some points", "please report it"};
     if (arguments_.question.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
@@ -262,7 +262,7 @@ int run_estimate(const Arguments& arguments) {
     return destination.get();
   });
   if (status == static_cast<int>(ErrorCode::numerical)) {
-    throw Error{ErrorCode::numerical, arguments.data.path, "has no row that could be computed",
+    throw Error{ErrorCode::numerical, arguments.data.path, "has no point for which p could be computed",
                 "check the points for NaN and infinite values"};
   }
   return status;

@@ -225,7 +225,8 @@ std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
     static_cast<Arguments&>(problem) =
         parse_problem(line, "line " + std::to_string(number) + " of " + arguments.model, arguments);
   }
-  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "has no problem", "write lines MODEL DATA --sigma S"};
+  if (problems.empty())
+    throw Error{ErrorCode::unreadable, arguments.model, "lists no problems", "write lines of the form MODEL DATA --sigma S"};
   return problems;
 }
 

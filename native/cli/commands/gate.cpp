@@ -79,7 +79,8 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
                 !drop                   ? "--baseline"
                 : gate.max_drop.empty() ? "--max-noisy-drop"
                                         : "--max-drop",
-                "needs a counterpart", "give --max-drop D or --max-noisy-drop D together with --baseline RUN"};
+                drop ? "needs a baseline" : "needs a maximum drop",
+                "give --max-drop D or --max-noisy-drop D together with --baseline RUN"};
   return thresholds;
 }
 
@@ -87,7 +88,8 @@ void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
     std::error_code unlike;  // set if a file does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
-      throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input, "name another file"};
+      throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input,
+                  "choose another file"};
   }
 }
 

@@ -74,7 +74,7 @@ void refuse_overwritten_parts(const Arguments& arguments) {
     std::error_code unlike;  // set if the output does not exist
     if (std::filesystem::equivalent(path, arguments.output, unlike))
       throw Error{ErrorCode::usage, "--output", fmt::format("is '{}', which is the input {}", arguments.output, path),
-                  "name another file"};
+                  "choose another file"};
   }
 }
 

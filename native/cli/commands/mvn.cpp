@@ -36,7 +36,7 @@ int run_mvn(const Arguments& arguments) {
     std::cout.flush();
   }
   if (answered > 0 || asked == 0) return 0;
-  throw Error{ErrorCode::numerical, "stdin", "has no line that could be answered", "see the status of each line"};
+  throw Error{ErrorCode::numerical, "stdin", "has no line that could be evaluated", "see the status of each line"};
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ class Training {
     if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
     Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
     if (checkpoint.record != datasets::json_text(identity_))
-      throw Error{ErrorCode::conflict, checkpoint_, "belongs to another training: " + checkpoint.record,
+      throw Error{ErrorCode::conflict, checkpoint_, "belongs to a different training run: " + checkpoint.record,
                   "repeat its command, or start over with --force-new"};
     trainer_->resume(std::move(checkpoint.state));
     saved_ = true;

@@ -198,9 +198,9 @@ store::RunFile::Mode mode_of(const Arguments& arguments) {
 }
 
 void refuse_for_text(const Arguments& arguments) {
-  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "needs a run to add to", "name it with -o RUN.sqlite"};
+  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "needs a run to add to", "give one with -o RUN.sqlite"};
   if (arguments.force_new && arguments.output.empty())
-    throw Error{ErrorCode::usage, "--force-new", "needs an output file to replace", "name it with -o FILE"};
+    throw Error{ErrorCode::usage, "--force-new", "needs an output file to replace", "give one with -o FILE"};
 }
 
 }  // namespace

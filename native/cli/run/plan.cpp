@@ -48,7 +48,7 @@ void check_options(const Arguments& arguments, const Plan& plan) {
   for (const auto& [noise, estimator] : plan.questions()) {
     const std::string question = plan.text(plan.estimators[estimator]) + " for " + plan.noises[noise].text();
     if (!questions.insert(question).second)
-      throw Error{ErrorCode::usage, "--estimator", "has '" + question + "' twice", "leave one out"};
+      throw Error{ErrorCode::usage, "--estimator", "lists '" + question + "' twice", "leave one out"};
   }
 }
 
@@ -111,7 +111,7 @@ std::vector<std::string> model_names(const Arguments& arguments) {
   for (const std::string& model : models_of(arguments)) {
     names.push_back(printable(std::filesystem::path(model).filename().string()));
     if (!known.insert(names.back()).second)
-      throw Error{ErrorCode::usage, "--model", "names two models called '" + names.back() + "'", "rename one of the files"};
+      throw Error{ErrorCode::usage, "--model", "has two models called '" + names.back() + "'", "rename one of the files"};
   }
   return names;
 }
@@ -174,7 +174,7 @@ Shard parse_shard(const Arguments& arguments) {
   const auto part = parse_integer(numbers.front()), parts = parse_integer(numbers.back());
   constexpr std::int64_t kMost = 1'000'000;
   if (numbers.size() != 2 || !part || !parts || *part < 1 || *part > *parts || *parts > kMost)
-    throw Error{ErrorCode::usage, "--shard", "is '" + arguments.shard + "', which is not one part of several", "try 1/4 to 4/4"};
+    throw Error{ErrorCode::usage, "--shard", "is '" + arguments.shard + "', which is not a valid shard", "try 1/4 to 4/4"};
   return {*part, *parts};
 }
 

@@ -140,7 +140,7 @@ void have_devices(int count) { g_devices = count; }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(ordinal, precision)) {
   if (ordinal < 0 || ordinal >= count_devices().count)
-    throw Error{ErrorCode::resources, option("device"), "names device " + std::to_string(ordinal) + ", which does not exist",
+    throw Error{ErrorCode::resources, option("device"), "is device " + std::to_string(ordinal) + ", which does not exist",
                 "use cuda:0"};
 }
 

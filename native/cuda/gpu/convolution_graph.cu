@@ -250,7 +250,8 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
       cudnnBackendGetAttribute(finished.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &workspace),
       "cuDNN plan");
   if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace))
-    throw Error{ErrorCode::unsupported, "the device", "needs " + std::to_string(workspace >> 20) + "M for an algorithm", ""};
+    throw Error{ErrorCode::unsupported, "the device",
+                "needs " + std::to_string(workspace >> 20) + "M of workspace for a convolution", ""};
   return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 

@@ -264,7 +264,7 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   if (count == 0)
     throw Error{ErrorCode::resources, option("device"), "cannot be cuda: " + reason, "use " + option("device") + " cpu"};
   if (ordinal < 0 || ordinal >= count)
-    throw Error{ErrorCode::resources, option("device"), "names CUDA device " + std::to_string(ordinal) + ", which does not exist",
+    throw Error{ErrorCode::resources, option("device"), "is CUDA device " + std::to_string(ordinal) + ", which does not exist",
                 "use at most cuda:" + std::to_string(count - 1)};
   int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "CUDA device");
@@ -273,11 +273,11 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   const std::string kind =
       "CUDA device " + std::to_string(ordinal) + " of compute capability " + std::to_string(major) + "." + std::to_string(minor);
   if (capability < kOldest)
-    throw Error{ErrorCode::resources, option("device"), "names " + kind + ", which is below 7.5",
+    throw Error{ErrorCode::resources, option("device"), "is " + kind + ", but 7.5 or higher is required",
                 "use " + option("device") + " cpu"};
   if (capability < kNarrow && precision != Precision::float32) {
     throw Error{ErrorCode::resources, option("precision"),
-                "is " + std::string(name_of(precision)) + ", which " + kind + " does not have",
+                "is " + std::string(name_of(precision)) + ", which " + kind + " does not support",
                 "use " + option("precision") + " float32"};
   }
   state_->ordinal = ordinal;

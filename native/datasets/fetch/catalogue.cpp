@@ -147,7 +147,7 @@ std::string default_cache() {
     return (std::filesystem::path(all) / "probust").string();
   if (const std::string home = environment("HOME"); !home.empty())
     return (std::filesystem::path(home) / ".cache" / "probust").string();
-  throw Error{ErrorCode::usage, option("cache"), "is not given, and neither HOME nor PROBUST_CACHE is set", "name a folder"};
+  throw Error{ErrorCode::usage, option("cache"), "is missing, and neither HOME nor PROBUST_CACHE is set", "give a folder"};
 }
 
 std::optional<Located> locate(std::string_view name, const std::string& cache) {

@@ -37,7 +37,7 @@ class CacheFolder {
     fs::create_directories(path, error);
     if (error)
       throw Error{ErrorCode::resources, path.string(), "cannot be created: " + error.message(),
-                  "name another folder with " + option("cache")};
+                  "choose another folder with " + option("cache")};
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);

@@ -24,7 +24,7 @@ std::uint32_t png_checksum(Bytes bytes) {
 // Size and colour type from the first chunk (PNG, 11.2.2).
 ImageSize png_size(Bytes file, const std::string& path) {
   const Bytes header = part(file, 8, 25, path, "a PNG header");
-  if (!starts_with(header.subspan(4), "IHDR")) refuse(path, "is damaged: a PNG file begins with its size", "copy it again");
+  if (!starts_with(header.subspan(4), "IHDR")) refuse(path, "is damaged: its first PNG chunk is not a header", "copy it again");
   constexpr std::int64_t kGray = 0, kGrayTransparent = 4, kTransparent = 6;
   const std::int64_t colour = header[17];
   const std::int64_t channels = colour == kGray ? 1 : colour == kGrayTransparent ? 2 : colour == kTransparent ? 4 : 3;
@@ -141,7 +141,7 @@ void check_jpeg(Bytes file, const std::string& path) {
     if (markers.marker() == JpegMarkers::kEnd) return;
     coded = coded || markers.marker() == JpegMarkers::kScan;
   }
-  refuse(path, coded ? "is truncated: its coded data stop before their end" : "is truncated within its header", "copy it again");
+  refuse(path, coded ? "is truncated: its image data end too early" : "is truncated within its header", "copy it again");
 }
 
 // Converts as Pillow does, with the weights 0.299, 0.587 and 0.114.
@@ -212,12 +212,12 @@ std::string size_text(std::int64_t height, std::int64_t width) { return std::to_
 ImageSize image_size(Bytes file, const std::string& path) {
   if (file.empty()) refuse(path, "is empty", "copy it again");
   if (!is_png(file) && !starts_with(file, kJpegMagic)) refuse(path, "is not a PNG or JPEG image", "convert it to PNG");
-  if (file.size() > std::numeric_limits<int>::max()) refuse(path, "has more than 2 GB", "give smaller images");
+  if (file.size() > std::numeric_limits<int>::max()) refuse(path, "is larger than 2 GB", "use smaller images");
   const ImageSize size = is_png(file) ? png_size(file, path) : jpeg_size(file, path);
   const std::string pixels = size_text(size.height, size.width) + " pixels";
   if (size.width == 0 || size.height == 0) refuse(path, "is damaged: it has " + pixels, "copy it again");
   if (size.width > kMostPixels / size.height)
-    refuse(path, "has " + pixels + ", and at most " + std::to_string(kMostPixels) + " are read", "give smaller images");
+    refuse(path, "has " + pixels + ", but at most " + std::to_string(kMostPixels) + " are supported", "use smaller images");
   // Deflated pixels of one bit are at most 1032 times as many as their bytes; no JPEG holds more.
   constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
   if (size.width * size.height / kMostPixelsPerByte > std::ssize(file))

@@ -65,11 +65,12 @@ void add_class(ImageFolder& folder, const std::string& name, std::vector<std::st
   const std::string path = folder.path + "/" + name;
   FolderEntries entries = list_folder(path);
   if (!entries.folders.empty()) {
-    refuse(path + "/" + entries.folders[0], "is a folder within the folder of a class",
-           "put images directly into one folder per class, or give " + path + " as data");
+    refuse(path + "/" + entries.folders[0], "is a folder inside a class folder",
+           "put the images directly into one folder per class, or give " + path + " as data");
   }
   if (entries.images.empty())
-    refuse(path, "has no images, but every folder is a class", "remove it, or name classes in a table with " + option("labels"));
+    refuse(path, "has no images, but every folder is a class",
+           "remove it, or list the labels in a table with " + option("labels"));
   for (const std::string& image : entries.images) folder.images.push_back(std::string(name).append("/").append(image));
   for (const std::string& other : entries.others) folder.others.push_back(std::string(name).append("/").append(other));
   class_of_image.resize(folder.images.size(), name);
@@ -197,7 +198,7 @@ class ImageSource final : public PointSource {
       refuse(path,
              "has " + size_text(image.height, image.width) + " pixels" + (transform_.resize > 0 ? " after resizing" : "") +
                  ", but " + first_ + " has " + size_text(point_shape()[1], point_shape()[2]),
-             "give " + option("resize") + " and " + option("crop") + " to make their sizes equal");
+             "use " + option("resize") + " and " + option("crop") + " to give all images the same size");
     }
     return image;
   }
@@ -247,8 +248,8 @@ std::int64_t common_channels(const ImageFolder& folder) {
 ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
-                "has images, but the model takes " + std::to_string(options.channels) + " channels",
-                "give other data than gray or colour images as .npy"};
+                "contains images, but the model needs points with " + std::to_string(options.channels) + " channels",
+                "images have 1 or 3 channels; give other points as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};

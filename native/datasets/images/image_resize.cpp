@@ -105,8 +105,10 @@ ImageSize transformed_size(ImageSize size, std::int64_t resize, std::int64_t cro
 Image resized(const Image& image, std::int64_t side, const std::string& path) {
   const ImageSize size = transformed_size({image.height, image.width, image.channels}, side, 0);
   if (size.width > kMostPixels / size.height) {
-    refuse(path, "has " + size_text(image.height, image.width) + " pixels and would have " + size_text(size.height, size.width),
-           "give less narrow images");
+    refuse(path,
+           "has " + size_text(image.height, image.width) +
+               " pixels, and would be too large after resizing: " + size_text(size.height, size.width),
+           "use images that are less narrow");
   }
   return with_height(with_width(image, size.width), size.height);
 }
@@ -116,7 +118,7 @@ Image centre_crop(const Image& image, std::int64_t side, const std::string& path
     refuse(path,
            "has " + size_text(image.height, image.width) + " pixels, which is less than " + option("crop") + " " +
                std::to_string(side),
-           "give " + option("resize") + " too");
+           "also use " + option("resize"));
   }
   const auto margin = [side](std::int64_t length) { return std::lrint(static_cast<double>(length - side) / 2); };
   const std::int64_t row = image.width * image.channels, left = margin(image.width) * image.channels;

@@ -63,7 +63,7 @@ def test_auto_takes_the_processor_without_a_gpu():
     [
         ({"device": "gpu"}, "device cannot be 'gpu'; use one of cpu, eigen, reference, cuda, cuda:N, cuda:all or auto"),
         ({"device": "cuda:x"}, "device cannot be 'cuda:x'"),
-        ({"precision": "bf16"}, "precision is bf16, but the processor has only float32"),
+        ({"precision": "bf16"}, "precision is bf16, but the CPU supports only float32"),
         ({"precision": "half"}, "precision cannot be 'half'; use float32, tf32 or bf16"),
         ({"memory": "8 apples"}, "memory is '8 apples', which is not an amount of memory; try 512M or 4G"),
     ],

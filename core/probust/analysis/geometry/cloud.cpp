@@ -19,7 +19,7 @@ void check_count(const Points& points, std::int64_t count) {
   if (count > kMaxElements / elements)
     throw Error{ErrorCode::resources, "the cloud",
                 "cannot hold " + std::to_string(count) + " noisy samples of " + std::to_string(elements) + " elements",
-                "ask for fewer"};
+                "use fewer"};
 }
 
 }  // namespace

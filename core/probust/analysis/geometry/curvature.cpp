@@ -125,9 +125,9 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
 
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
   return guarded("curvature", [&] {
-    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "needs at least two pairs, because one shows no scatter", ""};
+    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "needs at least two pairs to measure how they vary", ""};
     if (!noise.shape->mirrored())
-      throw Error{ErrorCode::unsupported, noise.text(), "cannot be mirrored at x", "use symmetric additive noise"};
+      throw Error{ErrorCode::unsupported, noise.text(), "has no antithetic pairs", "use symmetric additive noise"};
     check(executor, points);
     const Tensor logits = executor.logits(points.x).value();
     const std::int64_t step = points_at_once(executor, 32 * pairs * executor.classes());
@@ -146,7 +146,7 @@ Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const P
                                                      int iterations) {
   return guarded("quadratic_bounds", [&] {
     if (!(sigma > 0) || !(h > 0) || iterations < 1)
-      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, h and number of iterations", ""};
+      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, a positive h and at least one iteration", ""};
     check(executor, points);
     std::vector<QuadraticBound> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, iterations));

@@ -167,7 +167,7 @@ Result<std::vector<SmoothedCurvature>> smoothed_curvature(Executor& executor, co
   return guarded("smoothed_curvature", [&] {
     if (!(sigma > 0) || options.pairs < 2 || options.gradient_samples < 2 || options.iterations < 1)
       throw Error{ErrorCode::usage, "smoothed_curvature",
-                  "needs a positive sigma and number of iterations, and at least 2 pairs and samples", ""};
+                  "needs a positive sigma, at least one iteration, two pairs and two samples", ""};
     if (!executor.differentiable() || executor.piecewise_constant())
       throw Error{ErrorCode::unsupported, "smoothed_curvature", "needs gradients, and this model has none", ""};
     check(executor, points);

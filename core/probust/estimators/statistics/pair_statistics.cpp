@@ -81,7 +81,7 @@ std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::
   if (bytes > budget) {
     throw Error{ErrorCode::resources, option("memory"),
                 "is too small: the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
-                "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
+                "give at least " + std::to_string((bytes >> 8) + 1) + "K, or use fewer samples"};
   }
   return budget;
 }

@@ -134,7 +134,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
       if (!graph_)
         throw gradient_ ? no_moments()
                         : Error{ErrorCode::unsupported, "gradients", "are not available from " + facts_.name,
-                                "ask for what needs logits alone"};
+                                "use an estimator without gradients, such as probit:N"};
       compile_into(program, at == LinearizeAt::input ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_));
     }
     return {at, memory_.gradient_batch(*program, rows)};
@@ -357,7 +357,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
   }
 
   Error no_moments() const {
-    return {ErrorCode::unsupported, "moments", "are not available from " + facts_.name, "use another estimator than adf"};
+    return {ErrorCode::unsupported, "moments", "are not available from " + facts_.name, "use an estimator other than adf"};
   }
 
   void compile_into(std::unique_ptr<Program>& program, const Graph& derived) {

@@ -63,7 +63,7 @@ void HostMemory::subtract_weights(const Graph& graph, std::span<const Program* c
     const bool transformed = bytes.packed > 2 * bytes.constants;  // by Winograd's algorithm
     throw Error{ErrorCode::resources, option("memory"),
                 "is too small: the model's weights take " + std::to_string((taken >> 10) + 1) + "K",
-                transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which takes less"
+                transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which needs less"
                             : "give more than that, or leave it out"};
   }
   options_.memory = given_ - taken;

@@ -121,7 +121,8 @@ class ChunkedExecutor final : public Executor {
     const Points& points = asked.points;
     check(*this, points, *asked.noise.shape);
     if (asked.noise.shape->differs()) {
-      throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point", ""};
+      throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point, so its moments cannot be propagated",
+                  ""};
     }
     const Batch batch = device_->runs().prepare_moments();
     std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));

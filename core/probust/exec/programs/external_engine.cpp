@@ -132,12 +132,12 @@ class ExternalGradientProgram final : public Program {
 }  // namespace
 
 void ExternalEngine::answer(std::vector<float> values, std::int64_t classes) {
-  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "answer only what step asks for"};
+  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
   const std::int64_t count = wanted_->count;
   const bool logits = wanted_->cotangents.empty();
   const std::int64_t width = logits ? classes : static_cast<std::int64_t>(wanted_->values.size()) / count;
   if (static_cast<std::int64_t>(values.size()) != count * width)
-    throw Error{ErrorCode::usage, logits ? "logits" : "gradients", "are " + std::to_string(values.size()) + " numbers",
+    throw Error{ErrorCode::usage, logits ? "logits" : "gradients", "have " + std::to_string(values.size()) + " values",
                 "give " + std::to_string(width) + " for each of " + std::to_string(count) + " inputs"};
   answers_.push_back({std::move(*wanted_), std::move(values)});
   wanted_.reset();

@@ -42,7 +42,7 @@ Tensor called(const char* function, const Shape& shape, Call&& call) {
   }
   if (result.shape != shape || result.size() != element_count(shape))
     throw Error{ErrorCode::usage, function,
-                "returned " + to_string(result.shape) + " with " + std::to_string(result.size()) + " numbers",
+                "returned an array of shape " + to_string(result.shape) + " with " + std::to_string(result.size()) + " numbers",
                 "return " + to_string(shape)};
   return result;
 }

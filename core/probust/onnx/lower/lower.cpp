@@ -83,7 +83,7 @@ void Lowering::unsupported(const std::string& what, const std::string& hint) con
 }
 
 const Named& Lowering::named(std::size_t i) const {
-  if (!has(i)) malformed("lacks operand " + std::to_string(i));
+  if (!has(i)) malformed("has no operand " + std::to_string(i));
   const auto found = values_.find(node.inputs[i]);
   if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which the model does not define");
   if (found->second.id == kNoValue) unsupported("reads '" + node.inputs[i] + "', an output of another node that is not computed");
@@ -176,7 +176,7 @@ Shape Lowering::without_batch(Shape shape) const {
 
 std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
   if (value < -rank || value >= rank)
-    malformed("names axis " + std::to_string(value) + ", which does not exist in a tensor of rank " + std::to_string(rank));
+    malformed("has axis " + std::to_string(value) + ", which does not exist in a tensor of rank " + std::to_string(rank));
   return value < 0 ? value + rank : value;
 }
 

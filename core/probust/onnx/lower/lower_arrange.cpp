@@ -82,7 +82,7 @@ void constant_of_shape(Lowering& l) {
   bool is_integer = false;
   if (l.has_attribute("value")) {
     const HostTensor& value = l.node.attributes.at("value").t;
-    if (value.values == nullptr || value.values->size() != 1) l.malformed("has an attribute value that is not one number");
+    if (value.values == nullptr || value.values->size() != 1) l.malformed("has an attribute value that is not a single number");
     std::fill(tensor.data.begin(), tensor.data.end(), value.values->data[0]);
     is_integer = value.integer;
   }
@@ -92,7 +92,7 @@ void constant_of_shape(Lowering& l) {
 void range(Lowering& l) {
   const float start = l.constant(0).data.at(0), limit = l.constant(1).data.at(0), delta = l.constant(2).data.at(0);
   const double count = delta == 0 ? -1 : std::ceil((double{limit} - double{start}) / double{delta});
-  if (!(count >= 0) || count > 1e7) l.malformed("has an empty step or too many values");
+  if (!(count >= 0) || count > 1e7) l.malformed("has a step with the wrong sign, or too many values");
   l.spend(static_cast<std::int64_t>(count));
   Tensor tensor({static_cast<std::int64_t>(count)});
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.data[i] = start + static_cast<float>(i) * delta;
@@ -116,12 +116,12 @@ void reshape(Lowering& l) {
   std::int64_t known = 1, wild = -1;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] == 0 && !zero_is_zero) {
-      if (i >= from.size()) l.malformed("keeps an extent that its operand " + to_string(from) + " does not have");
+      if (i >= from.size()) l.malformed("copies an extent that its operand " + to_string(from) + " does not have");
       to[i] = from[i];
     }
-    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the extent " + std::to_string(to[i]));
+    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the invalid extent " + std::to_string(to[i]));
     if (to[i] == -1) {
-      if (wild >= 0) l.malformed("leaves two extents open");
+      if (wild >= 0) l.malformed("has -1 for two extents");
       wild = static_cast<std::int64_t>(i);
     } else {
       known = element_count({known, to[i]});
@@ -129,7 +129,7 @@ void reshape(Lowering& l) {
   }
   if (wild >= 0) to[wild] = known == 0 ? 0 : element_count(from) / known;
   if (element_count(to) != element_count(from)) {
-    l.malformed("reshapes " + to_string(from) + " to " + to_string(to) + ", which has another number of elements");
+    l.malformed("reshapes " + to_string(from) + " to " + to_string(to) + ", which has a different number of elements");
   }
   l.set(build::reshape(l.graph, l.in(0), to));
 }
@@ -148,7 +148,8 @@ void squeeze(Lowering& l) {
   if (axes) {
     for (const std::int64_t value : *axes) {
       const std::int64_t axis = l.axis(value, rank_of(l));
-      if (from[axis] != 1) l.malformed("drops axis " + std::to_string(axis) + " of " + to_string(from) + ", which is not 1");
+      if (from[axis] != 1)
+        l.malformed("drops axis " + std::to_string(axis) + " of " + to_string(from) + ", whose extent is not 1");
       drop[axis] = true;
     }
   } else {
@@ -168,7 +169,7 @@ void unsqueeze(Lowering& l) {
   std::vector<bool> added(static_cast<std::size_t>(rank), false);
   for (const std::int64_t axis : *axes) added[l.axis(axis, rank)] = true;
   if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size()))
-    l.malformed("names an axis twice");
+    l.malformed("lists an axis twice");
   Shape to;
   std::size_t next = 0;
   for (const bool is_new : added) to.push_back(is_new ? 1 : l.shape(0)[next++]);
@@ -208,12 +209,13 @@ ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start
 
 void slice(Lowering& l) {
   const auto starts = l.attribute_or_input("starts", 1), ends = l.attribute_or_input("ends", 2);
-  if (!starts || !ends || starts->size() != ends->size()) l.malformed("has starts and ends that do not match");
+  if (!starts || !ends || starts->size() != ends->size()) l.malformed("has starts and ends of different lengths");
   std::vector<std::int64_t> every(starts->size());
   std::iota(every.begin(), every.end(), 0);
   const auto axes = l.attribute_or_input("axes", 3).value_or(every);
   const auto steps = l.has(4) ? l.integers(4) : std::vector<std::int64_t>(starts->size(), 1);
-  if (axes.size() != starts->size() || steps.size() != starts->size()) l.malformed("has axes or steps that do not match starts");
+  if (axes.size() != starts->size() || steps.size() != starts->size())
+    l.malformed("has axes or steps that differ in length from starts");
   ValueId x = l.in(0);
   for (std::size_t i = 0; i < axes.size(); ++i)
     x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
@@ -308,7 +310,7 @@ void pad(Lowering& l) {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t extent = l.graph[x].shape[i];
       if (low[i] == 0 && high[i] == 0) continue;
-      if (extent == 0) l.malformed("repeats the cells of an axis that has none");
+      if (extent == 0) l.malformed("pads an empty axis with its own cells");
       GatherAttributes g{static_cast<std::int64_t>(i), {}, extent};
       l.spend(extent + low[i] + high[i]);
       for (std::int64_t p = -low[i]; p < extent + high[i]; ++p) g.indices.push_back(padded_source(p, extent, mode));
@@ -360,7 +362,7 @@ void space_to_depth(Lowering& l) {
 // A constant condition selects a branch at import; one that depends on the input selects between the branches' values.
 void if_else(Lowering& l) {
   if (l.is_constant(0)) {
-    if (l.constant(0).size() != 1) l.malformed("has a condition that is not one value");
+    if (l.constant(0).size() != 1) l.malformed("has a condition that is not a single value");
     const std::vector<Named> chosen = l.branch(l.constant(0).data[0] != 0 ? "then_branch" : "else_branch");
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (chosen[i].id != kNoValue) l.set(i, chosen[i].id, chosen[i].integer);
@@ -368,7 +370,7 @@ void if_else(Lowering& l) {
     return;
   }
   const std::vector<Named> yes = l.branch("then_branch"), no = l.branch("else_branch");
-  if (yes.size() != no.size()) l.malformed("has branches of different numbers of outputs");
+  if (yes.size() != no.size()) l.malformed("has branches with different numbers of outputs");
   for (std::size_t i = 0; i < yes.size(); ++i) {
     if (yes[i].id == kNoValue || no[i].id == kNoValue) continue;
     if (l.graph[yes[i].id].shape != l.graph[no[i].id].shape)

@@ -71,14 +71,14 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
                              std::map<std::string, Named> values, int depth)
     : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
   if (depth > kDeepestBody)
-    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other endlessly", "the model may be damaged"};
+    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other without end", "the model may be damaged"};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
   // Every name must be computed only once. Otherwise a later node could silently replace a weight or another node's output.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& name : nodes_[i].outputs) {
       if (name.empty()) continue;
       if (values_.count(name) != 0 || !producers_.emplace(name, i).second)
-        at(nodes_[i]).malformed("computes '" + name + "', which already exists");
+        at(nodes_[i]).malformed("computes '" + name + "', which is already defined");
     }
   }
 }
@@ -210,7 +210,7 @@ void GraphLowering::lower_operator(Lowering& lowering) {
   if (known == nullptr) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
     lowering.unsupported("uses the operator " + domain + node.op_type + ", which is not supported",
-                         "export the model without it, or name a tensor before it with " + option("output_name"));
+                         "export the model without it, or choose a tensor before it with " + option("output_name"));
   }
   known->lower(lowering);
 }

@@ -80,7 +80,7 @@ void gather(Lowering& l) {
 // For each index e of `shape`, which selects along `axis`: the element number in a tensor of shape `data`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
-    l.malformed("has data " + to_string(data) + " and indices " + to_string(shape) + " of different rank");
+    l.malformed("has data " + to_string(data) + " and indices " + to_string(shape) + " of different ranks");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (static_cast<std::int64_t>(i) != axis && shape[i] > data[i])
       l.malformed("has indices " + to_string(shape) + " that reach beyond the data " + to_string(data));
@@ -104,7 +104,7 @@ void gather_elements(Lowering& l) {
   const Shape data = l.shape(0), shape = l.shape(1);
   if (l.is_constant(1))
     return l.set(0, pick(l, l.in(0), numbers_along(l, data, shape, axis, l.integers(1)), shape), l.integer(0));
-  if (shape.size() != data.size()) l.malformed("has data and indices of different rank");
+  if (shape.size() != data.size()) l.malformed("has data and indices of different ranks");
   SliceAttributes part{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
   part.size[axis] = data[axis];
   const ValueId lines = part.size == data ? l.in(0) : l.add_node(Op::slice, {l.in(0)}, part);
@@ -116,7 +116,7 @@ Integers numbers_of_slices(Lowering& l, const Shape& data, const Shape& shape, c
   const std::int64_t k = shape.empty() ? 0 : shape.back(), rank = static_cast<std::int64_t>(data.size());
   if (shape.empty() || k < 0 || batch < 0 || batch >= static_cast<std::int64_t>(shape.size()) || batch + k > rank ||
       !std::equal(data.begin(), data.begin() + batch, shape.begin()))
-    l.malformed("has indices " + to_string(shape) + " that do not name slices of " + to_string(data));
+    l.malformed("has indices " + to_string(shape) + " that do not select slices of " + to_string(data));
   const Shape strides = row_major_strides(data);
   const std::int64_t slice = element_count({data.begin() + batch + k, data.end()}),
                      rows = element_count({shape.begin(), shape.end() - 1});

@@ -154,7 +154,7 @@ void svm_classifier(Lowering& l) {
   const std::int64_t count = l.graph[kernels].shape[1];
   if (std::accumulate(per_class.begin(), per_class.end(), std::int64_t{0}) != count ||
       std::any_of(per_class.begin(), per_class.end(), [](std::int64_t n) { return n < 0; }))
-    l.malformed("has vectors_per_class that do not add up");
+    l.malformed("has vectors_per_class whose sum is not the number of support vectors");
   l.spend(element_count({count, pairs}));
   const ValueId sums = l.add_node(Op::matmul, {kernels, l.tensor(pair_coefficients(l, per_class, count))}, MatmulAttributes{});
   const ValueId scores = l.add_node(Op::add, {sums, l.tensor(Tensor({pairs}, rho))});
@@ -187,7 +187,7 @@ bool is_softmax_over(Lowering& l, ValueId x, std::int64_t axis) {
 void normalizer(Lowering& l) {
   const ValueId x = l.in(0);
   const auto axis = static_cast<std::int64_t>(l.shape(0).size()) - 1;
-  if (axis < 0) l.malformed("takes a scalar");
+  if (axis < 0) l.malformed("has a scalar operand");
   const std::string norm = l.attribute("norm", std::string("MAX"));
   if (norm == "L1" && is_softmax_over(l, x, axis)) return l.set(x);
   ValueId size = kNoValue;
@@ -278,7 +278,7 @@ void label_encoder(Lowering& l) {
 // Selects columns of x by number; the numbers may depend on the input, e.g. when a label is looked up.
 void array_feature_extractor(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.empty()) l.malformed("takes a scalar");
+  if (shape.empty()) l.malformed("has a scalar operand");
   const std::int64_t extent = shape.back(), rows = element_count({shape.begin(), shape.end() - 1}),
                      count = element_count(l.shape(1));
   const ValueId parts = build::reshape(l.graph, l.in(0), {rows, extent});

@@ -98,7 +98,8 @@ void batch_normalization(Lowering& l) {
   bool constant = true;
   for (const std::size_t i : {1, 2, 3, 4}) {
     const std::int64_t size = element_count(l.shape(i)), channels = l.shape(0)[1];
-    if (size != channels) l.malformed("has statistics of " + std::to_string(size) + " channels for " + std::to_string(channels));
+    if (size != channels)
+      l.malformed("has statistics of " + std::to_string(size) + " channels instead of " + std::to_string(channels));
     constant = constant && l.is_constant(i);
   }
   const float epsilon = l.attribute("epsilon", 1e-5F);
@@ -154,7 +155,7 @@ void group_normalization(Lowering& l) {
 // x / |x|_p along an axis; x is unchanged if its norm is zero.
 void lp_normalization(Lowering& l) {
   const std::int64_t axis = first_axis(l), p = l.attribute("p", std::int64_t{2});
-  if (p != 1 && p != 2) l.malformed("has p other than 1 and 2");
+  if (p != 1 && p != 2) l.malformed("has a p other than 1 or 2");
   const ValueId x = l.in(0), parts = p == 1 ? l.add_node(Op::absolute, {x}) : l.add_node(Op::multiply, {x, x});
   const ValueId sum = build::reduce_sum(l.graph, parts, {axis});
   const ValueId norm = norm_root(l, sum, p);

@@ -71,7 +71,7 @@ void dequantize_linear(Lowering& l) {
 // The smallest uint8 grid that covers all elements and zero.
 void dynamic_quantize_linear(Lowering& l) {
   const std::int64_t count = element_count(l.shape(0));
-  if (count == 0) l.malformed("quantises nothing");
+  if (count == 0) l.malformed("quantises an empty tensor");
   const Window whole{{count}, {count}, {1}, {1}, {0}, {0}};
   const auto largest = [&](ValueId x) {
     const ValueId image = build::reshape(l.graph, x, {1, 1, count});

@@ -83,7 +83,7 @@ void conv(Lowering& l) {
   require_image(l);
   const Shape filter = l.shape(1);
   if (filter.size() != l.shape(0).size())
-    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different rank");
+    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
     l.malformed("has a kernel_shape that differs from its filter's");
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
@@ -132,7 +132,7 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
-  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different rank");
+  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different ranks");
   Window w = window_of(l, in, spatial_of(filter));
   const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
