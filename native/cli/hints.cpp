@@ -22,7 +22,7 @@ void report_empty_shards(const Problem& problem, const Plan& plan, const Shard& 
     if (span.first == span.last) empty.push_back(empty.size() < kMost ? std::to_string(part) : "...");
   }
   if (empty.empty() || point_count(problem) == 0) return;
-  say("probust: estimators that pool points need whole blocks of {} points, and --shard asks for more parts than there are "
+  say("probust: estimators that pool points need whole blocks of {} points, but --shard requests more parts than there are "
       "blocks: {} {} of {} {} empty; use fewer shards, or only estimators that do not pool points, such as mc\n",
       kBlock, empty.size() == 1 ? "shard" : "shards", join(empty), shard.parts, empty.size() == 1 ? "is" : "are");
 }

@@ -74,7 +74,7 @@ class ModuleDevices final : public DeviceKind {
     const auto version = reinterpret_cast<VersionOfModule>(dlsym(handle, kVersionOfModule));
     const auto kind = reinterpret_cast<DeviceKindOfModule>(dlsym(handle, kDeviceKindOfModule));
     if (version == nullptr || kind == nullptr || std::string(version()) != module_version()) {
-      problem_ = path + " belongs to another version of probust";
+      problem_ = path + " belongs to a different version of probust";
       return;
     }
     kind_ = kind();

@@ -217,7 +217,7 @@ void add_reversed_colours(const CheckInput& input, std::vector<Way>& ways) {
   way.name = "channels reversed";
   way.complexity = 1;
   way.remedy =
-      "reverse the channels of the data, because they are RGB and the model takes BGR or vice versa (in NumPy "
+      "reverse the channels of the data, because they are RGB and the model takes BGR, or vice versa (in NumPy "
       "x[:, ::-1] if they are the first axis of a point, x[..., ::-1] if the last)";
   ways.push_back(std::move(way));
 }

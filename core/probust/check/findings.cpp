@@ -49,7 +49,7 @@ void add_pixel_range(const CheckInput& input, const Values& values, std::vector<
   if (sigma >= 1 || !far) return;
   Finding finding{Severity::warning,
                   "range",
-                  fmt::format("pixels range from {} to {}, and sigma is {}", brief(low), brief(high), brief(sigma)),
+                  fmt::format("pixels range from {} to {}, but sigma is {}", brief(low), brief(high), brief(sigma)),
                   {}};
   if (values.full > 1) {
     finding.options.add.emplace_back("scale", shortest_text(1 / values.full));

@@ -83,7 +83,7 @@ std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions
     if (made) return std::move(made).value();
     problem = made.error().sentence();
   }
-  if (!problem.empty() && options.warn) options.warn(problem + "; using the processor");
+  if (!problem.empty() && options.warn) options.warn(problem + "; using the CPU");
   ExecutorOptions here = options;
   here.precision = Precision::float32;
   return on_processor(kBackends[0], classifier, here);

@@ -426,7 +426,7 @@ std::string_view describe(Status status) {
     case Status::ok:
       return "ok";
     case Status::not_reached:
-      return "the asked accuracy was not reached; the reported errors hold";
+      return "the requested accuracy was not reached; the reported errors are valid";
     case Status::size_mismatch:
       return "sizes of z and of R or U do not match";
     case Status::nonfinite:

@@ -158,7 +158,7 @@ class OutputChooser {
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
-    if (!only) result.notes.push_back("output '" + chosen.name + "' decides");
+    if (!only) result.notes.push_back("output '" + chosen.name + "' determines the class");
     if (!chosen.note.empty()) result.notes.push_back(chosen.note);
     return result;
   }

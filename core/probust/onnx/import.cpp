@@ -260,7 +260,7 @@ class Importer {
                                         [&] { return crosses_zero(chosen.name); });
     if (deciding) {
       if (probability)
-        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability, because it stays in 0..1 for trial inputs");
+        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability, because it stays in 0..1 for test inputs");
       return *std::move(deciding);
     }
     throw Error{ErrorCode::unsupported, "output '" + chosen.name + "'",

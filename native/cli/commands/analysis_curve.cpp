@@ -38,7 +38,7 @@ std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arg
     throw Error{ErrorCode::usage, arguments.model, "has rows for a single noise scale, but a curve needs two",
                 "estimate with, say, --sigma 0.05,0.1,0.2"};
   if (sweeps.size() < all && !arguments.quiet)
-    say("probust: {} of {} combinations of noise and estimator have a single scale, so they are left out\n", all - sweeps.size(),
+    say("probust: {} of {} combinations of noise and estimator have a single noise scale and are left out\n", all - sweeps.size(),
         all);
   return sweeps;
 }

@@ -48,7 +48,7 @@ void describe_mvn(CommandLine& line) {
       "Each line is an object with z, the limits, and either R, their correlations (an array of rows), or U, rows of unit "
       "length\n"
       "with R = U U'. A limit may be \"inf\" or \"-inf\". An id of any kind is copied to the output. Other keys are rejected.\n"
-      "A line that cannot be answered gets null numbers and a status that gives the reason.");
+      "A line that cannot be evaluated gets null numbers and a status that gives the reason.");
 }
 
 }  // namespace probust::cli

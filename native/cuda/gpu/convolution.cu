@@ -95,7 +95,7 @@ struct Descriptions {
 
 template <class Performance>
 std::string name_of(const Performance& best, cudnnMathType_t asked) {
-  return "algorithm " + std::to_string(best.algo) + ", math type " + std::to_string(best.mathType) + " (asked for " +
+  return "algorithm " + std::to_string(best.algo) + ", math type " + std::to_string(best.mathType) + " (requested " +
          std::to_string(asked) + ")";
 }
 
