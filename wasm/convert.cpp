@@ -45,8 +45,10 @@ NoiseArray read_array(const val& entry, const std::string& name) {
   const CallArguments array(entry);
   NoiseArray result{array.extents("shape"), array.numbers("data"), name};
   if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
-    refuse(name, "has " + std::to_string(result.values.size()) + " numbers",
-           "give " + std::to_string(element_count(result.shape)) + ", which its shape " + to_string(result.shape) + " needs");
+    refuse(name,
+           "has " + std::to_string(result.values.size()) + " numbers, but its shape " + to_string(result.shape) + " needs " +
+               std::to_string(element_count(result.shape)),
+           "");
   return result;
 }
 

@@ -29,7 +29,7 @@ using Counts = std::vector<std::int64_t>;
 
 void check_points(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes) {
   if (x.shape.size() < 2 || x.shape[0] < 1 || x.size() == 0)
-    refuse_forest("takes points [N, ...], not " + to_string(x.shape), "give at least one point of at least one feature");
+    refuse_forest("needs points [N, ...], not " + to_string(x.shape), "give at least one point of at least one feature");
   if (static_cast<std::int64_t>(labels.size()) != x.shape[0])
     refuse_forest("has " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points",
                   "give one label per point");

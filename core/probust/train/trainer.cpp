@@ -90,7 +90,7 @@ void require_number(const char* name, double value, bool positive) {
 
 std::int64_t checked_epochs(std::int64_t epochs) {
   constexpr std::int64_t kMost = 1 << 30;
-  if (epochs < 0 || epochs > kMost) refuse("epochs", "is " + std::to_string(epochs), "give 0 or more, below 2^30");
+  if (epochs < 0 || epochs > kMost) refuse("epochs", "is " + std::to_string(epochs), "give a number from 0 to 2^30");
   return epochs;
 }
 

@@ -42,7 +42,7 @@ Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int6
       for (std::int64_t axis = covered; axis-- > 0;) labels.push_back(static_cast<int>(-1 - axis));
       i += 2;
     } else if (text[i] == '.') {
-      l.malformed("has an equation with a stray dot");
+      l.malformed("has an equation with a misplaced dot");
     } else {
       labels.push_back(text[i]);
     }

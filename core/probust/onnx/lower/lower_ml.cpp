@@ -127,7 +127,7 @@ ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
 // Platt's probabilities of two classes: 1 / (1 + e^(a s + b)), as a softmax of (-(a s + b), 0).
 ValueId platt(Lowering& l, ValueId score) {
   const Floats a = l.attribute("prob_a", Floats{}), b = l.attribute("prob_b", Floats{});
-  if (a.size() != 1 || b.size() != 1) l.malformed("does not have one prob_a and one prob_b");
+  if (a.size() != 1 || b.size() != 1) l.malformed("does not have exactly one prob_a and one prob_b");
   const ValueId line = l.add_node(Op::add, {l.add_node(Op::multiply, {score, l.scalar(a[0])}), l.scalar(b[0])});
   const ValueId zero = l.add_node(Op::multiply, {score, l.scalar(0)});
   return l.add_node(Op::softmax, {l.add_node(Op::concat, {l.add_node(Op::negate, {line}), zero}, AxisAttribute{1})},
@@ -169,7 +169,7 @@ void svm_classifier(Lowering& l) {
 void svm_regressor(Lowering& l) {
   const Floats vectors = l.attribute("support_vectors", Floats{}), coefficients = l.attribute("coefficients", Floats{}),
                rho = l.attribute("rho", Floats{});
-  if (rho.size() != 1) l.malformed("does not have one rho");
+  if (rho.size() != 1) l.malformed("does not have exactly one rho");
   if (l.attribute("n_supports", std::int64_t{0}) == 0) return l.set(0, linear(l, coefficients, rho, 1));
   const ValueId kernels = kernel_values(l, rows_of(l), vectors);
   Tensor weights = matrix(l, coefficients, l.graph[kernels].shape[1], 1);

@@ -149,7 +149,7 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!child[i]) builder.add_tree(static_cast<std::int64_t>(i));
   }
-  if (!builder.all_reached()) l.malformed("has tree nodes that no root reaches");
+  if (!builder.all_reached()) l.malformed("has tree nodes that cannot be reached from a root");
   builder.trees.targets = targets;
   return std::move(builder.trees);
 }
