@@ -252,7 +252,7 @@ class Model {
     do {
       if (lost()) throw Worker::forked();
       if (whose_turn_ == std::this_thread::get_id())
-        throw Error{ErrorCode::usage, "the model", "is called from its own function or progress callback",
+        throw Error{ErrorCode::usage, "the model", "cannot be called from its own function or progress callback",
                     "load a second model for that"};
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     } while (!try_for_a_while(lock));

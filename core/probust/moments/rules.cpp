@@ -342,7 +342,7 @@ Moments moments_of(Graph& g, const Node& node, std::span<const Moments> operands
   if (rule == nullptr) {
     const std::string name(definition(node.op).name);
     throw Error{ErrorCode::unsupported, "operator " + name + (node.name.empty() ? "" : " (" + node.name + ")"),
-                "has no rule for Gaussian moments", "use mc:N instead of adf"};
+                "has no rule for the propagation of moments", "use mc:N instead of adf"};
   }
   return rule(g, node, operands);
 }
