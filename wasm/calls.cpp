@@ -45,16 +45,16 @@ val write_rows(std::span<const Row> rows) {
   return list;
 }
 
-void refuse_beside_tolerance(const Runner& runner, const CallArguments& arguments) {
+void reject_classifier_options(const Runner& runner, const CallArguments& arguments) {
   if (runner.regression() == nullptr) return;
-  probust::refuse_beside_tolerance({{"target", arguments.has("target") || arguments.has("targetText")},
-                                    {"groups", arguments.has("groups")},
-                                    {"top", arguments.has("top")},
-                                    {"labels", arguments.has("labels")}});
+  probust::reject_classifier_options({{"target", arguments.has("target") || arguments.has("targetText")},
+                                      {"groups", arguments.has("groups")},
+                                      {"top", arguments.has("top")},
+                                      {"labels", arguments.has("labels")}});
 }
 
 EstimateRequest read_request(const Runner& runner, const CallArguments& arguments) {
-  refuse_beside_tolerance(runner, arguments);
+  reject_classifier_options(runner, arguments);
   EstimateRequest request;
   request.x = read_points(arguments, runner.model->point_shape());
   request.regression = runner.regression();
@@ -201,7 +201,7 @@ std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments&
 // A curve as columns; NaN if there is no number.
 val write_curve(std::span<const double> sigmas, std::vector<std::vector<Estimate>> estimates, const EstimatorSpec& estimator) {
   for (auto& at_scale : estimates) {
-    if (sees_failures_in_copies(at_scale[0].method.value_or(estimator).text())) bound_failure(at_scale[0]);
+    if (sees_failures_in_samples(at_scale[0].method.value_or(estimator).text())) bound_failure(at_scale[0]);
   }
   const auto column = [&](auto get) {
     std::vector<double> values;
@@ -238,7 +238,7 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
       throw Error{ErrorCode::usage, "sigmas", "has a value that is not a positive number", "try [0.1, 0.2]"};
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "try [0.1, 0.2]"};
-  refuse_beside_tolerance(runner, arguments);
+  reject_classifier_options(runner, arguments);
   Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
   if (point.regression != nullptr)
     noise.shape = on_inputs(noise.shape, element_count(point.regression->point_shape()), point.regression->classes());

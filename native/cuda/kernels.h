@@ -20,14 +20,14 @@ struct Operand {
   std::int64_t own = 1;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE Numbers lane(std::int64_t l) const {
+  PROBUST_HOST_DEVICE Numbers lane(std::int64_t l) const {
     return {static_cast<const char*>(data) + offset(l) * bytes_of(type), type};
   }
   /// Of an operand that is always float32.
-  PROBUST_EVERYWHERE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
+  PROBUST_HOST_DEVICE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
 
  private:
-  PROBUST_EVERYWHERE std::int64_t offset(std::int64_t l) const {
+  PROBUST_HOST_DEVICE std::int64_t offset(std::int64_t l) const {
     // Lanes fit 32 bits, which makes the division faster.
     return (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
   }
@@ -39,11 +39,11 @@ struct Output {
   std::int64_t lanes = 0;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE MutableNumbers lane(std::int64_t l) const {
+  PROBUST_HOST_DEVICE MutableNumbers lane(std::int64_t l) const {
     return {static_cast<char*>(data) + l * elements * bytes_of(type), type};
   }
   /// Of a result that is always float32.
-  PROBUST_EVERYWHERE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
+  PROBUST_HOST_DEVICE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
 };
 
 // ---- arrange.cu
@@ -134,11 +134,11 @@ struct Copies {
   std::int64_t points = 0, elements = 0, first = 0, count = 1, begin = 0, lanes = 0;
   std::uint32_t stride = 1, offset = 0;
 
-  PROBUST_EVERYWHERE std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
-  PROBUST_EVERYWHERE std::uint32_t sample(std::int64_t lane) const {
+  PROBUST_HOST_DEVICE std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+  PROBUST_HOST_DEVICE std::uint32_t sample(std::int64_t lane) const {
     return stride * static_cast<std::uint32_t>(first + (begin + lane) % count) + offset;
   }
-  PROBUST_EVERYWHERE std::uint32_t position(std::int64_t lane) const {
+  PROBUST_HOST_DEVICE std::uint32_t position(std::int64_t lane) const {
     return draws == nullptr ? index[point(lane)] : draws[(first + (begin + lane) % count) * points + point(lane)];
   }
 };

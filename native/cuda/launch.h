@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "cuda/device.h"
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
-// Kernels. A kernel is a plain function object, marked PROBUST_EVERYWHERE, called once for every number below `count`, in any
+// Kernels. A kernel is a plain function object, marked PROBUST_HOST_DEVICE, called once for every number below `count`, in any
 // order; no call may write where another reads or writes. nvcc compiles it for the GPU; the emulated device calls it in a loop.
 namespace probust::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
 // The numbers of values on a device. Kernels compute in float32 whatever the type.
 namespace probust::cuda {
@@ -11,17 +11,17 @@ namespace probust::cuda {
 /// How the numbers of a value are stored.
 enum class Type : std::uint8_t { float32, bf16 };
 
-PROBUST_EVERYWHERE inline std::int64_t bytes_of(Type type) { return type == Type::bf16 ? 2 : 4; }
+PROBUST_HOST_DEVICE inline std::int64_t bytes_of(Type type) { return type == Type::bf16 ? 2 : 4; }
 
 /// A float32 without its last 16 bits.
 struct Bf16 {
   std::uint16_t bits;
 };
 
-PROBUST_EVERYWHERE inline float widened(Bf16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16); }
+PROBUST_HOST_DEVICE inline float widened(Bf16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16); }
 
 /// To nearest, ties to even; NaN stays NaN, and what is too large becomes infinite.
-PROBUST_EVERYWHERE inline Bf16 narrowed(float x) {
+PROBUST_HOST_DEVICE inline Bf16 narrowed(float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   if (x != x) return {static_cast<std::uint16_t>(bits >> 16 | 0x40U)};
   return {static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16)};
@@ -32,7 +32,7 @@ struct Numbers {
   const void* data = nullptr;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE float operator[](std::int64_t i) const {
+  PROBUST_HOST_DEVICE float operator[](std::int64_t i) const {
     return type == Type::bf16 ? widened(static_cast<const Bf16*>(data)[i]) : static_cast<const float*>(data)[i];
   }
 };
@@ -42,7 +42,7 @@ struct MutableNumbers {
   void* data = nullptr;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE void set(std::int64_t i, float value) const {
+  PROBUST_HOST_DEVICE void set(std::int64_t i, float value) const {
     if (type == Type::bf16) {
       static_cast<Bf16*>(data)[i] = narrowed(value);
     } else {
@@ -60,13 +60,13 @@ struct alignas(8) NarrowFour {
 };
 
 /// Elements i to i + 3; i must be a multiple of four and the numbers be aligned as four of them.
-PROBUST_EVERYWHERE inline Four four(const Numbers& numbers, std::int64_t i) {
+PROBUST_HOST_DEVICE inline Four four(const Numbers& numbers, std::int64_t i) {
   if (numbers.type == Type::float32) return reinterpret_cast<const Four*>(numbers.data)[i / 4];
   const NarrowFour narrow = reinterpret_cast<const NarrowFour*>(numbers.data)[i / 4];
   return {{widened(narrow.of[0]), widened(narrow.of[1]), widened(narrow.of[2]), widened(narrow.of[3])}};
 }
 
-PROBUST_EVERYWHERE inline void set_four(const MutableNumbers& numbers, std::int64_t i, const Four& values) {
+PROBUST_HOST_DEVICE inline void set_four(const MutableNumbers& numbers, std::int64_t i, const Four& values) {
   if (numbers.type == Type::float32) {
     reinterpret_cast<Four*>(numbers.data)[i / 4] = values;
   } else {

@@ -22,7 +22,7 @@ Eigen::Vector3d powers(double z) {
   return {1, within, within * within};
 }
 
-bool takes_part(const Estimate& estimate) { return estimate.copies > 0 && std::isfinite(z_of(estimate)); }
+bool takes_part(const Estimate& estimate) { return estimate.model_samples > 0 && std::isfinite(z_of(estimate)); }
 
 // The normal equations of one fold.
 struct Equations {
@@ -31,9 +31,9 @@ struct Equations {
 
   void add(const Estimate& estimate) {
     const double z = z_of(estimate);
-    const auto copies = static_cast<double>(estimate.copies);
-    const double share = static_cast<double>(estimate.kept) / copies;
-    const double weight = copies / (estimate.p * estimate.failure() + 1 / copies);
+    const auto samples = static_cast<double>(estimate.model_samples);
+    const double share = static_cast<double>(estimate.survivors) / samples;
+    const double weight = samples / (estimate.p * estimate.failure() + 1 / samples);
     const Eigen::Vector3d row = normal::pdf(z) * powers(z);
     squares += weight * row * row.transpose();
     products += weight * (share - estimate.p) * row;

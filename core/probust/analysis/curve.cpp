@@ -85,7 +85,7 @@ double worth_of(const Estimate& estimate) {
 
 // The interval from the samples at one scale only; the estimate's own interval if none were counted.
 Interval counted(const Estimate& estimate) {
-  if (estimate.copies > 0) return counted_interval(estimate.kept, estimate.copies);
+  if (estimate.model_samples > 0) return counted_interval(estimate.survivors, estimate.model_samples);
   return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
 }
 
@@ -104,9 +104,9 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
     Estimate& one = *column[s];
     one.p = smooth[s].p;
     one.p_fail = smooth[s].p_fail;
-    const Interval kept = counted(one);
-    one.ci_low = std::min(smooth[s].ci_low, kept.low);
-    one.ci_high = std::max(smooth[s].ci_high, kept.high);
+    const Interval own = counted(one);
+    one.ci_low = std::min(smooth[s].ci_low, own.low);
+    one.ci_high = std::max(smooth[s].ci_high, own.high);
     one.std_error = smooth[s].std_error;
     one.add_note("smoothed over " + std::to_string(sigmas.size()) + " scales");
   }
@@ -143,11 +143,11 @@ std::vector<Estimate> margin_curve_of(const std::vector<Pairs>& own, std::span<c
 }
 
 // Points first .. first + count - 1; their pairs at all scales are held in memory at once.
-void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first, std::int64_t count, Curves& curves) {
+void smooth_margins(const Sweep& sweep, std::int64_t samples, std::int64_t first, std::int64_t count, Curves& curves) {
   const Points part = slice(sweep.points, first, count);
   std::vector<std::vector<Pairs>> pairs;
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s)
-    pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), copies / 2).value());
+    pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), samples / 2).value());
   const bool missing = sweep.executor.handles_missing();
   parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(&sweep.executor.progress.stop);
@@ -163,12 +163,12 @@ void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first,
   });
 }
 
-Curves margin_curves(const Sweep& sweep, std::int64_t copies) {
+Curves margin_curves(const Sweep& sweep, std::int64_t samples) {
   Curves curves(sweep.sigmas.size(), std::vector<Estimate>(static_cast<std::size_t>(sweep.points.size())));
   const auto scales = static_cast<std::int64_t>(sweep.sigmas.size());
-  const std::int64_t step = points_at_once(sweep.executor, bytes_of_pairs(copies / 2, sweep.executor.classes()) * scales);
+  const std::int64_t step = points_at_once(sweep.executor, bytes_of_pairs(samples / 2, sweep.executor.classes()) * scales);
   for (std::int64_t first = 0; first < sweep.points.size(); first += step)
-    smooth_margins(sweep, copies, first, std::min(step, sweep.points.size() - first), curves);
+    smooth_margins(sweep, samples, first, std::min(step, sweep.points.size() - first), curves);
   return curves;
 }
 

@@ -105,7 +105,7 @@ Moments moments_of(const std::vector<Rivals>& rivals, std::int64_t begin, std::i
 // The standard errors [S] of Phi^-1(p) on the smoothed curve: a jackknife that leaves out a group of pairs at all scales at once.
 Eigen::ArrayXd standard_errors(const Scales& scales, std::span<const Pairs> pairs, const Eigen::VectorXd& at_x,
                                std::int64_t target) {
-  const std::vector<Rivals> rivals = of_rivals(pairs, target, most_threatening);
+  const std::vector<Rivals> rivals = of_rivals(pairs, target, nearest_rows);
   const Moments all = moments_of(rivals, 0, 1);
   return jackknife(pairs[0].size(), [&](std::int64_t group, std::int64_t groups) {
     Moments rest = moments_of(rivals, group, groups);
@@ -130,7 +130,7 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
                                             const Eigen::VectorXd& at_x, std::int64_t target) {
   const Eigen::Map<const Eigen::VectorXd> sigma(sigmas.data(), static_cast<Eigen::Index>(sigmas.size()));
   const Scales scales{sigma, ScaleProcess(sigmas)};
-  const std::vector<Rivals> rivals = of_rivals(pairs, target, [&](const Pairs& one) { return decisive(one, target).rows; });
+  const std::vector<Rivals> rivals = of_rivals(pairs, target, [&](const Pairs& one) { return nearest_rivals(one, target).rows; });
   const std::size_t m = rivals[0].rows.size();
   const bool small = m * m * pairs.size() <= kMostEntries;
   const std::vector<MarginMoments> curve =
@@ -141,7 +141,7 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
   estimates.reserve(pairs.size());
   for (std::size_t s = 0; s < pairs.size(); ++s) {
     Estimate estimate = from_moments(curve[s], rivals[s].target);
-    judge(estimate, errors[static_cast<Eigen::Index>(s)], count_kept(pairs[s], target), 2 * pairs[s].size(), 1);
+    attach_interval(estimate, errors[static_cast<Eigen::Index>(s)], count_survivors(pairs[s], target), 2 * pairs[s].size(), 1);
     estimate.forwards = 2 * pairs[s].size();
     estimate.add_note("smoothed over " + std::to_string(sigmas.size()) + " scales");
     estimates.push_back(estimate);

@@ -9,7 +9,8 @@ namespace probust {
 
 std::vector<Estimate> estimate_adf(Evaluation& evaluation, const Noise& noise, const EstimatorSpec&) {
   const std::int64_t backwards = 2 * evaluation.executor().backwards_to_linearize();
-  return read(evaluation, under_noise(noise), noise.scale, {.forwards = 2, .backwards = backwards});  // means and variances
+  return to_estimates(evaluation, under_noise(noise), noise.scale,
+                      {.forwards = 2, .backwards = backwards});  // means and variances
 }
 
 }  // namespace probust

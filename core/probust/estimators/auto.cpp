@@ -16,16 +16,16 @@ constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
 constexpr double kFewFailures = 10;  ///< with fewer expected failures among all samples, subset simulation is more accurate
 
 // With many classes, a covariance of logits per point takes too much memory; with many samples, pooling gains nothing.
-constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
+constexpr std::int64_t kMostClassesToPool = 200, kMostSamplesToPool = 500;
 
 // Few points reveal little about the common effect of a draw; with many samples, each point's own are enough.
 constexpr std::size_t kLeastPointsToShare = 60;
-constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 500;
+constexpr std::int64_t kLeastSamplesToShare = 12, kMostSamplesToShare = 500;
 constexpr std::int64_t kMostMarginsToShare = 5000;  // of all noisy samples of a point: a block of them is kept
 
 // Whether estimates of this many points improve with shared draws.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {
-  return points >= kLeastPointsToShare && budget >= kLeastCopiesToShare && budget <= kMostCopiesToShare &&
+  return points >= kLeastPointsToShare && budget >= kLeastSamplesToShare && budget <= kMostSamplesToShare &&
          budget * executor.classes() <= kMostMarginsToShare && executor.classes() > 1 &&
          executor.classes() <= kMostClassesToPool && !noise.shape->differs();
 }
@@ -37,7 +37,7 @@ EstimatorSpec choice(Executor& executor, const Points& points, const Noise& nois
       noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1 && !executor.piecewise_constant();
   if (share && gradients && budget >= kPropagationPays) return spec_of(estimate_regression_learned, budget);
   if (share) return spec_of(estimate_probit_shared, budget);
-  const bool pool = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool;
+  const bool pool = executor.classes() <= kMostClassesToPool && budget <= kMostSamplesToPool;
   if (budget < kGradientsPay || !gradients)
     return spec_of(pool ? estimate_probit_pooled : estimate_probit, std::max<std::int64_t>(2, budget));
   const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);

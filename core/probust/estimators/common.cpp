@@ -31,13 +31,13 @@ Eigen::VectorXd normal_gradient(const NormalProblem& problem) {
   const auto m = static_cast<Eigen::Index>(problem.z.size());
   Eigen::VectorXd gradient(m);
   for (Eigen::Index i = 0; i < m; ++i) {
-    double kept = 1;
+    double others_survive = 1;
     for (Eigen::Index j = 0; j < m; ++j) {
       const double rho = problem.R(i, j), rest = 1 - rho * rho;
       if (j == i || rest <= 1e-12) continue;
-      kept = std::min(kept, normal::cdf((problem.z[j] - rho * problem.z[i]) / std::sqrt(rest)));
+      others_survive = std::min(others_survive, normal::cdf((problem.z[j] - rho * problem.z[i]) / std::sqrt(rest)));
     }
-    gradient[i] = normal::pdf(problem.z[i]) * kept;
+    gradient[i] = normal::pdf(problem.z[i]) * others_survive;
   }
   return gradient;
 }
@@ -91,7 +91,7 @@ Estimate from_probability(const NormalProblem& problem, const normal::Probabilit
   if (probability.status == normal::Status::not_reached)
     estimate.set(Status::inexact, "normal CDF known to " + short_text(probability.error));
   if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleLeftOutShare * estimate.p_fail))
-    tell_left_out(estimate, problem.rows.size(), problem.left_out);
+    mark_left_out(estimate, problem.rows.size(), problem.left_out);
   return estimate;
 }
 
@@ -107,12 +107,12 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
 
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 
-void tell_left_out(Estimate& estimate, std::size_t taken, double left_out) {
+void mark_left_out(Estimate& estimate, std::size_t taken, double left_out) {
   estimate.set(Status::inexact, "rivals beyond the " + std::to_string(taken) + " nearest may add " +
                                     short_text(std::min(left_out, estimate.p)) + " to p_fail");
 }
 
-bool sees_failures_in_copies(std::string_view estimator) {
+bool sees_failures_in_samples(std::string_view estimator) {
   const std::string_view name = estimator.substr(0, estimator.find(':'));
   return name == "mc" || name == "probit" || name == "regression";
 }

@@ -35,7 +35,7 @@ double z_of(const Estimate& estimate);
 std::string short_text(double value);
 
 /// Makes an estimate inexact: rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
-void tell_left_out(Estimate& estimate, std::size_t taken, double left_out);
+void mark_left_out(Estimate& estimate, std::size_t taken, double left_out);
 
 /// How a normal problem becomes a probability.
 enum class NormalCdf { exact, mv_sigmoid };
@@ -57,7 +57,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
                                           std::span<const std::int64_t> targets, double sigma, std::int64_t samples);
 
 /// How the linearizations of an evaluation's points become estimates.
-struct Reading {
+struct ProbabilityRule {
   NormalCdf cdf = NormalCdf::exact;
   std::int64_t samples = 0;                                 ///< number of noisy samples averaged over
   Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first
@@ -66,7 +66,7 @@ struct Reading {
 
 /// One estimate per point for the evaluation's event. For groups, p is the sum over the classes of the target's group, and p_fail
 /// the sum over the others. For per_class, also each class's probability.
-std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading);
+std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule);
 
 /// Whether every operator has a moment rule for this noise, found by trying one point's gradient.
 bool propagates(Executor& executor, const Points& points, const Noise& noise);

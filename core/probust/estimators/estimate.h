@@ -55,7 +55,7 @@ struct Estimate {
   std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
   /// Noisy samples from whose margins p was modelled, and how many of them keep the target. For calibration
   /// (analysis/calibration.h). 0 if p uses no model or no samples.
-  std::int64_t copies = 0, kept = 0;
+  std::int64_t model_samples = 0, survivors = 0;
   Status status = Status::ok;
   std::optional<EstimatorSpec> method;  ///< the estimator that was used, if another than the requested one
   std::string note;                     ///< a sentence for people; may be empty
@@ -82,7 +82,7 @@ struct Estimate {
 };
 
 /// Whether an estimator, given as the text of its spec, sees failures only among noisy samples: mc, probit and regression.
-bool sees_failures_in_copies(std::string_view estimator);
+bool sees_failures_in_samples(std::string_view estimator);
 
 /// Makes p_fail the upper end of its interval, 1 - ci_low, if it claims more than the samples can show: the interval reaches p =
 /// 1, so that failures may be impossible, and p_fail is less than a tenth of that upper end. p stays. The status `ok` becomes

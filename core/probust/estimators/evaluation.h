@@ -28,7 +28,7 @@ Linearizing at_points(const Noise& noise);
 Linearizing under_noise(const Noise& noise);
 
 /// Averaged over `samples` noisy samples.
-Linearizing over_copies(const Noise& noise, std::int64_t samples);
+Linearizing over_samples(const Noise& noise, std::int64_t samples);
 
 /// A block of points to evaluate. Linearizations are shared between estimators.
 class Evaluation {

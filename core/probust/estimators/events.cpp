@@ -76,22 +76,22 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
 }
 
 // Estimates from the linearizations `some` of the points from `first` on.
-std::vector<Estimate> read_some(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
-                                const Reading& reading) {
+std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first,
+                                        double sigma, const ProbabilityRule& rule) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());
-  if (evaluation.event().plain() && reading.cdf == NormalCdf::exact)
-    return from_linearizations(evaluation.executor(), some, targets, sigma, reading.samples);
+  if (evaluation.event().plain() && rule.cdf == NormalCdf::exact)
+    return from_linearizations(evaluation.executor(), some, targets, sigma, rule.samples);
   std::vector<Estimate> estimates(some.size());
   parallel_for(static_cast<std::int64_t>(some.size()), evaluation.executor().options().threads, [&](std::int64_t i, int) {
-    estimates[i] = of_event(evaluation.event(), some[i], targets[i], sigma, reading.cdf, reading.samples,
-                            &evaluation.executor().progress.stop);
+    estimates[i] =
+        of_event(evaluation.event(), some[i], targets[i], sigma, rule.cdf, rule.samples, &evaluation.executor().progress.stop);
   });
   return estimates;
 }
 
 // Gives the estimates of `some` points the probabilities of their labels.
-void answer_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
-                   const Reading& reading, std::vector<Estimate>& estimates) {
+void attach_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
+                   const ProbabilityRule& rule, std::vector<Estimate>& estimates) {
   const Points& points = evaluation.points();
   if (points.label.empty()) return;
   const Event event{evaluation.event().group};
@@ -100,15 +100,15 @@ void answer_labels(const Evaluation& evaluation, std::span<const Linearization> 
     const std::int64_t label = other_label(points, first + k), target = points.target[first + k];
     if (label < 0) return;
     stop_if_asked(stop);
-    estimates[k].set_label(of_event(event, retargeted(some[k], target, label), label, sigma, reading.cdf, reading.samples, stop));
+    estimates[k].set_label(of_event(event, retargeted(some[k], target, label), label, sigma, rule.cdf, rule.samples, stop));
   });
 }
 
 }  // namespace
 
-std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading) {
+std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // points at the same time
+  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // points at the same time
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {
@@ -116,15 +116,15 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
     for (std::int64_t first = 0; first < count; first += step) {
       std::span<const Linearization> some = part.subspan(first, std::min(step, count - first));
       std::vector<Linearization> repaired;
-      if (reading.repair != nullptr) {
-        std::transform(some.begin(), some.end(), std::back_inserter(repaired), reading.repair);
+      if (rule.repair != nullptr) {
+        std::transform(some.begin(), some.end(), std::back_inserter(repaired), rule.repair);
         some = repaired;
       }
-      std::vector<Estimate> read_now = read_some(evaluation, some, begin + first, sigma, reading);
-      answer_labels(evaluation, some, begin + first, sigma, reading, read_now);
-      for (Estimate& estimate : read_now) {
-        estimate.forwards = reading.forwards;
-        estimate.backwards = reading.backwards;
+      std::vector<Estimate> made = part_to_estimates(evaluation, some, begin + first, sigma, rule);
+      attach_labels(evaluation, some, begin + first, sigma, rule, made);
+      for (Estimate& estimate : made) {
+        estimate.forwards = rule.forwards;
+        estimate.backwards = rule.backwards;
         estimates.push_back(std::move(estimate));
       }
     }

@@ -34,8 +34,8 @@ using Repair = Linearization (*)(const Linearization&);
 
 std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, std::int64_t count, NormalCdf cdf, Repair repair) {
   const std::int64_t backwards = count * evaluation.executor().backwards_to_linearize();
-  return read(evaluation, over_copies(noise, count), noise.scale,
-              {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
+  return to_estimates(evaluation, over_samples(noise, count), noise.scale,
+                      {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
 }
 
 }  // namespace

@@ -13,10 +13,10 @@ std::vector<Estimate> estimate_monte_carlo(Evaluation& evaluation, const Noise& 
   const auto counts = count_placed(evaluation.executor(), evaluation.points(), noise, trials, event.top);
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::int64_t kept = kept_of(event, counts[i], evaluation.points().target[i]);
-    Estimate estimate = from_counts(kept, trials, clopper_pearson(kept, trials));
+    const std::int64_t survivors = survivors_of(event, counts[i], evaluation.points().target[i]);
+    Estimate estimate = from_counts(survivors, trials, clopper_pearson(survivors, trials));
     if (const std::int64_t label = other_label(evaluation.points(), static_cast<std::int64_t>(i)); label >= 0) {
-      const std::int64_t given = kept_of(event, counts[i], label);
+      const std::int64_t given = survivors_of(event, counts[i], label);
       estimate.set_label(from_counts(given, trials, clopper_pearson(given, trials)));
     }
     if (event.per_class) {

@@ -49,15 +49,15 @@ Vertex between(const Vertex& a, const Vertex& b, double t) { return {a.u + t * (
 
 // The part of a convex polygon where a margin is positive.
 Polygon clipped(const Polygon& polygon, const Plane& margin) {
-  Polygon kept;
-  kept.reserve(polygon.size() + 1);
+  Polygon part;
+  part.reserve(polygon.size() + 1);
   for (std::size_t k = 0; k < polygon.size(); ++k) {
     const Vertex &a = polygon[k], &b = polygon[(k + 1) % polygon.size()];
     const double at_a = margin(a), at_b = margin(b);
-    if (at_a > 0) kept.push_back(a);
-    if ((at_a > 0) != (at_b > 0)) kept.push_back(between(a, b, at_a / (at_a - at_b)));
+    if (at_a > 0) part.push_back(a);
+    if ((at_a > 0) != (at_b > 0)) part.push_back(between(a, b, at_a / (at_a - at_b)));
   }
-  return kept;
+  return part;
 }
 
 // Nodes along one axis, with the probability of each cell. The first and last cell extend to infinity.
@@ -115,18 +115,18 @@ class Grid {
 
   Sides on_a_line(std::int64_t stride) const {
     const Axis axis((nodes_ - 1) / stride);
-    Sides kept;
-    for (std::int64_t k = 0; k < axis.cells(); ++k) add_interval(axis, k, stride, kept);
-    return kept;
+    Sides sides;
+    for (std::int64_t k = 0; k < axis.cells(); ++k) add_interval(axis, k, stride, sides);
+    return sides;
   }
 
   Sides in_the_plane(std::int64_t stride) const {
     const Axis axis((nodes_ - 1) / stride);
-    Sides kept;
+    Sides sides;
     for (std::int64_t j = 0; j < axis.cells(); ++j) {
-      for (std::int64_t i = 0; i < axis.cells(); ++i) add_cell(axis, i, j, stride, kept);
+      for (std::int64_t i = 0; i < axis.cells(); ++i) add_cell(axis, i, j, stride, sides);
     }
-    return kept;
+    return sides;
   }
 
  private:
@@ -177,7 +177,7 @@ class Grid {
     return all ? 1 : 0;
   }
 
-  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Sides& kept) const {
+  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Sides& sides) const {
     const std::array<const float*, 2> ends = {at(k * stride, 0), at((k + 1) * stride, 0)};
     double low = 0, high = side(ends) < 0 ? 0 : 1;
     for (std::int64_t r = 0; r < rivals_ && high > low; ++r) {
@@ -189,9 +189,9 @@ class Grid {
     const double from = axis.node(k) + low * axis.width(), to = axis.node(k) + high * axis.width();
     const bool whole = low == 0 && high == 1;
     const double mass = whole ? axis.mass(k) : normal::interval(from, to);
-    kept.p += mass;
-    if (!whole) kept.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
-    if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) kept.unresolved += axis.mass(k);
+    sides.p += mass;
+    if (!whole) sides.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
+    if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) sides.unresolved += axis.mass(k);
   }
 
   // The probability of a cut cell outside the surviving interval.
@@ -199,7 +199,7 @@ class Grid {
     return normal::interval(axis.node(k), from) + normal::interval(to, axis.node(k + 1));
   }
 
-  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Sides& kept) const {
+  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Sides& sides) const {
     const std::array<const float*, 4> corners = {at(i * stride, j * stride), at((i + 1) * stride, j * stride),
                                                  at(i * stride, (j + 1) * stride), at((i + 1) * stride, (j + 1) * stride)};
     const double mass = axis.mass(i) * axis.mass(j);
@@ -207,9 +207,9 @@ class Grid {
     const double inside = sign > 0   ? mass
                           : sign < 0 ? 0
                                      : std::min(mass, cut_mass(corners, axis.node(i), axis.node(j), axis.width()));
-    kept.p += inside;
-    kept.p_fail += mass - inside;
-    if (sign == 0 && jumps_in_cell(i * stride, j * stride, stride)) kept.unresolved += mass;
+    sides.p += inside;
+    sides.p_fail += mass - inside;
+    if (sign == 0 && jumps_in_cell(i * stride, j * stride, stride)) sides.unresolved += mass;
   }
 
   // The two halves of a cell meet along the diagonal from (1,0) to (0,1).

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust {
 namespace {
@@ -75,7 +75,7 @@ struct Shares {
 };
 
 Shares share_out(const Evidence& evidence) {
-  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.kept);
+  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.survivors);
   const double counted = normal::quantile((k + 1) / (n + 2));
   const double z = std::fabs(counted) < std::fabs(evidence.z) ? counted : evidence.z;
   const double count_error = std::sqrt(normal::cdf(z) * normal::complement(z) / n) / normal::pdf(z);
@@ -89,8 +89,8 @@ double log_prior(double t) { return -(kFreedom + 1) / 2 * normal::rational::log(
 
 // Nodes b = model_error sinh(u) for u in [low, high], with the logarithms of their posterior weights.
 void place(const Evidence& evidence, const Shares& shares, double low, double high, Posterior& result) {
-  const double share = static_cast<double>(evidence.kept) / static_cast<double>(evidence.samples);
-  const double kept = shares.samples * share, lost = shares.samples * (1 - share);
+  const double share = static_cast<double>(evidence.survivors) / static_cast<double>(evidence.samples);
+  const double survivors = shares.samples * share, lost = shares.samples * (1 - share);
   normal::Lanes zeta, below, above;
   for (int start = 0; start < kNodes; start += normal::kLanes) {
     for (int i = 0; i < normal::kLanes; ++i) {
@@ -101,7 +101,7 @@ void place(const Evidence& evidence, const Shares& shares, double low, double hi
     }
     normal::cdf_lanes(zeta, below, above);
     for (int i = 0; i < normal::kLanes; ++i) {
-      if (share > 0) result.weight[start + i] += kept * normal::rational::log(below[i]);
+      if (share > 0) result.weight[start + i] += survivors * normal::rational::log(below[i]);
       if (share < 1) result.weight[start + i] += lost * normal::rational::log(above[i]);
     }
   }

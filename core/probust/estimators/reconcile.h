@@ -12,7 +12,7 @@ namespace probust {
 struct Evidence {
   double z = 0;          ///< the model's zeta
   double std_error = 0;  ///< sampling error of z
-  std::int64_t kept = 0, samples = 0;
+  std::int64_t survivors = 0, samples = 0;
   double model_error = 0;   ///< expected scale of zeta - z for such models, without sampling error
   double efficiency = 0.5;  ///< the model is assumed to explain at most this share of the variance of the count
 };

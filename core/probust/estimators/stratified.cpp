@@ -64,8 +64,8 @@ void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<do
 }
 
 // Samples first .. first + count - 1 of `of`, spread along v.
-Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first, std::int64_t count,
-              std::int64_t of, int threads) {
+Tensor stratified_samples(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first,
+                          std::int64_t count, std::int64_t of, int threads) {
   return noisy_rows(point, first, count, threads, [&](const NoiseLanes& lanes, float* x) {
     Eigen::MatrixXf w = Eigen::MatrixXf::Zero(static_cast<Eigen::Index>(lanes.samples.size()), v.size());
     isotropic_gaussian()->add(lanes, v.size(), 1, w.data());
@@ -84,11 +84,11 @@ Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v,
 // neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in the
 // sum for differences that few samples may have missed. It is at most that of independent samples, which is the largest for given
 // p (Hoeffding 1956). The interval is that of the number of independent samples with the same variance.
-Estimate from_strata(const std::vector<bool>& kept) {
-  const auto n = static_cast<double>(kept.size());
+Estimate from_strata(const std::vector<bool>& survives) {
+  const auto n = static_cast<double>(survives.size());
   double changes = 1;
-  for (std::size_t j = 0; j + 1 < kept.size(); ++j) changes += kept[j] != kept[j + 1] ? 0.5 * n / (n - 1) : 0;
-  const auto count = static_cast<double>(std::count(kept.begin(), kept.end(), true));
+  for (std::size_t j = 0; j + 1 < survives.size(); ++j) changes += survives[j] != survives[j + 1] ? 0.5 * n / (n - 1) : 0;
+  const auto count = static_cast<double>(std::count(survives.begin(), survives.end(), true));
   Estimate estimate;
   estimate.p = count / n;
   estimate.p_fail = (n - count) / n;
@@ -139,16 +139,17 @@ std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& n
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const Points point = slice(points, i, 1);
     const std::int64_t label = other_label(points, i);
-    std::vector<bool> kept, labelled;
+    std::vector<bool> survives, labelled;
     for (std::int64_t first = 0; first < n; first += step) {
       const std::int64_t count = std::min(step, n - first);
-      const Tensor logits = executor.logits(copies(point, noise, along[i], first, count, n, executor.options().threads)).value();
+      const Tensor logits =
+          executor.logits(stratified_samples(point, noise, along[i], first, count, n, executor.options().threads)).value();
       for (std::int64_t j = 0; j < count; ++j) {
-        kept.push_back(keeps(evaluation.event(), logits.row(j), point.target[0]));
-        if (label >= 0) labelled.push_back(keeps(evaluation.event(), logits.row(j), label));
+        survives.push_back(keeps_target(evaluation.event(), logits.row(j), point.target[0]));
+        if (label >= 0) labelled.push_back(keeps_target(evaluation.event(), logits.row(j), label));
       }
     }
-    estimates.push_back(from_strata(kept));
+    estimates.push_back(from_strata(survives));
     if (label >= 0) estimates.back().set_label(from_strata(labelled));
     estimates.back().forwards = n + (gradients ? 1 : 0);
     estimates.back().backwards = gradients ? executor.classes() : 0;

@@ -302,8 +302,8 @@ Estimate rare_failure(Executor& executor, const Points& point, const Noise& nois
       estimate.set(Status::disagrees, "importance sampling at the most likely failure gives p_fail " + short_text(other.p_fail));
   }
   if (other_label(point, 0) >= 0) {
-    const std::int64_t copies = level_size(samples - check_samples);
-    estimate.set_label(from_counts(response.labelled(), copies, clopper_pearson(response.labelled(), copies)));
+    const std::int64_t counted = level_size(samples - check_samples);
+    estimate.set_label(from_counts(response.labelled(), counted, clopper_pearson(response.labelled(), counted)));
   }
   estimate.forwards = response.forwards();
   estimate.backwards = response.backwards();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
 namespace probust {
 
@@ -85,7 +85,7 @@ enum class Op : std::uint8_t {
 /// f(a) or f(a, b) of an element-wise operator (ops/unary.cpp, ops/binary.cpp); `parameter` is its attribute, if it has one. The
 /// reference evaluation, the processor's loops and the GPU's kernels call it. If the operator is known at compile time, so is the
 /// case: therefore always inlined. a itself for other operators.
-[[gnu::always_inline]] PROBUST_EVERYWHERE inline float element_value(Op op, float a, float b, [[maybe_unused]] float parameter) {
+[[gnu::always_inline]] PROBUST_HOST_DEVICE inline float element_value(Op op, float a, float b, [[maybe_unused]] float parameter) {
   switch (op) {
     case Op::negate:
       return -a;

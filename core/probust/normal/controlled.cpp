@@ -15,12 +15,12 @@
 
 #include "probust/base/linear_algebra.h"
 #include "probust/normal/factor.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/limits.h"
 #include "probust/normal/neighbour.h"
 #include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {

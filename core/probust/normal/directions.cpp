@@ -11,8 +11,8 @@
 #include <cmath>
 #include <limits>
 
-#include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {

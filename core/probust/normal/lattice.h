@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 #include "probust/normal/arena.h"
 #include "probust/normal/rational.h"
 
@@ -42,7 +42,7 @@ class ShiftedLattice {
   void coordinate(int axis, const Block& block, Lanes& u) const;
 
   /// One coordinate, from a point's fraction and the axis's values in generator() and shifts().
-  PROBUST_EVERYWHERE static double folded(double fraction, double generator, double shift) {
+  PROBUST_HOST_DEVICE static double folded(double fraction, double generator, double shift) {
     constexpr double kRound = 0x1.8p52, kLeast = 0x1p-53;
     const double x = fraction * generator + shift, nearest = (x + kRound) - kRound;
     const double tent = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)

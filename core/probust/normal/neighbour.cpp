@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probust/normal/lanes.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {

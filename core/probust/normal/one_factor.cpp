@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "probust/normal/bivariate.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "probust/normal/bivariate.h"
 #include "probust/normal/factor.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/separation.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {

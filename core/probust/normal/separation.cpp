@@ -12,10 +12,10 @@
 #include <cmath>
 
 #include "probust/normal/factor.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/limits.h"
 #include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 Separation::Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena)

@@ -32,7 +32,7 @@ void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes);
 
 /// Throws Error{usage} naming the first of these options that is given: they apply to classifiers and mean nothing for a
 /// regression model.
-void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given);
+void reject_classifier_options(std::initializer_list<std::pair<const char*, bool>> given);
 
 /// "0,1/2,3" as lists of numbers or names. Empty for an empty text.
 std::vector<std::vector<std::string>> split_groups(const std::string& text);
@@ -56,10 +56,10 @@ struct AutoBudget {
 std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, const AutoBudget& budget);
 
 /// Whether the estimator models noisy samples, which calibration needs.
-bool models_copies(const EstimatorSpec& estimator);
+bool models_samples(const EstimatorSpec& estimator);
 
-/// What is computed from all points together.
-struct Together {
+/// Options whose results depend on all points of the run.
+struct WholeRunOptions {
   std::int64_t total = 0;  ///< AutoBudget::total; 0: none
   bool smooth = false;     ///< smooth each sweep over scales (analysis/curve.h)
   bool calibrate = false;  ///< calibrate all estimates of one question (analysis/calibration.h)
@@ -71,6 +71,6 @@ struct Together {
 };
 
 /// Throws Error{usage} if they cannot be combined, or calibration has no estimator that models noisy samples.
-void require_combinable(const Together& together, std::span<const EstimatorSpec> estimators);
+void require_combinable(const WholeRunOptions& options, std::span<const EstimatorSpec> estimators);
 
 }  // namespace probust

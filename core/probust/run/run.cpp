@@ -40,12 +40,12 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
   if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "has no points", "give at least one"};
   if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "try taylor"};
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
-  require_combinable(together(), request_.estimators);
+  require_combinable(whole_run(), request_.estimators);
   if (request_.regression == nullptr) return;
-  refuse_beside_tolerance({{"target", !request_.targets.empty() || request_.target != "predicted"},
-                           {"labels", !request_.labels.empty()},
-                           {"groups", !request_.event.group.empty()},
-                           {"top", request_.event.top != 1}});
+  reject_classifier_options({{"target", !request_.targets.empty() || request_.target != "predicted"},
+                             {"labels", !request_.labels.empty()},
+                             {"groups", !request_.event.group.empty()},
+                             {"top", request_.event.top != 1}});
   const std::int64_t d = element_count(request_.regression->point_shape()), outputs = request_.regression->classes();
   for (Noise& noise : request_.noises) noise.shape = on_inputs(noise.shape, d, outputs);
   request_.target = std::to_string(2 * outputs);
@@ -54,7 +54,7 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
 std::int64_t EstimateRun::planned() const {
   std::int64_t passes = 0;
   for (const EstimatorSpec& estimator : request_.estimators)
-    passes += together().shares(estimator) ? 0 : estimator.passes(executor().classes());
+    passes += whole_run().shares(estimator) ? 0 : estimator.passes(executor().classes());
   return request_.total + count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }
 
@@ -115,7 +115,7 @@ void EstimateRun::share_total() {
     all.estimates = std::move(made).value();
   } else {
     const auto sharing = std::find_if(request_.estimators.begin(), request_.estimators.end(),
-                                      [this](const EstimatorSpec& each) { return together().shares(each); });
+                                      [this](const EstimatorSpec& each) { return whole_run().shares(each); });
     all.estimates.assign(request_.noises.size(), answers(*sharing, made.error(), count_));
   }
   request_.scheduled = std::make_shared<const Scheduled>(std::move(all));
@@ -169,7 +169,7 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
 
 // An attempt that may be paused works on a copy of the evaluation, so that the next attempt asks the executor the same questions.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
-  if (together().shares(estimator)) return scheduled_of(noise);
+  if (whole_run().shares(estimator)) return scheduled_of(noise);
   auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : nullptr;
   Evaluation& evaluation = attempt ? *attempt : *evaluation_;
   std::vector<Estimate> made =
@@ -183,7 +183,7 @@ std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Resul
                                            std::int64_t points) const {
   const bool alone = request_.estimators.size() == 1 && !request_.others;
   if (made || alone || !concerns_one_estimator(made.error())) return std::move(made).value();
-  if (request_.refused) request_.refused(together().text(estimator), made.error());
+  if (request_.refused) request_.refused(whole_run().text(estimator), made.error());
   return refused_estimates(made.error(), points);
 }
 
@@ -194,7 +194,7 @@ void EstimateRun::finish_block() {
       if (estimates_[c].empty()) continue;
       const Noise& noise = noises_[c / request_.estimators.size()];
       const EstimatorSpec& estimator = request_.estimators[c % request_.estimators.size()];
-      rows_.push_back(row_of(points, evaluation_->logits(), i, noise, together().text(estimator), std::move(estimates_[c][i])));
+      rows_.push_back(row_of(points, evaluation_->logits(), i, noise, whole_run().text(estimator), std::move(estimates_[c][i])));
       if (!request_.labels.empty() && request_.labels[first_ + i] != -1) rows_.back().label = request_.labels[first_ + i];
     }
   }

@@ -100,7 +100,7 @@ class EstimateRun final : public ExecutorJob {
   std::vector<Estimate> scheduled_of(std::size_t noise) const;
   void begin_block();
   void finish_block();
-  Together together() const { return {request_.total, request_.curve != nullptr, false}; }
+  WholeRunOptions whole_run() const { return {request_.total, request_.curve != nullptr, false}; }
 
   EstimateRequest request_;
   std::vector<Noise> noises_;   // as rows name them

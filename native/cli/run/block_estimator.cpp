@@ -109,7 +109,7 @@ void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet) {
     const auto& [noise, e] = questions[q];
     const Calibration& calibration = calibrations[q];
     const EstimatorSpec& estimator = plan.estimators[e];
-    if (quiet || !models_copies(estimator)) continue;
+    if (quiet || !models_samples(estimator)) continue;
     say("{} {}: ", plan.noises[noise].text(), plan.text(estimator));
     if (calibration.points == 0) {
       say("not calibrated, because too few estimates have counted samples\n");

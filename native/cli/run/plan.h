@@ -27,10 +27,10 @@ struct Plan {
   /// By noise, then by estimator: the order of rows.
   std::vector<Question> questions() const;
 
-  bool shares(const EstimatorSpec& estimator) const { return Together{total}.shares(estimator); }
+  bool shares(const EstimatorSpec& estimator) const { return WholeRunOptions{total}.shares(estimator); }
 
   /// The estimator's name in rows.
-  std::string text(const EstimatorSpec& estimator) const { return Together{total}.text(estimator); }
+  std::string text(const EstimatorSpec& estimator) const { return WholeRunOptions{total}.text(estimator); }
 
   /// Passes for this many points, without the share of `total`.
   std::int64_t passes(std::int64_t points, std::int64_t classes) const;

@@ -13,12 +13,12 @@
 namespace probust::cli {
 namespace {
 
-void refuse_beside_tolerance(const Arguments& arguments) {
-  probust::refuse_beside_tolerance({{"target", arguments.question.target != "predicted"},
-                                    {"groups", !arguments.question.groups.empty()},
-                                    {"top", arguments.question.top != 1},
-                                    {"labels", !arguments.data.labels.empty()},
-                                    {"classes", !arguments.data.classes.empty()}});
+void reject_classifier_options(const Arguments& arguments) {
+  probust::reject_classifier_options({{"target", arguments.question.target != "predicted"},
+                                      {"groups", !arguments.question.groups.empty()},
+                                      {"top", arguments.question.top != 1},
+                                      {"labels", !arguments.data.labels.empty()},
+                                      {"classes", !arguments.data.classes.empty()}});
 }
 
 // Labels by name for only some of the model's classes are right only if the names are matched.
@@ -35,7 +35,7 @@ void compare_classes(Problem& problem) {
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
   const bool classifies = !arguments.question.tolerance;
-  if (!classifies) refuse_beside_tolerance(arguments);
+  if (!classifies) reject_classifier_options(arguments);
   std::unique_ptr<PointSource> data = open_data(arguments);
   LoadOptions options = load_options(arguments, data->point_shape());
   const auto range = data->label_range();

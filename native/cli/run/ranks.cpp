@@ -52,15 +52,15 @@ Document sent(Status field) { return word(field); }
 Document sent(const MethodField<const Row>& field) { return field.text(); }
 
 Document describe(const Row& row) {
-  Document::List message{row.estimate.copies, row.estimate.kept};  // are no columns
+  Document::List message{row.estimate.model_samples, row.estimate.survivors};  // are no columns
   for_each_field(row, [&](Column, const auto& field) { message.push_back(sent(field)); });
   return message;
 }
 
 Row row_of(const Document& message) {
   Row row{};
-  receive(message.at(0), row.estimate.copies);
-  receive(message.at(1), row.estimate.kept);
+  receive(message.at(0), row.estimate.model_samples);
+  receive(message.at(1), row.estimate.survivors);
   std::size_t next = 2;
   for_each_field(row, [&](Column, auto&& field) { receive(message.at(next++), field); });
   return row;

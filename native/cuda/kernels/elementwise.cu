@@ -13,14 +13,14 @@ struct RunChain {
   Chain chain;
   Output to;
 
-  PROBUST_EVERYWHERE float read(std::int8_t operand, float so_far, std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE float read(std::int8_t operand, float so_far, std::int64_t lane, std::int64_t e) const {
     if (operand == Chain::kSoFar) return so_far;
     const Chain::Read& read = chain.operands[operand];
     const float value = read.from.lane(lane)[read.source != nullptr ? read.source[e] : read.period > 0 ? e % read.period : e];
     return read.positive ? apply(Op::step, value, 0, 0) : value;
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     float value = 0;
     for (int i = 0; i < chain.step_count; ++i) {
       const Chain::Step& step = chain.steps[i];
@@ -86,12 +86,12 @@ struct SumFours {
   MaskedSum sum;
   Output to;
 
-  PROBUST_EVERYWHERE static Four read(const Chain::Read& read, std::int64_t lane, std::int64_t e) {
+  PROBUST_HOST_DEVICE static Four read(const Chain::Read& read, std::int64_t lane, std::int64_t e) {
     return four(read.from.lane(lane),
                 read.period > 0 ? static_cast<std::uint32_t>(e) % static_cast<std::uint32_t>(read.period) : e);
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t quarter) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t quarter) const {
     const std::int64_t e = 4 * quarter;
     Four value = read(sum.terms[0], lane, e);
     for (int k = 1; k < sum.count; ++k) {
@@ -133,7 +133,7 @@ std::optional<MaskedSum> sum_of_fours(const Chain& chain, const Output& to) {
 struct Finish {
   Product product;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t matrix, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t matrix, std::int64_t e) const {
     float& c = product.c[matrix * product.stride_c + e];
     if (product.bias != nullptr) c += product.bias[e % product.n];
     if (product.activation == Activation::relu) c = apply(Op::relu, c, 0, 0);

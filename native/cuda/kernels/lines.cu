@@ -13,7 +13,7 @@ struct Softmax {
   bool logarithm;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t lane = index / lines.count, start = lines.start[index % lines.count];
     const float* x = from.floats(lane) + start;
     float* y = to.floats(lane) + start;
@@ -36,14 +36,14 @@ struct TopIndex {
   Lines lines, to_lines;
   Output to;
 
-  PROBUST_EVERYWHERE bool before(const float* x, std::int64_t i, std::int64_t j) const {
+  PROBUST_HOST_DEVICE bool before(const float* x, std::int64_t i, std::int64_t j) const {
     const float a = x[i * lines.stride], b = x[j * lines.stride];
     const bool nan_a = a != a, nan_b = b != b;
     if (nan_a != nan_b) return nan_a;
     return a > b || (!(b > a) && i < j);
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t i = index % lines.extent, line = index / lines.extent % lines.count,
                        lane = index / (lines.extent * lines.count);
     const float* x = from.floats(lane) + lines.start[line];
@@ -54,7 +54,7 @@ struct TopIndex {
 };
 
 // The position for an index, or -1 if it is out of range.
-PROBUST_EVERYWHERE inline std::int64_t position(float index, std::int64_t extent) {
+PROBUST_HOST_DEVICE inline std::int64_t position(float index, std::int64_t extent) {
   return index >= 0 && index < static_cast<float>(extent) ? static_cast<std::int64_t>(index) : -1;
 }
 
@@ -65,7 +65,7 @@ struct Take {
   Lines lines;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t i = index % lines.extent, line = index / lines.extent % lines.count,
                        lane = index / (lines.extent * lines.count);
     const std::int64_t at = lines.start[line] + i * lines.stride, source = position(index_of.floats(lane)[at], from_lines.extent);
@@ -79,7 +79,7 @@ struct PutAdd {
   Lines lines, to_lines;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t target = index % to_lines.extent, line = index / to_lines.extent % to_lines.count,
                        lane = index / (to_lines.extent * to_lines.count);
     const float *x = from.floats(lane) + lines.start[line], *where = index_of.floats(lane) + lines.start[line];

@@ -25,16 +25,16 @@ std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes);
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes);
 
 /// Whether the margins keep the target: all are positive, or zero against rivals of higher index. NaN does not keep it.
-bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
+bool keeps_target(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 
 /// The number of the 2h samples that keep the target.
-std::int64_t count_kept(const Pairs& pairs, std::int64_t target);
+std::int64_t count_survivors(const Pairs& pairs, std::int64_t target);
 
 /// [m] Every margin's mean divided by its standard deviation. Infinite if a margin is constant, NaN if it is NaN or always zero.
 Eigen::VectorXd scores(const Pairs& pairs);
 
 /// Rows by score, the smallest first; NaN counts as -infinity.
-std::vector<std::int64_t> by_threat(const Pairs& pairs);
+std::vector<std::int64_t> rows_by_score(const Pairs& pairs);
 
 /// The margins of some rivals. `rows`, ascending, are their rows in the original pairs; `target` is the target's position among
 /// them.
@@ -52,7 +52,7 @@ Rivals all_rivals(const Pairs& pairs, std::int64_t target);
 /// Selects the rivals that matter, because the cost of the algebra grows with the cube of their number. Up to 64 rivals: all of
 /// them. Otherwise the 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and those
 /// in `must`; never more than kMostRivals by score.
-Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
+Rivals nearest_rivals(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
 /// Sums over pairs that give the mean and covariance of the margins for any subset of the pairs. The even part of a pair is
 /// e = (g+ + g-)/2, the odd part is o = (g+ - g-)/2.
@@ -97,18 +97,18 @@ CovarianceModel own_alone(std::int64_t m);
 /// Reported intervals always include a Clopper-Pearson interval of the surviving samples, however certain a model is when few or
 /// no samples fail: the 90% interval or, if the counts of all points together agree with the model, a narrower one.
 inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.7;
-Interval counted_interval(std::int64_t kept, std::int64_t copies);
+Interval counted_interval(std::int64_t survivors, std::int64_t samples);
 
 /// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of samples `kept`
 /// (reconcile.h). p moves towards their share, the more so the stronger the evidence against normal margins. Sets the standard
 /// error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the
 /// model error.
-void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
-           double share);
+void attach_interval(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t survivors,
+                     std::int64_t target, double share);
 
 /// The same with a given standard error of z = Phi^-1(p), NaN if unknown, and a given level of the interval of the count.
-void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share,
-           double counted_level = kCounted);
+void attach_interval(Estimate& estimate, double std_error, std::int64_t survivors, std::int64_t samples, double share,
+                     double counted_level = kCounted);
 
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
@@ -117,13 +117,13 @@ Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std:
 Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other);
 
 /// Adds the probability of the label to an estimate from the pairs of point i, as probit:N does, if the label is not the target.
-void answer_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
+void attach_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
 
 /// The estimates of probit:N:pooled from the pairs of an evaluation's points.
 std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled);
 
 /// Makes an estimate inexact if the dropped rivals may add a relevant amount to p_fail.
-void tell_left_out(Estimate& estimate, const Rivals& rivals);
+void mark_left_out(Estimate& estimate, const Rivals& rivals);
 
 /// Standard errors of values computed from pairs, by the delete-a-group jackknife (Efron 1982). without(group, groups) returns
 /// the values without pairs group, group + groups, ... .
@@ -134,6 +134,6 @@ Eigen::ArrayXd jackknife(std::int64_t pairs,
 double rough_z(const MarginMoments& moments, std::int64_t target);
 
 /// The rows of the nearest rivals, which are enough for a standard error.
-std::vector<std::int64_t> most_threatening(const Pairs& pairs);
+std::vector<std::int64_t> nearest_rows(const Pairs& pairs);
 
 }  // namespace probust

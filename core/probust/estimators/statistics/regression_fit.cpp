@@ -7,8 +7,8 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/estimators/common.h"
 #include "probust/noise/noise.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust {
 namespace {
@@ -148,23 +148,23 @@ void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeA
   estimate.backwards = budget.gradients * each;
 }
 
-Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients) {
-  Chosen chosen{std::move(pairs), {}, {}};
-  for (std::size_t i = 0; i < chosen.pairs.size(); ++i) {
-    std::vector<std::int64_t>& rows = chosen.rows.emplace_back(by_threat(chosen.pairs[i]));
+PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients) {
+  PickedGradients picked{std::move(pairs), {}, {}};
+  for (std::size_t i = 0; i < picked.pairs.size(); ++i) {
+    std::vector<std::int64_t>& rows = picked.rows.emplace_back(rows_by_score(picked.pairs[i]));
     rows.resize(static_cast<std::size_t>(gradients));
-    std::vector<std::int64_t>& rivals = chosen.rivals.emplace_back();
+    std::vector<std::int64_t>& rivals = picked.rivals.emplace_back();
     for (const std::int64_t row : rows) rivals.push_back(rival_of(row, targets[i]));
   }
-  return chosen;
+  return picked;
 }
 
 // `rows` are the margins whose gradients the projection has.
-RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows,
+RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma) {
   RegressionFit result;
   result.rivals = std::move(rivals);
-  result.kept = kept;
+  result.survivors = survivors;
   const Pairs& pairs = result.rivals.pairs;
   result.finite = pairs.plus.allFinite() && pairs.minus.allFinite() && projection.gram.allFinite();
   if (!result.finite) {
@@ -214,7 +214,7 @@ Eigen::MatrixXd SlopePosterior::covariance(std::int64_t point, std::uint32_t num
   return product_with_transposed(slopes, slopes);
 }
 
-Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop) {
+Estimate estimate_from_fit(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop) {
   if (!fit.finite) return nonfinite_estimate();
   const Eigen::MatrixXd explained = fit.explained_covariance();
   Estimate estimate;
@@ -226,9 +226,9 @@ Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double
     estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F, fit.rivals.target);
     estimate.p = 1 - estimate.p_fail;
   }
-  judge(estimate, left_out(fit.left, fit.mean, fit.explained.leverage), {model.weight, model.weight * explained + model.known},
-        fit.kept, fit.rivals.target, fit.unexplained());
-  tell_left_out(estimate, fit.rivals);
+  attach_interval(estimate, left_out(fit.left, fit.mean, fit.explained.leverage),
+                  {model.weight, model.weight * explained + model.known}, fit.survivors, fit.rivals.target, fit.unexplained());
+  mark_left_out(estimate, fit.rivals);
   return estimate;
 }
 

@@ -26,11 +26,11 @@ RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Line
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around);
 
 /// Sampled pairs of each point, and the margins of the nearest rivals, which get gradients.
-struct Chosen {
+struct PickedGradients {
   std::vector<Pairs> pairs;
   std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] as rows of the margins and as classes
 };
-Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients);
+PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients);
 
 /// The part of h pairs that the noise along the gradients explains.
 struct Explained {
@@ -44,8 +44,8 @@ struct Explained {
 /// A point's regression, margins = mean + slopes w + residual, for the rivals that matter.
 struct RegressionFit {
   Rivals rivals;
-  std::int64_t kept;  ///< of all samples
-  Pairs left;         ///< margins without the explained part
+  std::int64_t survivors;  ///< of all samples
+  Pairs left;              ///< margins without the explained part
   Explained explained;
   Eigen::VectorXd mean;      ///< [m]
   Eigen::MatrixXd scatter;   ///< residuals [m, 2h]
@@ -70,11 +70,11 @@ class SlopePosterior {
 };
 
 /// `kept` of all samples keep the target. `rows` are the margins whose gradients the projection has.
-RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows,
+RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma);
 
 /// The point's estimate; `model` gives the covariance of the margins: the point's own, or shrunk towards that of others.
-Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop);
+Estimate estimate_from_fit(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop);
 
 /// The estimate for a single class, which always survives.
 std::vector<Estimate> certain_estimates(std::int64_t points);

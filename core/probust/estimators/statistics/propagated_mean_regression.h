@@ -25,7 +25,7 @@ Propagated propagated(Evaluation& evaluation, const Noise& noise);
 bool may_propagate(const Points& points, const Noise& noise);
 
 /// The number of pairs that this many forwards pay for in addition to the propagation, at least two.
-std::int64_t pairs_beside_propagation(std::int64_t forwards);
+std::int64_t pairs_with_propagation(std::int64_t forwards);
 void count_propagation(const Propagated& propagated, std::vector<Estimate>& estimates);
 
 /// The errors of sampled shifts, and the errors that remain after regressing them on predictors. `sampled` [n, r] are shifts of

@@ -11,8 +11,8 @@
 
 #include "probust/base/linear_algebra.h"
 #include "probust/estimators/shared_noise.h"
-#include "probust/estimators/statistics/mean_shifts.h"
 #include "probust/estimators/statistics/pair_statistics.h"
+#include "probust/estimators/statistics/propagated_mean_regression.h"
 
 namespace probust {
 
@@ -21,25 +21,25 @@ namespace probust {
 Similarities similarities(const Tensor& x, const Tensor& logits, const std::vector<std::int64_t>& which);
 
 /// Empirical-Bayes model of the margins in a block of points.
-class LearnedMargins {
+class BlockModel {
  public:
   /// Fitted to the pairs of each point, at least two. `noise` gives shared draws, if any. `propagated` are the means that the
   /// sampled ones are regressed on, if any.
-  LearnedMargins(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x,
-                 const Tensor& logits, const SharedNoise& noise, const Propagated& propagated = std::nullopt);
+  BlockModel(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x, const Tensor& logits,
+             const SharedNoise& noise, const Propagated& propagated = std::nullopt);
 
   /// Whether point i has a posterior: not if its margins are not finite or do not vary.
-  bool learned(std::int64_t i) const { return place_[i] >= 0; }
+  bool has_posterior(std::int64_t i) const { return place_[i] >= 0; }
 
   /// Posterior means of the moments of the margins of a point with a posterior.
   MarginMoments moments(std::int64_t i) const;
 
   /// Draws from their posterior, as changes of these moments; by balanced_normals.
-  struct Change {
-    Eigen::VectorXd of_mean;  // [m]
-    double of_covariance;     // a factor
+  struct PosteriorDraw {
+    Eigen::VectorXd mean_offset;  // [m]
+    double covariance_factor;     // a factor
   };
-  std::vector<Change> changes(std::int64_t i, std::int64_t count) const;
+  std::vector<PosteriorDraw> posterior_draws(std::int64_t i, std::int64_t count) const;
 
  private:
   std::vector<std::int64_t> targets_, place_;  // position among the points with a posterior; -1: none
@@ -60,14 +60,13 @@ using DrawnCovariance = std::function<Eigen::MatrixXd(std::uint32_t number)>;
 
 /// The standard error of z = Phi^-1(p) of a point with a posterior, by its nearest rivals, from draws of its moments. `more`, if
 /// given, is an additional covariance of their margins.
-double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest,
-                      const DrawnCovariance& more = nullptr);
+double std_error_of_z(const BlockModel& model, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more = nullptr);
 
 /// How much more counts of `copies` noisy samples scatter around the probabilities than counts with normal margins would, in
 /// standard errors. The expected square of their difference is at most p (1 - p) / copies, because an efficient estimate is
 /// uncorrelated with its difference to the share of the samples (Hausman, "Specification tests in econometrics", Econometrica
 /// 1978); so good estimates have a negative excess on average. Estimates that are not finite do not count; without any, it is 0.
-double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies);
+double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& survivors, std::int64_t samples);
 
 /// The same for points that are estimated here: estimate(i) is that of point i, if there is one.
 double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
@@ -91,10 +90,10 @@ std::vector<Pairs> with_pairs_up_to(std::int64_t count, Executor& executor, cons
 double even_share(const std::vector<Pairs>& sampled);
 
 /// The estimates of probit:N:shared, or of probit:N:learned without shared draws, from the pairs of each point, at least two.
-std::vector<Estimate> estimates_from_learned(Evaluation& evaluation, const SharedPoints& shared,
-                                             const std::vector<Pairs>& sampled, const Propagated& propagated);
+std::vector<Estimate> estimates_from_block_model(Evaluation& evaluation, const SharedPoints& shared,
+                                                 const std::vector<Pairs>& sampled, const Propagated& propagated);
 
 /// The bytes that an estimator with a block model may hold for each of n points.
-std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes);
+std::int64_t bytes_of_block_model(std::int64_t n, std::int64_t pairs, std::int64_t classes);
 
 }  // namespace probust

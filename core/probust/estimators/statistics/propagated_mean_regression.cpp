@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/estimators/statistics/mean_shifts.h"
+#include "probust/estimators/statistics/propagated_mean_regression.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ Propagated propagated(Evaluation& evaluation, const Noise& noise) {
   return std::nullopt;
 }
 
-std::int64_t pairs_beside_propagation(std::int64_t forwards) {
+std::int64_t pairs_with_propagation(std::int64_t forwards) {
   return std::max<std::int64_t>(2, (forwards - kPropagationPasses) / 2);
 }
 
