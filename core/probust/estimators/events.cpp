@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Events other than the survival of one class, for a linearised classifier. Class c wins with the normal probability of its own
-// margins f_c - f_i, which are differences of the target's margins.
+// Events other than the survival of one class, for a linearised classifier. The probability that class c wins is the normal
+// probability of its margins f_c - f_i, which are differences of the target's margins.
 #include <algorithm>
 #include <iterator>
 
@@ -13,11 +13,11 @@ namespace probust {
 
 namespace {
 
-// Row of class c among the rivals of `target`.
+// The row of class c among the rivals of `target`.
 std::int64_t row_of(std::int64_t c, std::int64_t target) { return c < target ? c : c - 1; }
 
-// The margins of class c = `other`, f_c - f_i = (f_t - f_i) - (f_t - f_c), as differences of rows of the margins of t = `target`.
-// Returns the row of f_t - f_i for each; -1 if i = t, for which that term is 0. The row of c is always the one subtracted.
+// The margins of class c = `other` as differences of the margins of t = `target`: f_c - f_i = (f_t - f_i) - (f_t - f_c).
+// Returns the row of f_t - f_i for each class i, or -1 if i = t, for which it is 0. The subtracted row is always that of c.
 std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std::int64_t other) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(rivals), -1);
   for (std::int64_t i = 0; i <= rivals; ++i) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std
   return rows;
 }
 
-// Rows `from` (zero if -1) minus row `subtracted`.
+// Rows `from` minus row `subtracted`. A row of -1 is zero.
 Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<std::int64_t>& from, std::int64_t subtracted) {
   Eigen::MatrixXd result(rows.rows(), rows.cols());
   for (Eigen::Index i = 0; i < rows.rows(); ++i) {
@@ -36,8 +36,8 @@ Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<s
   return result;
 }
 
-// Normalises the probabilities of all classes to sum one. They miss it by the tolerance of the normal CDF, and by more with the
-// mv-sigmoid. If no class can be predicted, the event fails.
+// Scales the probabilities of all classes so that their sum is one. The sum differs from one by the tolerance of the normal
+// CDF, and by more with the mv-sigmoid. If all are zero, the event fails.
 void normalise(Estimate& estimate) {
   const double total = estimate.p + estimate.p_fail;
   if (total == 0) {
@@ -56,7 +56,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   const std::int64_t classes = linearization.rivals() + 1;
   Estimate whole = own;
   whole.p = whole.p_fail = 0;
-  if (!event.group.empty()) whole.std_error.reset();  // the classes' errors are not independent
+  if (!event.group.empty()) whole.std_error.reset();  // the errors of the classes are not independent
   for (std::int64_t c = 0; c < classes; ++c) {
     stop_if_asked(stop);
     const Estimate wins =
@@ -75,7 +75,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   return whole;
 }
 
-// Estimates from the linearizations `some` of the points from `first` on.
+// Estimates from `some` linearizations, those of the points from `first` on.
 std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first,
                                         double sigma, const ProbabilityRule& rule) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());
@@ -89,7 +89,7 @@ std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const 
   return estimates;
 }
 
-// Gives the estimates of `some` points the probabilities of their labels.
+// Adds the probability of its label to the estimate of each of these points.
 void attach_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
                    const ProbabilityRule& rule, std::vector<Estimate>& estimates) {
   const Points& points = evaluation.points();
@@ -108,7 +108,7 @@ void attach_labels(const Evaluation& evaluation, std::span<const Linearization> 
 
 std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // points at the same time
+  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // that are in memory for each point
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kAlwaysUsed = 64;
 constexpr double kNegligible = 1e-5,
-                 kNegligibleShare = 1e-3;  // failure probability: absolute, and relative to the most likely rival
+                 kNegligibleShare = 1e-3;  // of the failure probability: absolute, and relative to that of the most likely rival
 
-// How many of the rivals, ascending by z, to keep so that the failure probabilities of the others are negligible; at most
+// How many of the rivals, sorted by z, must be used so that the failure probabilities of the others are negligible; at most
 // kMostRivals.
 struct Nearest {
   std::size_t count = 0;
-  double left_out = 0;  // the sum of the others' probabilities
+  double left_out = 0;  // sum of the failure probabilities of the others
 };
 
 Nearest select_nearest(const std::vector<double>& z) {
@@ -35,7 +35,8 @@ Nearest select_nearest(const std::vector<double>& z) {
   return nearest;
 }
 
-// If there are many rivals, drops those that cannot matter from z and rows. Returns what they may add to the failure probability.
+// If there are many rivals, drops those that cannot matter from z and rows. Returns the most that they may add to the failure
+// probability.
 double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) {
   std::vector<std::size_t> order(z.size());
   std::iota(order.begin(), order.end(), 0);
@@ -55,7 +56,7 @@ double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) 
   return nearest.left_out;
 }
 
-// Fills z, rows and the defined results for margins with these variances at unit scale.
+// Sets z and rows, and whether the problem always fails or is degenerate, for margins with these variances at unit scale.
 void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const Eigen::VectorXd& variances, std::int64_t target,
                  double sigma) {
   for (Eigen::Index i = 0; i < margins.size(); ++i) {
@@ -70,7 +71,7 @@ void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const E
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
 }
 
-// Fills R and the deviations from the covariance of the rows.
+// Sets R and the deviations from the covariance of the rows.
 void correlate(NormalProblem& problem, Eigen::MatrixXd covariance) {
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
   problem.R = std::move(covariance);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mc:N, the share of N noisy samples that keep the prediction (Han et al., section 3.1), with its binomial standard error and
-// the Clopper-Pearson interval. A sample with NaN logits does not keep it.
+// the Clopper-Pearson interval. A sample with NaN logits counts as a failure.
 #include "probust/estimators/common.h"
 #include "probust/estimators/statistics/binomial.h"
 #include "probust/estimators/statistics/counts.h"

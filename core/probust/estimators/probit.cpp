@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // probit:N, the normal probability of margins with the mean and covariance of N noisy samples in antithetic pairs. It needs no
-// gradients and works for any black box. Compared with the counts of the same samples it has some bias and a fraction of the
+// gradients, so it works for any black box. Compared with the count of the same samples, it has some bias and a fraction of the
 // variance. probit:N:pooled also uses the other points of the block (pooling.h).
 #include <algorithm>
 #include <cmath>

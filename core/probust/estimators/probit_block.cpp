@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// probit:N:learned, the normal probability of margins whose covariances are learned from all points of a block (block_model.h),
-// and probit:N:shared, whose points also share draws of the noise, so that their means become more certain (shared_noise.h). If
-// the counts of the block contradict normal margins, both give what probit:N:pooled gives: information from other points makes an
-// estimate worse if it is wrong in the same way everywhere.
+// probit:N:learned, the normal probability of margins whose covariances are estimated from all points of a block
+// (block_model.h), and probit:N:shared, whose points also share draws of the noise, which reduces the errors of their means
+// (shared_noise.h). If the counts of the block contradict normal margins, both give the estimates of probit:N:pooled:
+// information from other points is harmful if it is wrong in the same way at all points.
 #include <algorithm>
 #include <cmath>
 
@@ -14,11 +14,11 @@
 namespace probust {
 namespace {
 
-// Estimates from a few points are less certain than those from a block: on networks with normal margins their excess was up to
-// 1.1, on the MNIST LeNet 4.8 and more.
+// Larger than kContradicted, because a few points show less than a block. On networks with normal margins their excess was at
+// most 1.1; on the MNIST LeNet it was at least 4.8.
 constexpr double kFarFromNormal = 2.5;
 
-// Whether the counts of some of the points contradict the block model of these points, without propagated moments.
+// Whether the counts of some of the points contradict a block model of these points, without propagated moments.
 bool contradicts_block_model(const Evaluation& evaluation, const SharedPoints& shared, const std::vector<Pairs>& sampled,
                              const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(shared.points.size());
@@ -34,8 +34,8 @@ bool contradicts_block_model(const Evaluation& evaluation, const SharedPoints& s
   return excess_scatter(pairs, points.target, stop, estimate) > kFarFromNormal;
 }
 
-// Fits the block model to all pairs that the forwards pay for or, where moments can be propagated, to those and one pair less. If
-// margins turn out to be far from normal, estimates are the pooled ones of these pairs.
+// Fits the block model to as many pairs as the forwards allow. If moments can be propagated, their cost is subtracted first. If
+// the margins are far from normal, returns pooled estimates from the pairs so far.
 std::vector<Estimate> fit_block(Evaluation& evaluation, const Noise& noise, SharedPoints shared, std::int64_t forwards) {
   Executor& executor = evaluation.executor();
   const Points& points = shared.points;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
-// learned from the points of a block, which share draws (block_model.h). Margins are assumed to be normal: p = Phi(m; B Bᵀ +
-// S_r). Uses the gradients of the mean under the noise if there are enough noisy samples and all operators have moment rules. If
-// gradients explain little, because there are many margins or they bend, the estimates are those of probit:N:shared.
+// regression:N:learned. The slopes along the gradients are those of each point, as in regression.cpp; the covariance of the
+// residuals is estimated from all points of the block, which share draws (block_model.h). Margins are assumed to be normal: p =
+// Phi(m; B Bᵀ + S_r). It uses the gradients of the mean under the noise if the cost allows and all operators have moment rules.
+// If gradients explain little, because there are many margins or because these are curved, the estimates are those of
+// probit:N:shared.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,12 +17,12 @@
 namespace probust {
 namespace {
 
-// If more than this share of the margins' variance is even, gradients do not pay, but shared draws are better only with many
-// points (docs/estimators.md).
+// If more than this share of the margins' variance is even, gradients are not worth their cost. But shared draws are then
+// better only with many points (docs/estimators.md).
 constexpr double kBent = 0.25;
 constexpr std::int64_t kManyPoints = 128;
 
-// With many classes each point regresses on different gradients, so residuals are not comparable between points.
+// With more margins, each point regresses on different gradients, so residuals are not comparable between points.
 constexpr std::int64_t kMostMargins = 12;
 
 class BlockRegression {
@@ -139,7 +140,7 @@ class BlockRegression {
   const Noise& noise_;
   std::int64_t cost_;
   LinearizeAt around_;
-  bool propagates_;  // moments in addition to the gradients
+  bool propagates_;  // whether to propagate moments in addition to the gradients
   RegressionBudget budget_;
   SharedPoints shared_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Spends the budget of a data set where it reduces the error most. If v_i is the variance of an estimate from one noisy sample,
-// the error with n_i samples is sqrt(v_i / n_i), and the sum of errors is least if n_i is proportional to v_i^(1/3).
+// Distributes the budget of a data set so that the sum of errors is smallest. If v_i is the variance of an estimate from one
+// noisy sample, the error with n_i samples is sqrt(v_i / n_i), and the sum of errors is smallest if n_i is proportional to
+// v_i^(1/3).
 #include "probust/estimators/schedule.h"
 
 #include <algorithm>
@@ -17,10 +18,11 @@ namespace {
 
 constexpr std::int64_t kPilotSamples = 12;
 constexpr std::uint64_t kSchedulePilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;                               // samples of a point that the pilot finds certain
-constexpr double kMost = static_cast<double>(kMostSamples) / 2;  // samples of any point; may be rounded up
+constexpr std::int64_t kLeast = 8;                               // samples of a point whose estimate the pilot finds certain
+constexpr double kMost = static_cast<double>(kMostSamples) / 2;  // samples of any point; rounding may increase it
 
-// The nearest even number on a scale with 8 steps per octave: few different values, because points of equal n run together.
+// The nearest even number on a scale with 8 steps per octave. The scale has few values, because points with equal numbers run
+// together.
 std::int64_t rounded(double wanted) {
   const double samples = std::min(wanted, kMost);
   if (!(samples > kLeast)) return kLeast;
@@ -65,7 +67,7 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
   return variances;
 }
 
-// auto with n samples of each of the points `which`. Groups of equal sizes are too small to share draws of the noise.
+// Runs auto with n samples for each of the points `which`. Groups of equal sizes are too small to share draws of the noise.
 void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
                     std::vector<Estimate>& estimates) {
   const EstimatorSpec independent = with_share(spec_of(estimate_auto, n), EstimatorDefinition::Share::none).value();
@@ -76,8 +78,8 @@ void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::sp
   }
 }
 
-// auto with copies[i] noisy samples of point i. Points with equal numbers run together, in blocks that do not depend on the
-// memory, because pooled estimates depend on the block.
+// Runs auto with samples[i] noisy samples of point i. Points with equal numbers run together, in blocks that do not depend on
+// the memory, because pooled estimates depend on the block.
 std::vector<Estimate> estimate_each(Executor& executor, const Points& points, const Tensor& logits, const Noise& noise,
                                     const Event& event, std::span<const std::int64_t> samples) {
   std::vector<Estimate> estimates(samples.size());

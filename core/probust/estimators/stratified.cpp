@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mc:N:stratified, Monte Carlo with samples spread evenly along the direction in which the prediction changes most. Let w be
 // the standard normals that the noise is a function of. The component of sample j along a unit vector v is the quantile of (j +
-// u_j) / N with u_j uniform; all others are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). Unbiased for any
-// v. Here v is the gradient of p for the classifier linearised at x, without the interaction of rivals. The variance across
-// that direction, which is most of it, is not reduced (docs/estimators.md).
+// u_j) / N with u_j uniform; the other components are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5).
+// Unbiased for any v. Here v is the gradient of p for the classifier linearised at x, without the interaction of rivals. The
+// variance perpendicular to v, which is most of it, is not reduced (docs/estimators.md).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,9 +18,9 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kStream = 77;  // stream of the uniforms u_j, different from those of noise models
+constexpr std::uint32_t kStream = 77;  // stream of the uniforms u_j, distinct from the streams of noise
 
-// Margin gradients with respect to w, by columns: [normals, rivals].
+// The gradients of the margins with respect to w, in columns: [normals, rivals].
 Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, std::span<const float> jacobian,
                                  std::int64_t classes) {
   const std::int64_t elements = point.x.size(), target = point.target[0];
@@ -36,7 +36,7 @@ Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, s
   return whitened.leftCols(*shape.normals(elements)).transpose();
 }
 
-// The direction of the gradient of p: the sum of the margin gradients, normalized, weighted by the density at their boundaries.
+// The direction of the gradient of p: the normalized sum of the margin gradients, weighted by the density at their boundaries.
 // Zero if there is none.
 Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorXd& margins, double sigma) {
   Eigen::VectorXd z(margins.size());
@@ -53,7 +53,8 @@ Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorX
   return length > 0 && std::isfinite(length) ? Eigen::VectorXd(sum / length) : Eigen::VectorXd::Zero(sum.size());
 }
 
-// Moves the samples' w [lanes, normals] to their quantiles along v. Lane by lane, because a lane must not depend on others.
+// Moves the samples' w [lanes, normals] to their quantiles along v. Each lane is computed separately, because the result must
+// not depend on the other lanes.
 void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<double>& quantiles) {
   for (Eigen::Index lane = 0; lane < w.rows(); ++lane) {
     double along = 0;
@@ -63,7 +64,7 @@ void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<do
   }
 }
 
-// Samples first .. first + count - 1 of `of`, spread along v.
+// Samples first .. first + count - 1, out of `of` samples that are spread along v.
 Tensor stratified_samples(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first,
                           std::int64_t count, std::int64_t of, int threads) {
   return noisy_rows(point, first, count, threads, [&](const NoiseLanes& lanes, float* x) {
@@ -80,10 +81,10 @@ Tensor stratified_samples(const Points& point, const Noise& noise, const Eigen::
   });
 }
 
-// The estimate from strata of one sample each. Its variance, the sum of p_j (1 - p_j) / N², is estimated from the differences of
-// neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in the
-// sum for differences that few samples may have missed. It is at most that of independent samples, which is the largest for given
-// p (Hoeffding 1956). The interval is that of the number of independent samples with the same variance.
+// The estimate from strata of one sample each. Its variance, the sum of p_j (1 - p_j) / N², is estimated from the differences
+// of neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in
+// the sum for differences that few samples may have missed. It is limited to that of independent samples, which is the largest
+// for given p (Hoeffding 1956). The interval is that of the number of independent samples with the same variance.
 Estimate from_strata(const std::vector<bool>& survives) {
   const auto n = static_cast<double>(survives.size());
   double changes = 1;
@@ -102,7 +103,7 @@ Estimate from_strata(const std::vector<bool>& survives) {
   return estimate;
 }
 
-// The directions of all points, from one forward and C backwards each; zero if gradients are useless.
+// The directions of all points, from one forward and C backwards each. Zero if gradients are useless.
 std::vector<Eigen::VectorXd> directions(Evaluation& evaluation, const Noise& noise) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // mc:±h and mc:p>tau draw as many samples as the requested accuracy or decision needs.
 //
-// mc:±h, a half-width: a pilot of 150 samples decides how many more to draw. Only those give the result, so that their
-// Clopper-Pearson interval has its coverage: the size of the second sample does not depend on its outcome (Stein 1945 for
-// normals).
+// mc:±h, a half-width: a pilot of 150 samples determines how many more to draw. Only those give the result. Their number does
+// not depend on their outcome, so their Clopper-Pearson interval has its coverage (Stein 1945 for normals).
 //
 // mc:p>tau, a decision: draws samples until a confidence sequence excludes tau, or up to a cap. The likelihood ratio of k
-// survivals among n samples, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that
+// survivors among n samples, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that
 // it ever reaches 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated
-// logarithm", 1970). The interval holds at all n at once.
+// logarithm", 1970). The interval holds for all n at once.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +29,7 @@ double half_width(double share, std::int64_t trials) {
   return (interval.high - interval.low) / 2;
 }
 
-// The smallest number of trials whose interval around `share` is at most 2h wide.
+// The smallest number of trials for which the interval around `share` is at most 2h wide.
 std::int64_t trials_for(double share, double h) {
   std::int64_t low = 1, high = 2;
   while (high < kMostTrials && half_width(share, high) > h) high *= 2;
@@ -41,13 +40,13 @@ std::int64_t trials_for(double share, double h) {
   return high;
 }
 
-// The share nearest to 1/2 in the pilot's 80% interval: it needs the most trials.
+// The share nearest to 1/2 in the pilot's 80% interval, because it needs the most trials.
 double careful_share(std::int64_t survivors) {
   const Interval interval = clopper_pearson(survivors, kFirstSamples, 0.8);
   return std::min(std::max(0.5, interval.low), interval.high);
 }
 
-// One point, its noise, and the event to count.
+// A point, its noise, and the event that is counted.
 struct Question {
   Executor& executor;
   const Event& event;
@@ -55,12 +54,12 @@ struct Question {
   const Noise& noise;
 };
 
-// How many samples keep the target, and how many get the label if it is another class.
+// The numbers of samples that keep the target and, if the label is another class, that get the label.
 struct Counts {
   std::int64_t survivors = 0, labelled = 0;
 };
 
-// The counts of the samples first .. first + count - 1.
+// The counts for samples first .. first + count - 1.
 Counts counts_among(const Question& asked, std::int64_t first, std::int64_t count) {
   const auto placed = count_placed(asked.executor, asked.point, asked.noise, count, asked.event.top, first);
   const std::int64_t label = other_label(asked.point, 0);
@@ -68,7 +67,7 @@ Counts counts_among(const Question& asked, std::int64_t first, std::int64_t coun
           label < 0 ? 0 : survivors_of(asked.event, placed[0], label)};
 }
 
-// The estimate from counts, with `interval_of` as the interval of a count.
+// The estimate from counts; interval_of(count) gives the interval of a count.
 template <class IntervalOf>
 Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t trials, IntervalOf interval_of) {
   Estimate estimate = from_counts(counts.survivors, trials, interval_of(counts.survivors));

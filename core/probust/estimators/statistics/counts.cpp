@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts of the noisy samples of a point. The executor counts winners on the device; places among the largest logits are
-// counted here, from the logits.
+// Counts of noisy samples. The executor counts the largest logits on its device. Places among the `top` largest logits are
+// counted here, from downloaded logits.
 #include "probust/estimators/statistics/counts.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kLanes = 256;  // samples that get their noise at the same time
+constexpr std::int64_t kLanes = 256;  // samples whose noise is drawn together
 
-// Adds one to the counts of the `top` largest logits.
+// Adds one to the counts of the `top` largest logits, unless a logit is NaN.
 void place(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& order, std::vector<std::int64_t>& counts) {
   if (std::any_of(logits.begin(), logits.end(), [](float value) { return std::isnan(value); })) return;
   std::iota(order.begin(), order.end(), 0);

@@ -15,12 +15,12 @@ namespace probust {
 namespace {
 
 constexpr std::int64_t kGroups = 25;          // groups of the jackknife
-constexpr std::int64_t kFewestRivals = 64;    // rivals
-constexpr std::int64_t kJackknifed = 24;      // number of rivals; enough for a standard error
-constexpr double kLeftOut = 1e-3;             // bound on the failure probability that all dropped rivals may add
-constexpr double kModelError = 0.02;          // error of Phi^-1(p) at p = 1/2: margins of networks are not quite normal
+constexpr std::int64_t kFewestRivals = 64;    // up to this many rivals, all are used
+constexpr std::int64_t kJackknifed = 24;      // number of rivals in a standard error
+constexpr double kLeftOut = 1e-3;             // bound on the failure probability that all dropped rivals together may add
+constexpr double kModelError = 0.02;          // error of Phi^-1(p) at p = 1/2, because margins of networks are not exactly normal
 constexpr double kModelErrorInTails = 0.015;  // additional error per standard deviation away from p = 1/2
-constexpr double kDoubt = 5;                  // intervals trust the model less by this factor, and count no sample twice
+constexpr double kDoubt = 5;  // intervals use a model error larger by this factor, and no sample counts for both model and count
 
 Evidence doubting(Evidence evidence) {
   evidence.model_error *= kDoubt;
@@ -163,7 +163,7 @@ Rivals nearest_rivals(const Pairs& pairs, std::int64_t target, std::span<const s
   double left_out = 0;
   for (; static_cast<std::int64_t>(size) > kFewestRivals; --size) {
     const double with_next = left_out + normal::complement(z[order[size - 1]]);
-    if (!(with_next <= kLeftOut) && size <= kMostRivals) break;  // NaN stays
+    if (!(with_next <= kLeftOut) && size <= kMostRivals) break;  // NaN is never dropped
     left_out = with_next;
   }
   std::vector<std::int64_t> rows(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));
