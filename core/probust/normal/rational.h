@@ -21,7 +21,7 @@ namespace probust::normal::rational {
 /// Beyond this the smaller tail is not a normal floating-point number.
 inline constexpr double kFar = 37.5;
 
-/// std::min and std::max by value: a GPU has no address of a constant.
+/// std::min and std::max with arguments by value, because a GPU has no address of a constant.
 PROBUST_HOST_DEVICE inline double smaller(double a, double b) { return b < a ? b : a; }
 PROBUST_HOST_DEVICE inline double larger(double a, double b) { return a < b ? b : a; }
 
