@@ -28,7 +28,7 @@ void check_budget(const char* field, const std::optional<double>& value, const s
 
 using Share = EstimatorDefinition::Share;
 
-// Applies the sharing option to the estimators.
+// Replaces estimators by the forms that the sharing option requests.
 void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budget) {
   const Share share = parse_share(budget.share);
   const std::string what = "'" + budget.share + "'";

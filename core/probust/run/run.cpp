@@ -20,7 +20,7 @@ bool borrows(std::span<const EstimatorSpec> estimators) {
 }
 
 std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
-  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in batches
+  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; more than one, so that gradients run in batches
   return borrows(estimators) ? kBlock : kFew;
 }
 
@@ -58,7 +58,7 @@ std::int64_t EstimateRun::planned() const {
   return request_.total + count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }
 
-// The logits, and then each estimate of each block, are separate pieces of work: known ones are not repeated.
+// The logits, and then each estimate of each block, are separate pieces of work, so that known results are not computed again.
 bool EstimateRun::piece() {
   if (request_.regression != nullptr && !begun_ && !outputs_known()) {
     find_outputs();
@@ -74,7 +74,7 @@ bool EstimateRun::piece() {
 
 bool EstimateRun::outputs_known() const { return !outputs_.shape.empty() && outputs_.shape[0] == count_; }
 
-// The regression model runs a few points per piece of work, because it cannot be paused within one.
+// Runs the regression model for a few points per piece of work, because it cannot be paused within a piece.
 void EstimateRun::find_outputs() {
   constexpr std::int64_t kPart = 64;
   Executor& regression = *request_.regression;
@@ -123,7 +123,7 @@ void EstimateRun::share_total() {
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), true) == wanted.end()) first_ = count_;
 }
 
-// Positions of the block's points.
+// The scheduled estimates of the block's points.
 std::vector<Estimate> EstimateRun::scheduled_of(std::size_t noise) const {
   const Scheduled& all = *request_.scheduled;
   const std::vector<std::int64_t>& wanted = evaluation_->points().index;
@@ -141,7 +141,7 @@ void EstimateRun::begin_block() {
   estimates_.assign(request_.noises.size() * request_.estimators.size(), {});
 }
 
-// The next question of the block, or several if they form a sweep.
+// Answers the next question of the block, or several if they form a sweep.
 void EstimateRun::estimate_next() {
   if (!evaluation_) begin_block();
   const std::size_t estimators = request_.estimators.size(), noise = next_ / estimators, e = next_ % estimators;
@@ -167,7 +167,7 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
   return std::vector<std::vector<Estimate>>(sigmas.size(), answers(spec, made.error(), evaluation_->points().size()));
 }
 
-// An attempt that may be paused works on a copy of the evaluation, so that the next attempt asks the executor the same questions.
+// If the attempt may be paused, uses a copy of the evaluation, so that the next attempt asks the executor the same questions.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
   if (whole_run().shares(estimator)) return scheduled_of(noise);
   auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : nullptr;
@@ -178,7 +178,7 @@ std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const Estima
   return made;
 }
 
-// If only this one of several estimators is not supported, its rows give the reason.
+// If this is one of several estimators and is not supported, its rows give the reason.
 std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made,
                                            std::int64_t points) const {
   const bool alone = request_.estimators.size() == 1 && !request_.others;
