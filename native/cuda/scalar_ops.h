@@ -6,7 +6,7 @@
 #include "probust/base/host_device.h"
 #include "probust/graph/graph.h"
 
-// The element-wise operators on one element, in float32: graph/operators.h, and those of ops/choice.cpp and ops/gaussian.cpp.
+// The element-wise operators for one element, in float32: those of graph/operators.h, ops/choice.cpp and ops/gaussian.cpp.
 namespace probust::cuda {
 
 /// A normal variable of mean a and variance b, with its smaller tail. The tail is approximation 26.2.17 of Abramowitz and Stegun,
@@ -34,7 +34,7 @@ struct NormalVariable {
   PROBUST_HOST_DEVICE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
 };
 
-/// f(a), f(a, b) or f(a, b, c); a itself for an operator that is not element-wise.
+/// f(a), f(a, b) or f(a, b, c). Returns a for an operator that is not element-wise.
 PROBUST_HOST_DEVICE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
   switch (op) {
     case Op::select:

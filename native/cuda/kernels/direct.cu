@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The trilinear form of ops/conv.cpp: one kernel per derivative, one call per element of the result. For three spatial axes,
-// filters that differ between examples, and devices without a library: correct, not fast.
+// The trilinear form of ops/conv.cpp: one kernel per derivative, one call per element of the result. Used for three spatial
+// axes, for filters that differ between examples, and on devices without a library. Correct, but not fast.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -32,7 +32,7 @@ PROBUST_HOST_DEVICE inline std::int64_t image_cell(const DirectWindow& w, const 
   return cell;
 }
 
-// The window whose tap t lies on image cell p, or -1.
+// The window whose tap t covers image cell p, or -1.
 PROBUST_HOST_DEVICE inline std::int64_t window_of(const DirectWindow& w, const std::int64_t (&p)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);

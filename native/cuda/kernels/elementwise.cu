@@ -8,7 +8,7 @@
 namespace probust::cuda {
 namespace {
 
-// Any chain, one step after the other.
+// Runs any chain, one step after the other.
 struct RunChain {
   Chain chain;
   Output to;
@@ -31,7 +31,8 @@ struct RunChain {
   }
 };
 
-// The chains of convolutional networks and their derivatives: a sum of operands, rectified or not, times a mask or not.
+// The chains that occur in convolutional networks and their derivatives: a sum of operands, optionally rectified, optionally
+// times a mask.
 struct MaskedSum {
   static constexpr int kTerms = 4;
   Chain::Read terms[kTerms];
@@ -40,7 +41,7 @@ struct MaskedSum {
   Chain::Read mask;
 };
 
-// The operand that step i of a chain applies to the result of the steps before it; kSoFar if it is not such a step.
+// The operand that step i of a chain combines with the result of the previous steps; kSoFar if the step has another form.
 std::int8_t other_operand(const Chain::Step& step) {
   if (step.a == Chain::kSoFar && step.b != Chain::kSoFar) return step.b;
   if (step.b == Chain::kSoFar && step.a != Chain::kSoFar) return step.a;
@@ -81,7 +82,7 @@ std::optional<MaskedSum> as_masked_sum(const Chain& chain) {
   return sum;
 }
 
-// Four elements at a time.
+// Evaluates a MaskedSum for four elements at a time.
 struct SumFours {
   MaskedSum sum;
   Output to;
@@ -113,7 +114,7 @@ bool fours_align(const void* data, Type type) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(4 * bytes_of(type)) == 0;
 }
 
-// Whether four elements lie side by side in an operand, for each four of a result.
+// Whether each four consecutive elements of a result read four consecutive elements of an operand.
 bool has_fours(const Chain::Read& read) {
   return read.source == nullptr && read.period % 4 == 0 && (read.from.own == 1 || read.from.elements % 4 == 0) &&
          fours_align(read.from.data, read.from.type);

@@ -20,7 +20,7 @@ struct Softmax {
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < lines.extent; ++i) best = x[i * lines.stride] > x[best * lines.stride] ? i : best;
     const float largest = x[best * lines.stride];
-    float others = 0;  // as in ops/softmax.cpp, the logarithm of a sure class is not rounded to 0
+    float others = 0;  // as in ops/softmax.cpp: the logarithm of a class with p near 1 is not rounded to 0
     for (std::int64_t i = 0; i < lines.extent; ++i) others += i == best ? 0.0F : std::exp(x[i * lines.stride] - largest);
     const float log_sum = std::log1p(others);
     for (std::int64_t i = 0; i < lines.extent; ++i) {
@@ -30,7 +30,7 @@ struct Softmax {
   }
 };
 
-// The i-th largest of n is the element with i others before it: quadratic, but needs no memory.
+// The i-th largest of n elements is the one with i elements before it. Quadratic time, but no memory.
 struct TopIndex {
   Operand from;
   Lines lines, to_lines;
@@ -53,7 +53,7 @@ struct TopIndex {
   }
 };
 
-// The position for an index, or -1 if it is out of range.
+// The position that an index refers to, or -1 if it is out of range.
 PROBUST_HOST_DEVICE inline std::int64_t position(float index, std::int64_t extent) {
   return index >= 0 && index < static_cast<float>(extent) ? static_cast<std::int64_t>(index) : -1;
 }

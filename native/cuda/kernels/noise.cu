@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled without contraction of a * b + c, like the noise of the core, so that copies are bit-identical on both.
+// Compiled without contraction of a * b + c, like the noise of the core, so that both draw the same bits.
 #include <cmath>
 
 #include "cuda/kernels.h"
@@ -10,7 +10,7 @@
 namespace probust::cuda {
 namespace {
 
-// Four elements of one copy, from four words of the generator.
+// Draws four elements of one noisy sample from four words of the generator.
 struct Draw {
   Copies copies;
   DeviceNoise noise;

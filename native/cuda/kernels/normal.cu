@@ -30,7 +30,7 @@ struct Start {
   }
 };
 
-// Chooses the variable that binds most, given the previous ones at their means.
+// Chooses the most restrictive variable, given the means of the previous ones.
 struct Choose {
   NormalProblems all;
   std::int64_t column;
@@ -53,7 +53,7 @@ struct Choose {
   }
 };
 
-// The next column of the Cholesky factor.
+// Computes the next column of the Cholesky factor.
 struct Take {
   NormalProblems all;
   std::int64_t column;
@@ -76,7 +76,7 @@ struct Take {
   }
 };
 
-// The rows in variable order, divided by their diagonals.
+// Sorts the rows in variable order and divides them by their diagonals.
 struct Sort {
   NormalProblems all;
   PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t c) const {
@@ -93,7 +93,7 @@ struct Sort {
   }
 };
 
-// The integrand at one lattice point and one shift.
+// Evaluates the integrand at one lattice point with one shift.
 struct Evaluate {
   NormalProblems all;
   NormalPoints at;
@@ -125,7 +125,7 @@ struct LevelTerm {
   NormalPoints at;
   // Sums are stored as [p or q][problem][shift].
   PROBUST_HOST_DEVICE double operator()(std::int64_t sum, std::int64_t point) const {
-    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // of p, followed by those of q
+    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // sums of p, followed by those of q
     return at.values[(problem * at.points + point) * normal::kShifts + shift];
   }
 };

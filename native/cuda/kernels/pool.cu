@@ -16,7 +16,7 @@ struct Choose {
     std::int32_t best = begin[q] < begin[q + 1] ? cells[begin[q]] : -1;
     for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
       const float candidate = x[cells[i]], largest = x[best];
-      // NaN beats numbers, and nothing beats NaN: comparisons with it are false.
+      // NaN is larger than all numbers and stays, because comparisons with NaN are false.
       if (candidate > largest || (candidate != candidate && largest == largest)) best = cells[i];
     }
     which[lane * windows + q] = best;

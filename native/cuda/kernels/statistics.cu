@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Statistics of many copies, so that the copies themselves never leave the device.
+// Statistics of many noisy samples, computed on the device so that the samples are never copied to the host.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -53,7 +53,7 @@ struct StoreRows {
   }
 };
 
-// Row i is paired with the rows after it, cyclically, up to the opposite one: every pair once.
+// Row i is paired with the rows after it, cyclically, up to the opposite one, so that every pair occurs once.
 struct GramPairs {
   std::int64_t n;
   PROBUST_HOST_DEVICE std::int64_t reach() const { return n / 2 + 1; }
@@ -130,7 +130,7 @@ struct AddGradients {
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t e) const {
     const std::int64_t point = row / seeds, s = row % seeds;
-    // The lanes of this chunk that are copies of the point.
+    // The lanes of this chunk that are samples of the point.
     const std::int64_t begin = point * copies.count - copies.begin, end = begin + copies.count;
     double& sum = sums[(point * all_seeds + first + s) * copies.elements + e];
     for (std::int64_t lane = begin < 0 ? 0 : begin; lane < (end < copies.lanes ? end : copies.lanes); ++lane)
