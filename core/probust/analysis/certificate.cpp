@@ -13,19 +13,19 @@
 namespace probust {
 namespace {
 
-// "gaussian:0.1", perhaps clipped and rounded: a suffix after '|'.
+// Whether the noise is "gaussian:0.1", possibly clipped and rounded (a suffix after '|').
 bool isotropic(const GroupKey& key) {
   return key.sigma && key.noise.substr(0, key.noise.find('|')) == "gaussian:" + shortest_text(*key.sigma);
 }
 
-// N of "mc:N".
+// The N of "mc:N".
 std::optional<std::int64_t> samples_counted(const std::string& estimator) {
   if (!estimator.starts_with("mc:")) return std::nullopt;
   const auto samples = parse_integer(estimator.substr(3));
   return samples && *samples > 0 ? samples : std::nullopt;
 }
 
-// The number of surviving noisy samples, if p is a share of samples. Smoothing over scales changes p.
+// The number of survivors, if p is a share of samples. It is not after smoothing over scales.
 std::optional<std::int64_t> surviving_samples(const Estimate& estimate, std::int64_t samples) {
   const double survivors = estimate.p * static_cast<double>(samples);
   const bool share =

@@ -77,13 +77,13 @@ Smoothing smoothing_of(const EstimatorSpec& estimator) { return estimator.defini
 double worth_of(const Estimate& estimate) {
   constexpr double kExact = 1e12;
   const double z = z_of(estimate), variance = 1 + z * z / 2;
-  const double error = estimate.std_error.value_or(NAN) / normal::pdf(z);  // of z
+  const double error = estimate.std_error.value_or(NAN) / normal::pdf(z);  // standard error of z
   const double worth = variance / (error * error);
   const auto forwards = static_cast<double>(estimate.forwards);
   return std::isfinite(error) ? std::clamp(worth, forwards, std::max(forwards, kExact)) : forwards;
 }
 
-// The interval from the samples at one scale only; the estimate's own interval if none were counted.
+// The interval from the samples at one scale only; if none were counted, the estimate's own interval.
 Interval counted(const Estimate& estimate) {
   if (estimate.model_samples > 0) return counted_interval(estimate.survivors, estimate.model_samples);
   return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
@@ -142,7 +142,7 @@ std::vector<Estimate> margin_curve_of(const std::vector<Pairs>& own, std::span<c
   return column;
 }
 
-// Points first .. first + count - 1; their pairs at all scales are held in memory at once.
+// Smooths points first .. first + count - 1. Their pairs at all scales are in memory at once.
 void smooth_margins(const Sweep& sweep, std::int64_t samples, std::int64_t first, std::int64_t count, Curves& curves) {
   const Points part = slice(sweep.points, first, count);
   std::vector<std::vector<Pairs>> pairs;
@@ -188,7 +188,7 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// The estimator whose margins are smoothed, with each point's own samples, also for auto; for sweeps nothing better was found.
+// The estimator whose margins are smoothed, without pooling, also for auto: with other estimators, no sweep had smaller errors.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;
@@ -208,7 +208,7 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event) {
-  constexpr std::int64_t kFewestCopies = 6;  // for the standard errors of margins
+  constexpr std::int64_t kFewestCopies = 6;  // needed for the standard errors of margins
   return guarded("sweep", [&] {
     if (sigmas.size() < 3 || smoothing_of(estimator) == Smoothing::none || !event.plain() || points.size() == 0)
       return unsmoothed({executor, points, logits, event}, shape, sigmas, estimator);

@@ -10,10 +10,11 @@
 namespace probust {
 namespace {
 
-constexpr double kIndependent = 0.3;  // share of a margin's errors that is its own: all margins contain the target's logit
-constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both measured
+constexpr double kIndependent =
+    0.3;  // share of a margin's errors that is independent of the others: all margins contain the target's logit
+constexpr double kLocal = 0.7;  // width in ln sigma over which covariance shapes are averaged; both are measured
 
-// Limit on the entries of the covariances of all scales together: rivals that differ between scales have no curve.
+// Limit on the entries of the covariances of all scales together. A rival must be used at every scale to have a curve.
 constexpr std::size_t kMostEntries = std::size_t{1} << 21;
 
 // Sums over the pairs, one per scale.
@@ -25,7 +26,7 @@ struct Scales {
   ScaleProcess process;
 };
 
-// Fits a line over t to the log variances: each alone is too uncertain to be used as a weight.
+// Replaces the log variances by a straight line in t, because each one alone is too uncertain to be used as a weight.
 Eigen::VectorXd evened(const ScaleProcess& process, const Eigen::VectorXd& variances) {
   constexpr double kLeast = 1e-10;  // linear models have zero variance
   return process.line(variances.array().max(kLeast).log()).array().exp();
@@ -42,8 +43,8 @@ std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vecto
   return shapes;
 }
 
-// The margins' normal distributions at every scale, smoothed over all scales; empty if numbers are not finite
-// or nothing varies.
+// The normal distributions of the margins at every scale, smoothed over all scales. Empty if numbers are not finite or nothing
+// varies.
 std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments, const Eigen::VectorXd& at_x) {
   const Eigen::Index S = scales.sigma.size(), m = at_x.size();
   std::vector<MarginMoments> curve;
@@ -81,7 +82,7 @@ std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments
   return curve;
 }
 
-// The same rivals at every scale: those in `wanted` at any scale.
+// The rivals that are `wanted` at any scale, selected at every scale.
 template <class Wanted>
 std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const Wanted& wanted) {
   std::vector<std::int64_t> rows;
@@ -102,7 +103,7 @@ Moments moments_of(const std::vector<Rivals>& rivals, std::int64_t begin, std::i
   return moments;
 }
 
-// The standard errors [S] of Phi^-1(p) on the smoothed curve: a jackknife that leaves out a group of pairs at all scales at once.
+// The standard errors [S] of Phi^-1(p) on the smoothed curve: a jackknife that omits a group of pairs at all scales at once.
 Eigen::ArrayXd standard_errors(const Scales& scales, std::span<const Pairs> pairs, const Eigen::VectorXd& at_x,
                                std::int64_t target) {
   const std::vector<Rivals> rivals = of_rivals(pairs, target, nearest_rows);
