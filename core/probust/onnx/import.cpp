@@ -156,8 +156,7 @@ class Importer {
     return std::move(model_);
   }
 
-  /// The shapes of the outputs computed so far, even if the import failed. After success, the last one is that of the chosen
-  /// output.
+  /// The shapes of the outputs computed so far, even if the import failed; after success, the last one is the chosen output's.
   const std::vector<Shape>& output_shapes() const { return output_shapes_; }
 
  private:

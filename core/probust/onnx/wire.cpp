@@ -212,8 +212,7 @@ HostTensor read_named_tensor(pbf_reader message, const Context& context, std::st
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), {}, is_integer(t.type), t.type};
 }
 
-// Attributes of nodes contain graphs, whose nodes have attributes. The limit prevents a deeply nested file from exhausting the
-// stack.
+// Nodes have attributes that contain graphs, which have nodes. The limit keeps such files from overflowing the stack.
 constexpr int kDeepestGraph = 16;
 
 GraphProto read_graph(pbf_reader message, const Context& context);
