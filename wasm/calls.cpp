@@ -127,8 +127,7 @@ PointArguments read_point(const Runner& runner, const CallArguments& arguments) 
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
-  const auto x = std::make_shared<const Tensor>(
-      read_points(arguments, runner.model->point_shape()));  // shared, because it must not be copied
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not copied
   Executor& executor = runner.regression() != nullptr ? *runner.regression() : runner.executor();
   return computation(runner, executor, x->shape[0],
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
@@ -143,8 +142,7 @@ CheckReport unless_paused(CheckReport report) {
 // The report as JSON and as text.
 std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arguments) {
   constexpr std::int64_t kPoints = 500, kUsualAlternatives = 12;
-  const auto x = std::make_shared<const Tensor>(
-      read_points(arguments, runner.model->point_shape()));  // shared, because it must not be copied
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not copied
   const std::vector<std::int64_t> labels = arguments.integers("labels");
   const std::vector<double> sigmas = arguments.numbers("sigma");
   return computation(runner, std::min(x->shape[0], kPoints) * kUsualAlternatives, [=](Executor& of) {
@@ -356,8 +354,7 @@ val Call::step(double milliseconds) {
   const Result<val> result = guarded("run", [&] { return job_->step(milliseconds) ? value_() : val::undefined(); });
   val report = val::object();
   report.set("passes", static_cast<double>(job_->done()));
-  report.set("planned",
-             static_cast<double>(std::max(job_->planned(), job_->done())));  // a search may take more passes than planned
+  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // the plan may be exceeded
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
   const ExternalEngine::Inputs* wants = runner_.external ? runner_.external->wanted() : nullptr;

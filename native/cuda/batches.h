@@ -15,8 +15,7 @@ namespace probust::cuda {
 /// The device memory of runs, reused from call to call. Each buffer has the size of the largest run so far.
 struct Buffers {
   static constexpr std::int64_t kInputs = 2;
-  std::array<Array<float>, kInputs>
-      inputs;  ///< the noisy samples of the current run, and those of the next run, which are drawn at the same time
+  std::array<Array<float>, kInputs> inputs;  ///< noisy samples of the current run and, drawn meanwhile, of the next one
   Array<float> arena, variances, cotangents, repeated_logits, repeated_gradients;
   std::array<Array<float>, 2> kept;  ///< by GradientForm, [examples][rows][elements]
   Array<double> products;

@@ -196,18 +196,16 @@ void average(Device& device, const double* sums, std::int64_t count, std::int64_
 
 // ---- normal.cu: normal probabilities of problems with the same number of variables
 struct NormalProblems {
-  static constexpr double kSmallest =
-      0.01;  ///< conditional variance of a variable given those before it; below this a problem is nearly singular
+  static constexpr double kSmallest = 0.01;  ///< below this conditional variance of a variable, a problem is nearly singular
   std::int64_t count = 0, size = 0;
-  const double* limits = nullptr;        ///< [count][size]
-  const double* correlations = nullptr;  ///< [count][size][size]
-  double *residual = nullptr,
-         *slack = nullptr;  ///< [count][size], for variables not yet placed: remaining variance and remaining limit
-  double *root = nullptr, *mean = nullptr;    ///< [count], for the variable placed last
-  double* least = nullptr;                    ///< [count] the smallest conditional variance of all
-  double* factor = nullptr;                   ///< [count][column][size]
-  std::int32_t* order = nullptr;              ///< [count][size]
-  double *rows = nullptr, *bounds = nullptr;  ///< [count][size][size], [count][size]: factor and limits, in order
+  const double* limits = nullptr;                ///< [count][size]
+  const double* correlations = nullptr;          ///< [count][size][size]
+  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables not yet placed: variance and limit left
+  double *root = nullptr, *mean = nullptr;       ///< [count], for the variable placed last
+  double* least = nullptr;                       ///< [count] the smallest conditional variance of all
+  double* factor = nullptr;                      ///< [count][column][size]
+  std::int32_t* order = nullptr;                 ///< [count][size]
+  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size], [count][size]: factor and limits, in order
 };
 /// Orders the variables of every problem, the most restrictive first. If `least` is below kSmallest, rows are invalid.
 void order_variables(Device& device, const NormalProblems& all);

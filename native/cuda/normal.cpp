@@ -22,9 +22,8 @@ using normal::LatticeMean;
 using normal::Probability;
 using normal::Problem;
 
-constexpr std::int64_t kFirstLevel = 64;  // points per shift
-constexpr double kErrorFactor =
-    1.3 * normal::kErrorFactor;  // errors are checked after every level, so small ones are more likely to be selected
+constexpr std::int64_t kFirstLevel = 64;                     // points per shift
+constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;  // stopping at the first small error favours small errors
 constexpr auto kDouble = static_cast<std::int64_t>(sizeof(double));
 
 // Whether R looks like a correlation matrix, without factorising it, and the limits are not NaN.

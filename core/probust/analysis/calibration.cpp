@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::int64_t kFewest = 30;
 constexpr std::size_t kFolds = 10;
-constexpr double kKnown =
-    3;  // the polynomial is constant beyond this z, because noisy samples carry no information about the tails
+constexpr double kKnown = 3;           // beyond, the polynomial is constant: samples say little about tails
 constexpr double kExpectedBias = 0.1;  // prior standard deviation of each coefficient, in z
 
 Eigen::Vector3d powers(double z) {

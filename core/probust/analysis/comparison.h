@@ -29,10 +29,9 @@ struct PairedComparison {
   MeanInterval noisy_difference;           ///< difference of p_label; paired, like `difference`
   std::int64_t higher = 0, lower = 0;      ///< pairs with a higher and a lower p than in the baseline
   double sign_test = 1;  ///< P[a split at least as uneven as higher against lower] if both are equally likely (two-sided)
-  std::int64_t with_intervals =
-      0;                    ///< number of pairs in which both have an interval: that of the row, or p +- 1.96 standard errors
-  std::int64_t beyond = 0;  ///< number of those pairs whose two intervals do not overlap
-  double pearson = 0, spearman = 0;                   ///< of the pairs; NaN if either side is constant
+  std::int64_t with_intervals = 0;   ///< pairs in which both have an interval: the row's, or p +- 1.96 standard errors
+  std::int64_t beyond = 0;           ///< number of those pairs whose two intervals do not overlap
+  double pearson = 0, spearman = 0;  ///< of the pairs; NaN if either side is constant
   std::vector<std::int64_t> only_baseline, only_run;  ///< ascending indices of points that only one side has
 };
 

@@ -208,13 +208,13 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event) {
-  constexpr std::int64_t kFewestCopies = 6;  // needed for the standard errors of margins
+  constexpr std::int64_t kFewestSamples = 6;  // needed for the standard errors of margins
   return guarded("sweep", [&] {
     if (sigmas.size() < 3 || smoothing_of(estimator) == Smoothing::none || !event.plain() || points.size() == 0)
       return unsmoothed({executor, points, logits, event}, shape, sigmas, estimator);
     const Sweep sweep{executor, points, logits, shape, sigmas};
     const EstimatorSpec used = chosen(estimator);
-    if (smoothing_of(used) != Smoothing::margins || !shape->additive() || used.samples < kFewestCopies)
+    if (smoothing_of(used) != Smoothing::margins || !shape->additive() || used.samples < kFewestSamples)
       return probability_curves(sweep, estimator);
     Curves curves = margin_curves(sweep, used.samples);
     if (used.definition == estimator.definition) return curves;

@@ -10,9 +10,8 @@
 namespace probust {
 namespace {
 
-constexpr double kIndependent =
-    0.3;  // share of a margin's errors that is independent of the others: all margins contain the target's logit
-constexpr double kLocal = 0.7;  // width in ln sigma over which covariance shapes are averaged; both are measured
+constexpr double kIndependent = 0.3;  // share of a margin's errors that others lack: all contain the target's logit
+constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both are measured
 
 // Limit on the entries of the covariances of all scales together. A rival must be used at every scale to have a curve.
 constexpr std::size_t kMostEntries = std::size_t{1} << 21;

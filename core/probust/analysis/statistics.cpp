@@ -55,8 +55,7 @@ MeanMoments moments_of_mean(std::span<const double> values, double common) {
   for (const double value : finite) squares += (value - moments.mean) * (value - moments.mean);
   moments.error = std::sqrt(squares / (n - 1) / n + common);
   if (!(n > 2 && moments.error > 0)) return moments;
-  for (const double value : finite)
-    cubes += std::pow((value - moments.mean) / moments.error, 3);  // in this form, tiny p do not underflow
+  for (const double value : finite) cubes += std::pow((value - moments.mean) / moments.error, 3);  // no underflow
   moments.skewness = cubes / ((n - 1) * (n - 2) * n);
   return moments;
 }

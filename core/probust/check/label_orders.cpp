@@ -161,8 +161,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   std::erase_if(distinct, [](std::int64_t label) { return label < 0; });
-  constexpr std::int64_t kMostClasses = 256,
-                         kMostLabel = 1 << 20;  // the time of the assignment is cubic in the number of classes
+  constexpr std::int64_t kMostClasses = 256, kMostLabel = 1 << 20;  // the assignment takes cubic time
   if (distinct.size() < 2 || std::ssize(distinct) > classes || classes > kMostClasses || distinct.back() > kMostLabel) return {};
   std::vector<std::vector<double>> count(distinct.size(), std::vector<double>(static_cast<std::size_t>(classes), 0));
   for (std::size_t i = 0; i < labels.size(); ++i) {

@@ -231,8 +231,7 @@ struct Predictors {
   Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] shapes of covariances if logits were independent
   Eigen::MatrixXd unmoved;        // [n, r] whitened logits without noise
   Eigen::MatrixXd log_variances;  // [n, C] logarithms of the variances of logits
-  Eigen::MatrixXd
-      of_shifts;  // [n, 2 + 2 q] a constant; log_sizes; and, in the q leading coordinates, shifts of the mean and logits
+  Eigen::MatrixXd of_shifts;      // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean and logits in q coordinates
 };
 
 Predictors predictors_of(const Tensor& logits, const Propagated& propagated, const std::vector<std::int64_t>& which,

@@ -195,7 +195,7 @@ class BatchGradients {
   /// were added.
   virtual Eigen::MatrixXd along_own(int worker) = 0;
 
-  // ---- of kept gradients
+  // ---- kept gradients
 
   /// Keeps the means, raw and whitened, of sums over `samples` samples. The sums cannot be used afterwards.
   virtual void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& sums, std::int64_t samples) = 0;

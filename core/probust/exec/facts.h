@@ -20,8 +20,7 @@ struct ExecutorOptions {
   bool verify = false;            ///< for tests: see Workspace::verify
   bool weights_included = false;  ///< whether `memory` includes the weights
   Precision precision = Precision::float32;
-  std::function<void(const std::string&)>
-      warn{};  ///< called with a message if something runs slower than it could, or elsewhere; may be empty
+  std::function<void(const std::string&)> warn{};  ///< called if something is slower than it could be; may be empty
 };
 inline constexpr std::int64_t kProcessorMemory = std::int64_t{2} << 30;
 

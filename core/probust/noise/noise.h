@@ -22,8 +22,7 @@ struct NoiseLanes {
   std::uint64_t seed = 0;
   std::span<const std::uint32_t> points;
   std::span<const std::uint32_t> samples;
-  std::uint32_t stream =
-      0;  ///< last counter word of the generator; parts of one model use different streams, so that they do not share draws
+  std::uint32_t stream = 0;  ///< last counter word of the generator; differs between parts of a model
 };
 
 /// How estimators that assume Gaussian noise can use a model, and the reason if the noise is not Gaussian.

@@ -50,8 +50,7 @@ struct Options {
   /// limit) is always taken. A mean over one lattice never uses more than 262,144. If one method has used them up, the next
   /// method may use as many again.
   std::int64_t max_points = 250000;
-  const std::atomic<bool>* stop =
-      nullptr;  ///< if set by another thread, ends a long calculation soon with the status `interrupted`
+  const std::atomic<bool>* stop = nullptr;  ///< if set, ends a long calculation soon with the status `interrupted`
 };
 
 enum class Status {

@@ -108,8 +108,7 @@ Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::Matrix
   }
   const std::size_t n = polygon.size();
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  double beyond = 0.0,
-         rounding = 0.0;  // probability beyond each side, within the sector that the side spans as seen from the origin
+  double beyond = 0.0, rounding = 0.0;  // probability beyond each side, within the sector of the side seen from the origin
   bool around_origin = true;
   Vector2d from = corner(polygon[n - 1], polygon[0]);
   for (std::size_t k = 0; k < n; ++k) {

@@ -45,8 +45,7 @@ std::optional<LinearOutput> as_product(const Graph& graph, ValueId id, std::int6
   if (t.transpose_b) {
     result.last.weights = Eigen::Map<const RowMajor>(weights.data.data(), classes, inputs);
   } else {
-    result.last.weights =
-        Eigen::Map<const Eigen::MatrixXf>(weights.data.data(), classes, inputs);  // the tensor is [w, C] by rows
+    result.last.weights = Eigen::Map<const Eigen::MatrixXf>(weights.data.data(), classes, inputs);  // [w, C] by rows
   }
   result.last.bias = Eigen::VectorXf::Zero(classes);
   return result;

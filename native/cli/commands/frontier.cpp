@@ -84,8 +84,7 @@ double deviation_at(double p, double cost) {
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
   double error = 0, bias = 0, algebra_seconds = 0, forwards = 0;
-  double monte_carlo = 0,
-         monte_carlo_in_all = 0;  // errors of Monte Carlo at the same cost, without and with the cost of the algebra
+  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the same cost, without and with algebra
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }

@@ -90,8 +90,7 @@ class Ledger final : public Assignments {
   mutable std::mutex mutex_;
   std::int64_t next_, written_to_;  // positions
   std::vector<Assignment> given_back_;
-  std::map<std::int64_t, std::pair<Block, Results>>
-      waiting_;  // results that wait for earlier blocks, by position; blocks that are skipped have no results
+  std::map<std::int64_t, std::pair<Block, Results>> waiting_;  // by position; wait for earlier blocks; empty if skipped
   std::string hint_;
   Results held_;
   Counts counts_;

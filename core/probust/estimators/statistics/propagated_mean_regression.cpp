@@ -9,9 +9,8 @@
 namespace probust {
 namespace {
 
-constexpr double kStep = 3;  // ratio of successive variances that are tried
-constexpr int kMostSteps =
-    8;  // number of variances that are tried in each direction, starting at the size of the sampling errors
+constexpr double kStep = 3;                // ratio of successive variances that are tried
+constexpr int kMostSteps = 8;              // variances tried in each direction from the size of the sampling errors
 constexpr double kInCommon = 0.5;          // share of the variance left by the predictors that similar points have in common
 constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as one
 

@@ -10,8 +10,7 @@
 namespace probust::cpu {
 namespace {
 
-constexpr float kFarthest =
-    12;  // standard deviations; beyond them, densities would lose digits or cost time as subnormal numbers
+constexpr float kFarthest = 12;    // standard deviations; beyond, densities lose digits or are slow subnormal numbers
 constexpr float kLeastB = 1e-30F;  // for variances
 // Slopes of ramps that replace steps, because compilers do not vectorise comparisons.
 constexpr float kSteep = 1e30F, kSteeper = 1e38F;

@@ -22,8 +22,7 @@ void for_points(const CopyRange& copies, Use use) {
   }
 }
 
-inline constexpr std::int64_t kTile =
-    16;  ///< lanes, and elements; with fewer samples per point, the loops treat every lane as another point
+inline constexpr std::int64_t kTile = 16;  ///< lanes, and elements; with fewer samples per point, lanes count as different points
 
 /// A square of values of rows in the layout of programs: tile[e][lane].
 using Tile = std::array<std::array<float, kTile>, kTile>;

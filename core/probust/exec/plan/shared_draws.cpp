@@ -20,8 +20,7 @@ constexpr std::int64_t kBytes = 16;  // per value between the parts, for a point
 
 constexpr std::int64_t kPairs = 4;  // pairs of each point that run together: many lanes, while one draw stays in the cache
 
-constexpr std::int64_t kMostGradients = std::int64_t{1}
-                                        << 15;  // values per point; for a block of points they take as much memory as its draws
+constexpr std::int64_t kMostGradients = std::int64_t{1} << 15;  // values per point; a block takes as much memory as its draws
 constexpr std::int64_t kPointsTogether = 32;
 
 Tensor zeros(std::int64_t count, const Shape& point) {

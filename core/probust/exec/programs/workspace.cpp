@@ -92,8 +92,7 @@ void FreeAligned::operator()(float* memory) const { ::operator delete(memory, st
 void Stretch::allocate(std::int64_t floats) {
   memory_.reset();  // first, so that old and new memory do not exist at once
   size_ = 0;
-  const bool large =
-      bytes_of(floats) >= 8 * kLargePage;  // without rounding up to whole pages, so the end of the memory is in small pages
+  const bool large = bytes_of(floats) >= 8 * kLargePage;  // its end may be in small pages
   const std::size_t alignment = large ? kLargePage : kAlignment;
   memory_ = {static_cast<float*>(::operator new(bytes_of(floats), std::align_val_t(alignment))), FreeAligned{alignment}};
   size_ = floats;

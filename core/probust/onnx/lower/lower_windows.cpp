@@ -226,8 +226,7 @@ Tensor window_counts(Lowering& l, const Window& w) {
 void average_pool(Lowering& l) {
   const Window w = pool_window(l);
   Tensor shares = window_counts(l, w);
-  for (float& share : shares.data)
-    share = share == 0 ? 0.0F : 1.0F / share;  // a window that lies entirely in the padding sums to 0
+  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // 0: entirely in the padding
   if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; }))
     shares = Tensor::scalar(shares.data[0]);
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));
