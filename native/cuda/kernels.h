@@ -85,7 +85,7 @@ void run(Device& device, const Chain& chain, Output to);
 bool runs_in_fours(const Chain& chain, const Output& to);
 /// Applies the bias and activation of a product to its result, if the library cannot.
 void finish(Device& device, const Product& product);
-/// The same for a convolution, with its residual.
+/// Applies the epilogue of a convolution, with its residual, to its result.
 void finish(Device& device, const Convolution& convolution, std::int64_t images, const void* residual, void* y);
 
 // ---- pool.cu

@@ -110,7 +110,7 @@ void in_no_order(std::int64_t count, Visit visit) {
 
 /// Runs `work` when its stream reaches it, and when a recording of it is replayed.
 void submit(Device& device, std::function<void()> work);
-/// The same, and counts it as a kernel.
+/// Enqueues the work like the function above, and counts it as a kernel.
 void launch(Device& device, std::function<void()> work);
 
 /// Calls f(i) for all i < count.

@@ -65,7 +65,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
 
  private:
   Tensor divide(const LogitsAt& asked) {
-    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // which throws the error
+    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // throws the error
     const std::int64_t n = asked.x.shape[0];
     Tensor all({n, classes()});
     in_turns(divided(n, chunks_of(n)), [&](Executor& part, const Chunk& chunk) {

@@ -192,7 +192,7 @@ class Questions {
     find_.bind(1, std::string_view(row.estimator));
     find_.step();
     entry->second = find_.integer(0);
-    find_.step();  // to the end of its results
+    find_.step();  // ends the query
     return entry->second;
   }
 

@@ -52,7 +52,7 @@ void check_shards(const std::vector<std::string>& runs, const std::vector<store:
 struct Part {
   store::RunFile run;
   store::Configuration information;
-  std::int64_t points;  // planned
+  std::int64_t points;  // number of points that the run planned
 };
 
 // Reads a shard. Throws if it is not complete.

@@ -92,7 +92,7 @@ struct Device::State {
   std::map<Stream, Asked> streams;
   Fences fences;
 
-  // Throws std::logic_error, because callers would handle an Error.
+  // Throws std::logic_error rather than an Error, which callers would handle.
   void forbid_while_recording(const char* what) const {
     if (recorded != nullptr) throw std::logic_error(std::string(what) + " while recording");
   }
@@ -453,7 +453,7 @@ void convolve_now(const Convolution& c, Precision precision, std::int64_t images
 void Device::convolve(const Convolution& c, std::int64_t images, const void* x, const void* residual, void* y) {
   state_->forbid_on_the_side("convolution");
   if (c.type != image_type(state_->precision)) throw std::logic_error("images of another precision");
-  const bool whole = state_->precision != Precision::float32 && refusal_to_finish(c).empty();  // as cuDNN
+  const bool whole = state_->precision != Precision::float32 && refusal_to_finish(c).empty();  // as in cuDNN
   const Convolution part = whole ? c : without_epilogue(c);
   if (c.elements_written() > state_->workspace.size()) ++state_->epoch;
   submit(*this, [=, precision = state_->precision, sums = state_->workspace.grown(*this, c.elements_written())] {

@@ -35,7 +35,7 @@ bool combine_packets(Op op, const float* x, std::int64_t own, float* y, std::int
   return true;
 }
 
-// The same for an operand x with one lane.
+// Combines y with an operand x that has one lane.
 void combine_single_lanes(Op op, const float* x, float* y, std::int64_t lanes, std::int64_t count) {
   using namespace Eigen::internal;
   with_fused_function(op, [&](auto f) {
