@@ -39,7 +39,7 @@ std::shared_ptr<Call> start_run(const std::shared_ptr<Trainer>& trainer, const C
   });
 }
 
-// A job, so that JavaScript asks for the model as it asks for a run.
+// A job, so that JavaScript requests the model in the same way as a run.
 class SaveJob final : public Job {
  public:
   explicit SaveJob(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}

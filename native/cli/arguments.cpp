@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
+// Parses "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
@@ -37,7 +37,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
-// Whether `folder` is a folder with the file in it.
+// Whether the file is in `folder` or in a folder below it.
 bool lies_in(const std::string& file, const std::string& folder) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
@@ -80,7 +80,8 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// "MODEL:SCALES@COLUMNS" for every scale; a text without a list of scales is one model. All scales share one shape.
+// Parses "MODEL:SCALES@COLUMNS" into one model per scale; a text without a list of scales is one model. All scales share one
+// shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
@@ -98,7 +99,7 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
     if (noises.empty()) noises.push_back(parse_noise(text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at), source));
     noises.push_back({noises.front().shape, scale});
   }
-  noises.erase(noises.begin());  // only used to create the shape
+  noises.erase(noises.begin());  // it was only used to create the shape
   return noises;
 }
 

@@ -9,7 +9,7 @@
 namespace probust::cli {
 
 void say(std::string_view message) {
-  // Not fmt::print, which throws.
+  // fmt::print is not used, because it throws.
   [[maybe_unused]] const auto written = std::fwrite(message.data(), 1, message.size(), stderr);
 }
 

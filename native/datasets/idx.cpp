@@ -26,7 +26,7 @@ std::optional<ElementType> type_of(std::uint8_t code) {
   return found->second;
 }
 
-// The header of a file that begins with `bytes`, which are all of it or longer than any header.
+// The header of a file that begins with `bytes`. These are the whole file, or longer than any header.
 IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRawDeflate = -MAX_WBITS, kGzip = MAX_WBITS + 16;
 
-// Deflate packs at best 258 bytes into two bits, so n packed bytes never hold more than about 1032 n.
+// Deflate packs at most 258 bytes into two bits, so n packed bytes expand to at most about 1032 n.
 constexpr std::uint64_t kLargestRatio = 1040;
 
 // One zlib stream over `packed`.
@@ -26,7 +26,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() { inflateEnd(&state_); }
 
-  /// Unpacks into `out` until it is full or the stream ends; returns how many bytes were written.
+  /// Unpacks into `out` until it is full or the stream ends. Returns the number of bytes written.
   std::size_t read(std::span<std::uint8_t> out) {
     std::size_t written = 0;
     while (!ended_) {
@@ -44,7 +44,7 @@ class Stream {
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
         refuse(path_, "has damaged compressed data", "copy or download it again");
       } else if (used == 0 && made == 0) {
-        break;  // `out` is full, or the packed bytes end early
+        break;  // `out` is full, or the packed bytes ended early
       }
     }
     return written;

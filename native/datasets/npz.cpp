@@ -27,7 +27,7 @@ struct Directory {
 // A little-endian field of a record.
 std::uint64_t field(Bytes record, std::size_t at, std::size_t width) { return little_endian(record.subspan(at, width)); }
 
-// The last position in `tail` of an end record whose comment extends exactly to its end.
+// The last position in `tail` of an end record whose comment extends exactly to the end of the file.
 std::optional<std::uint64_t> find_end(Bytes tail) {
   if (tail.size() < kEndBytes) return std::nullopt;
   for (std::uint64_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
@@ -69,7 +69,7 @@ void read_extra64(Bytes extra, Member& member, const std::string& path) {
   }
 }
 
-// Reads the member described at `at`, and moves `at` past it.
+// Reads the member described at `at`, and moves `at` beyond it.
 Member read_member(const Stored& file, std::uint64_t& at, const std::string& path) {
   const Buffer fixed = part(file, at, 46, path, "its zip directory");
   const Bytes record = fixed.bytes;
@@ -125,7 +125,7 @@ Stored extract(const Stored& file, const Member& member, const std::string& path
   return stored;
 }
 
-// The .npy file of the array called `name`, or nothing.
+// The .npy file of the array `name`; empty if there is none.
 std::optional<Stored> find_member(const Stored& file, const std::vector<Member>& members, const std::string& name,
                                   const std::string& path) {
   const auto member =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many samples Monte Carlo and MMSE need: their difference from results with many more samples, drawn with another seed.
+// How many samples Monte Carlo and MMSE need: their differences from results with many more samples, drawn with another seed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// Converged: indistinguishable from the limit in the paper's figures.
+// The difference at which results count as converged: they are indistinguishable from the limit in the paper's figures.
 constexpr double kTolerance = 0.01;
 
 struct Curve {

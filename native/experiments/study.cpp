@@ -29,7 +29,7 @@ void make_folder(const std::string& folder) {
                 "choose another --output"};
 }
 
-// Everything that the trained network depends on.
+// All settings that determine the trained network.
 Document identity(const Recipe& recipe, const Arguments& arguments) {
   return Document::Object{{"model", recipe.model},
                           {"train", arguments.data.path},

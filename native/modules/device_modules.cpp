@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Devices are driven by separate modules, so that programs start without their libraries and run on machines without them.
+// Device support is in separate modules, so that programs start without the devices' libraries and run on machines without
+// them.
 #include "modules/device_modules.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,7 @@ namespace {
 
 struct Named {
   std::string name, file;
-  std::string get;  ///< how to get the module
+  std::string get;  ///< how to install the module
 };
 
 // A kind of device whose module is loaded on first use, and stays loaded until the program ends.

@@ -31,7 +31,7 @@ class Checksum {
   std::uint64_t size_ = 0;
 };
 
-// Reading every image would take as long as a short run.
+// A checksum of names and sizes, because reading every image would take as long as a short run.
 std::string folder_checksum(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {

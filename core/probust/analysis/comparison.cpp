@@ -20,7 +20,7 @@ namespace {
               "compare runs on the same points and the same target"};
 }
 
-// Whether a target of the two models is something other than its own prediction, which may well differ.
+// Whether the target was chosen by the user: it is not the model's own prediction.
 bool given_target(const Row& row) { return row.target != row.predicted; }
 
 void require_same_point(const Row& baseline, const Row& run) {

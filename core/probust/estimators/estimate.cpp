@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs one estimator, after checking that it suits the model and the noise.
+// Checks that an estimator suits the model and the noise, then runs it.
 #include "probust/estimators/common.h"
 
 namespace probust {
@@ -39,7 +39,7 @@ std::vector<Estimate> unanswered(std::int64_t points, Status status, const std::
   return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
 }
 
-// Throws if the event is impossible with this many classes, or the estimator does not support it.
+// Throws if the event is impossible with this many classes or the estimator does not support it.
 void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
   const Answers answers = estimator.definition->answers;
   const std::string where = "estimator " + estimator.text();
@@ -61,8 +61,8 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
                 "use one of " + estimators_for(event)};
 }
 
-// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around almost
-// every point, so a gradient of zero does not mean robustness.
+// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around
+// almost every point, so their gradients are zero even if p is small.
 std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   const std::int64_t points = evaluation.points().size();
   if (evaluation.executor().piecewise_constant())

@@ -19,7 +19,7 @@ void require_equal_lengths(const Points& points) {
 
 namespace {
 
-// `part` takes what belongs to some points from a list with one element per point.
+// `part` selects the entries of some points from a list with one entry per point.
 template <class Part>
 Points chosen(const Points& points, Tensor x, const Part& part) {
   Points some{std::move(x), part(points.index), part(points.target), points.seed};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Categorical features: the value in column i of a feature becomes that of column j with probability P(i, j). The two columns
-// swap their values, so any two numbers may encode set and unset.
+// Categorical features, each with one column per value. The present value i becomes j with probability P(i, j): columns i and j
+// swap their contents, so any two numbers may encode set and unset.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -37,7 +37,7 @@ class Categorical final : public SampledNoise {
     return all;
   }
 
-  // A negative scale uses 1 - u where a positive one uses u.
+  // A negative scale uses 1 - u instead of the uniform number u.
   void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
     const std::size_t count = lanes.points.size();
     for (std::size_t lane = 0; lane < count; ++lane) {

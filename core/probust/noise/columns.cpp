@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise on some columns of a point, and different noise on different columns. Columns outside all parts have no noise.
+// Noise on some columns of a point, and different noise on different columns. All other columns have no noise.
 #include "probust/noise/columns.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 1 << 24;
 
-// Copies rows `columns` of values laid out [elements][lanes], one after the other; and back.
+// Copies the rows `columns` of values [elements][lanes] to contiguous memory, and back.
 std::vector<float> gathered(const std::vector<std::int64_t>& columns, std::int64_t lanes, const float* from) {
   std::vector<float> rows(columns.size() * static_cast<std::size_t>(lanes));
   for (std::size_t k = 0; k < columns.size(); ++k)
@@ -129,7 +129,7 @@ class OnColumns : public NoiseShape {
       std::vector<float> rows = gathered(columns, lanes, variance);
       noise.shape->variances(points, width(columns), rows.data());
       for (float& value : rows) value *= static_cast<float>(noise.scale * noise.scale);
-      // Adds the gradients, because a part that names its own columns also receives those of other parts.
+      // Gradients are added, because a part that names its own columns also receives the columns of other parts.
       for (std::size_t k = 0; k < columns.size(); ++k) {
         for (std::int64_t lane = 0; lane < lanes; ++lane) all[columns[k] * lanes + lane] += rows[k * lanes + lane];
       }

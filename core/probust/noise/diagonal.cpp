@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Independent Gaussian noise with a standard deviation for each element, the same at every point or not.
+// Independent Gaussian noise with a standard deviation for each element, either one set for all points or one per point.
 #include <cmath>
 
 #include "probust/noise/arrays.h"

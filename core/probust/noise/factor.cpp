@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gaussian noise F w with a factor F of its covariance F Fᵀ, the same at every point or not. A covariance is factored by pivoted
-// Cholesky, which stops at the rank: nothing is added to the diagonal.
+// Gaussian noise F w with a factor F of its covariance F Fᵀ, either one for all points or one per point. A covariance is
+// factored by pivoted Cholesky, which stops at the rank: nothing is added to the diagonal.
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +10,11 @@
 namespace probust {
 namespace {
 
-constexpr double kRounding = 1e-6;  // relative to the variances: error of a covariance stored as float32
+constexpr double kRounding = 1e-6;  // error of a covariance stored as float32, relative to the variances
 
 class Factor final : public ArrayGaussian {
  public:
-  /// factors: [d, r] per point.
+  /// `factors` are [d, r] per point.
   Factor(PerPoint factors, std::string name) : ArrayGaussian(std::move(factors), std::move(name)) {
     rank_ = rows().elements == 0 ? 0 : rows().width / rows().elements;
   }
@@ -71,7 +71,7 @@ class Factor final : public ArrayGaussian {
     for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
   }
 
-  // Visits runs of lanes: first .. first + count - 1 of `stride` share a point, hence a factor.
+  // Calls visit for runs of lanes that share a point and therefore a factor: first .. first + count - 1, out of `stride` lanes.
   template <class Visit>
   void for_each_run(std::span<const std::uint32_t> points, Visit visit) const {
     const auto lanes = static_cast<std::int64_t>(points.size());
@@ -137,7 +137,7 @@ class PivotedCholesky {
     }
   }
 
-  // Takes the element with the largest remaining share of its variance; false if only rounding remains.
+  // Takes the element with the largest remaining share of its variance. Returns false if only rounding errors remain.
   bool take_pivot() {
     std::int64_t pivot = -1;
     double largest = kRounding;

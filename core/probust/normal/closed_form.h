@@ -15,10 +15,10 @@ namespace probust::normal {
 
 struct SecondOrder {
   double p, p_fail;      ///< within [0, 1]; NaN if the status says that there are no numbers
-  double first, second;  ///< the corrections to p for the residual of the fit, by order
+  double first, second;  ///< corrections to p for the residual of the fit, of first and second order
   double error;          ///< estimate (not a bound) of the error of p and p_fail
   bool trusted;          ///< error <= 1e-3 and error <= 0.05 p_fail
-  Status status;         ///< ok, or the condition on z and R (as for mvn_cdf) that does not hold
+  Status status;         ///< ok, or the condition of mvn_cdf on z and R that is violated
 };
 
 /// One-factor fit with first and second order corrections in the residual R - a a^T.

@@ -17,14 +17,14 @@ namespace {
 struct Candidate {
   std::string name;
   ValueId value = kNoValue;  // several values, or one number
-  bool softmax = false;      // it ends in one
-  bool copy = false;         // of the input
-  bool label = false;        // computed by an ArgMax, a TopK or a comparison
+  bool softmax = false;      // whether it ends in a Softmax
+  bool copy = false;         // whether it is a copy of the input
+  bool label = false;        // whether it is computed by an ArgMax, a TopK or a comparison
   bool integer = false;
   std::string note{};
 };
 
-// An output that cannot decide, for messages.
+// An output from which no class can be derived, for messages.
 struct Unusable {
   std::string name, why;
 };
@@ -34,7 +34,7 @@ bool is_weight(const GraphProto& graph, const std::string& name) {
   return graph.initializers.count(name) != 0 || (maker != nullptr && maker->op_type == "Constant");
 }
 
-// False for a table or a map that gives several classes one label, and for a cast to bool.
+// False for a table or a map that assigns one label to several classes, and for a cast to bool.
 bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   constexpr std::int64_t kBool = 9;
   if (const auto to = node.attributes.find("to"); node.op_type == "Cast" && to != node.attributes.end() && to->second.i == kBool)
@@ -53,7 +53,7 @@ bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   return distinct(table->second.texts) && (table->second.values == nullptr || distinct(table->second.values->data));
 }
 
-// The scores behind a label or the sorted scores of a TopK; empty if the tensor is neither.
+// The scores from which a label, or the sorted scores of a TopK, are computed; empty if the tensor is neither.
 std::string scores_before(const GraphProto& graph, const std::string& output) {
   static constexpr std::array<std::string_view, 9> kMoves{"Cast",    "Identity", "Reshape",      "Squeeze", "Unsqueeze",
                                                           "Flatten", "Dropout",  "LabelEncoder", "ZipMap"};
@@ -96,7 +96,8 @@ bool is_top_k(const GraphProto& graph, const std::string& name) {
   return maker != nullptr && maker->op_type == "TopK";
 }
 
-// The operand before operators that keep the order of classes, so that a label, probabilities and logits are one candidate.
+// The operand before all operators that keep the order of classes, so that a label, probabilities and logits count as one
+// candidate.
 ValueId root_of(const Graph& graph, ValueId id) { return element_count(graph[id].shape) < 2 ? id : before_ordering(graph, id); }
 
 bool is_computed_from(const Graph& graph, ValueId id, ValueId from) {
@@ -154,7 +155,7 @@ class OutputChooser {
     }
     narrow();
     if (candidates_.empty()) refuse_none();
-    // Without a decision to make, the first output will do.
+    // If the model need not decide, the first output is used.
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
@@ -217,13 +218,13 @@ class OutputChooser {
                            .integer = value.integer});
   }
 
-  // Replaces an output by the scores behind it. False if they are not a vector.
+  // Replaces an output by the scores from which it is computed. Returns false if they are not a vector.
   bool add_scores(const std::string& name, const std::string& scores) {
     const Named value = outputs_.lower(scores);
     if (value.id == kNoValue || value.integer || !is_vector(graph_[value.id].shape)) return false;
     if (element_count(graph_[value.id].shape) < 2 || graph_[value.id].extent == Extent::constant) return false;
     const bool sorted = is_top_k(outputs_.proto.graph, name);
-    // Without a decision, the numbers of the output itself are used.
+    // If the model need not decide, the numbers of the output itself are used.
     if (!deciding() && !sorted) return false;
     candidates_.push_back({.name = name,
                            .value = value.id,
@@ -244,7 +245,7 @@ class OutputChooser {
 
   void narrow() {
     prefer(candidates_, [](const Candidate& each) { return !each.copy; });
-    if (!deciding())  // an output of numbers before a label
+    if (!deciding())  // if the model need not decide: an output of numbers before a label
       prefer(candidates_, [&](const Candidate& each) { return element_count(graph_[each.value].shape) > 1; });
     merge();
     if (candidates_.size() < 2) return;
@@ -265,7 +266,8 @@ class OutputChooser {
     prefer(candidates_, [](const Candidate& each) { return each.softmax; });
   }
 
-  // One candidate for a label, its probabilities and its logits; the first that is not a label gives the name.
+  // Merges a label, its probabilities and its logits into one candidate, which is named after the first one that is not a
+  // label.
   void merge() {
     std::map<ValueId, Candidate> merged;
     std::vector<ValueId> order;
@@ -302,7 +304,7 @@ class OutputChooser {
     return std::any_of(unusable_.begin(), unusable_.end(), [&](const Unusable& each) { return each.name == name; });
   }
 
-  // Inner tensors that could decide, the last ones first.
+  // Inner tensors from which a class can be derived, the last ones first.
   std::vector<std::string> inner_candidates() const {
     constexpr std::size_t kMost = 4;
     std::vector<std::pair<ValueId, std::string>> found;

@@ -19,11 +19,11 @@ ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name)
 /// Appends a constant.
 ValueId append_constant(Graph& graph, Tensor value, std::string name = {});
 
-/// Appends the nodes of a function of one input and one output, with `x` as its input, and returns its output.
+/// Appends the nodes of a function of one input and one output, with `x` in place of its input, and returns its output.
 ValueId append_function(Graph& graph, const Graph& function, ValueId x);
 
-/// Checks what every graph must satisfy: operands come first, and arities, attributes, shapes and extents agree with the
-/// operators' definitions. Throws Error{unreadable} naming the node. Run after every pass.
+/// Checks that a graph is valid: operands come before their readers, and arities, attributes, shapes and extents agree with the
+/// operators' definitions. Throws Error{unreadable} naming the node. Runs after every pass.
 void check(const Graph& graph);
 
 }  // namespace probust

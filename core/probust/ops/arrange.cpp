@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operators that move elements without computing: reshape, transpose, slice, pad, concat, gather, scatter_add. All are linear,
-// and the family is closed: slice and pad are transposes of each other (zeros between elements undo a slice with steps), and so
-// are gather and scatter_add.
+// and their derivatives are operators of the same family: slice and pad (with zeros between elements to undo steps) are
+// transposes of each other, and so are gather and scatter_add.
 #include <algorithm>
 #include <functional>
 

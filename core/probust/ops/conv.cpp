@@ -138,7 +138,7 @@ ValueId vjp_conv_filter_grad(Graph& g, ValueId y, std::size_t operand, ValueId w
                       : append(g, Op::conv, {node.inputs[0], w}, node.attributes);
 }
 
-// Terms of the trilinear form, including those in the padding.
+// Counts all terms of the trilinear form, including those in the padding.
 double flops_of(const Window& window, std::int64_t batch, std::int64_t in_channels, std::int64_t out_channels) {
   const std::int64_t channel_pairs = in_channels / window.groups * out_channels;
   return 2.0 * static_cast<double>(batch * channel_pairs) * count(window.kernel) * count(window.output());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = op(a) op(b) over the last two axes: [..., m, k] x [..., k, n] -> [..., m, n], leading axes broadcast, op(.) an optional
-// transpose. The family is closed: both cotangents are matrix products of the same kind.
+// y = op(a) op(b) over the last two axes: [..., m, k] x [..., k, n] -> [..., m, n]. Leading axes are broadcast, and op(.) is an
+// optional transpose. Both cotangents are matrix products of the same kind.
 #include <algorithm>
 
 #include "probust/ops/build.h"
@@ -33,7 +33,7 @@ Shape infer_matmul(const Attributes& attributes, std::span<const Shape> in) {
   return s.batch;
 }
 
-// Which matrix of `operand` is used for matrix number `index` of the broadcast batch.
+// The index of the matrix of `operand` for matrix number `index` of the broadcast batch.
 std::int64_t matrix_index(std::int64_t index, const Shape& batch, const Shape& operand) {
   std::int64_t result = 0, stride = 1;
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -60,10 +60,10 @@ Shape infer_sum_unpool(const Attributes& attributes, std::span<const Shape> in) 
   return with_spatial(in[0], window.image);
 }
 
-// A window that lies entirely in the padding (dilation can step over an image) has no largest cell. Its maximum is a constant, so
-// its derivative is zero, and max_gather, which is a derivative, gives 0 there.
+// If a window lies entirely in the padding (dilation can step over an image), it has no largest cell. Its maximum is a
+// constant, so its derivative is zero, and max_gather, which is a derivative, is 0 there.
 
-// Offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
+// The offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
   const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image),
                      output = element_count(window.output());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decision trees: each row of a [rows, features] goes down every tree to a leaf, whose weights are added to targets. Piecewise
+// Decision trees: each row of a [rows, features] follows every tree to a leaf, whose weights are added to targets. Piecewise
 // constant, so the derivative is zero almost everywhere.
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ using Mode = TreeNode::Mode;
 
 const Trees& trees_of(const Attributes& attributes) { return *std::get<TreesAttribute>(attributes).trees; }
 
-// Children come after their parents, so every walk ends.
+// Children come after their parents, so following them always ends.
 void require_node(const Trees& trees, std::size_t i) {
   const TreeNode& node = trees.nodes[i];
   const auto behind = [&](std::int32_t child) {

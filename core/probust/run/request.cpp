@@ -28,7 +28,7 @@ void check_budget(const char* field, const std::optional<double>& value, const s
 
 using Share = EstimatorDefinition::Share;
 
-// Applies the sharing option to the estimators.
+// Replaces estimators by the forms that the sharing option requests.
 void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budget) {
   const Share share = parse_share(budget.share);
   const std::string what = "'" + budget.share + "'";
@@ -96,7 +96,7 @@ void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes) {
     refuse_option("labels", "cannot be -1 and 1, because -1 means unlabelled", "give 0 and 1, for example labels > 0 in NumPy");
 }
 
-void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given) {
+void reject_classifier_options(std::initializer_list<std::pair<const char*, bool>> given) {
   for (const auto& [name, is_given] : given) {
     if (is_given)
       refuse_option(name, "applies to classifiers, but " + option("tolerance") + " applies to regression models",
@@ -157,14 +157,14 @@ std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, cons
   return estimators;
 }
 
-bool models_copies(const EstimatorSpec& estimator) {
+bool models_samples(const EstimatorSpec& estimator) {
   return estimator.definition->smoothing != EstimatorDefinition::Smoothing::none;
 }
 
-void require_combinable(const Together& together, std::span<const EstimatorSpec> estimators) {
-  if (together.total > 0 && together.smooth)
+void require_combinable(const WholeRunOptions& options, std::span<const EstimatorSpec> estimators) {
+  if (options.total > 0 && options.smooth)
     refuse_option("total_budget", "cannot be combined with " + option("smooth"), "leave one out");
-  if (together.calibrate && std::none_of(estimators.begin(), estimators.end(), models_copies))
+  if (options.calibrate && std::none_of(estimators.begin(), estimators.end(), models_samples))
     refuse_option("calibrate", "needs an estimator that models noisy samples", "add probit:N or regression:N");
 }
 

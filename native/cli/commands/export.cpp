@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust export: the rows of a run as text or as arrays. Text is streamed; arrays need all rows in memory.
+// probust export: writes the rows of a run as text or as arrays. Text is written row by row; arrays need all rows in memory.
 #include <algorithm>
 
 #include "cli/command_line.h"

@@ -20,7 +20,7 @@ namespace {
   throw Error{ErrorCode::usage, option, what, hint};
 }
 
-// The items of all lists.
+// The estimators of all lists.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.question.estimators) {
@@ -29,7 +29,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Estimates that depend on all points do not allow adding or splitting points.
+// Rejects options that add or split points if estimates depend on all points.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.question.total_budget.has_value()},
                                                    {"--calibrate", arguments.question.calibrate}};
@@ -40,7 +40,7 @@ void check_parts(const Arguments& arguments) {
   if (arguments.question.smooth && arguments.extend) refuse("--smooth", "needs all noise scales at once", "leave out --extend");
 }
 
-// Rejects options that conflict with others or need others.
+// Rejects options that conflict with others or require others.
 void check_options(const Arguments& arguments, const Plan& plan) {
   require_combinable({plan.total, arguments.question.smooth, arguments.question.calibrate}, plan.estimators);
   check_parts(arguments);
@@ -59,7 +59,7 @@ std::string checksums(const std::vector<std::string>& paths) {
   return join(sums);
 }
 
-// The models, each with the files next to it that hold its weights.
+// The files of the models, with the files next to them that contain weights.
 std::vector<std::string> files_of_models(const Arguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& model : models_of(arguments)) {
@@ -163,7 +163,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
 
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
   store::Configuration configuration = undivided_configuration(arguments, plan);
-  // Estimators added to a shard must not change which points it has.
+  // Adding estimators must not change which points a shard has.
   if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
   return configuration;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Resizing as Pillow does it (Pillow, src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along
-// columns, weights of 22 fractional bits, and whole values between the passes. Most networks are trained on images resized in
-// this way.
+// Resizes like Pillow (src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along columns, weights
+// with 22 fractional bits, and integers between the passes. Most networks are trained on images resized in this way.
 #include <algorithm>
 #include <cmath>
 
@@ -42,8 +41,8 @@ ResizeFilter triangle_filter(std::int64_t in, std::int64_t out) {
   return filter;
 }
 
-// Every output value of a pixel row of `filter.first.size()` pixels: pixels are `step` values apart, and `width` adjacent values
-// form one pixel.
+// Computes every output value of a row of `filter.first.size()` pixels. Pixels are `step` values apart, and `width` adjacent
+// values form one pixel.
 template <class Sum>
 void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step, std::int64_t width, Sum largest,
                  std::uint16_t* out) {
@@ -80,7 +79,7 @@ Image with_width(const Image& image, std::int64_t width) {
   return result;
 }
 
-// All values of a row of pixels are treated as one wide pixel of a column.
+// Treats all values of a row of pixels as one wide pixel of a column.
 Image with_height(const Image& image, std::int64_t height) {
   if (height == image.height) return image;
   const std::int64_t row = image.width * image.channels;

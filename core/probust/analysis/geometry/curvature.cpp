@@ -27,7 +27,7 @@ Curvature of_pairs(const Pairs& sampled, const VectorXd& at_x) {
   result.shift = VectorXd::Zero(mean.size());
   result.scatter = VectorXd::Zero(mean.size());
   for (Index i = 0; i < mean.size(); ++i) {
-    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // a margin that does not vary with the noise is linear
+    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // the margin does not vary with the noise, so it is linear
     result.shift[i] = mean[i] / unit[i];
     result.scatter[i] = scatter[i] / unit[i];
   }
@@ -67,7 +67,7 @@ class Gradients {
   std::int64_t target_;
 };
 
-// The correlations of normal variables with gradients u [d, m].
+// The largest density of normal variables whose correlations are those of the gradients u [d, m].
 double largest_density(const MatrixXd& u) {
   const MatrixXd units = u.colwise().normalized();
   const Cholesky gram(transposed_product(units, units));
@@ -75,7 +75,7 @@ double largest_density(const MatrixXd& u) {
   return std::exp(static_cast<double>(u.cols()) * std::log(normal::pdf(0)) - log_determinant / 2);
 }
 
-// A margin's Hessian is 2 A; products with it are differences of gradients.
+// The Hessian of a margin is 2 A; products with it are differences of gradients.
 QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h, int iterations) {
   Gradients gradients(executor, points, i);
   const Index d = gradients.size(), m = executor.classes() - 1;

@@ -37,7 +37,7 @@ void require_point(const Executor& executor, const Points& points, std::int64_t 
                 "needs a model with two classes or more, and a point with the index " + std::to_string(i), ""};
 }
 
-// Not the minimum of the margins: if two logits are -inf, their difference is NaN, but the margin to the strongest rival is not.
+// The margin to the strongest rival. The minimum of all margins would not do: if two logits are -inf, their difference is NaN.
 double smallest_margin(std::span<const float> logits, std::int64_t target) {
   if (argmax(logits) < 0) return std::numeric_limits<double>::quiet_NaN();
   float rival = -std::numeric_limits<float>::infinity();

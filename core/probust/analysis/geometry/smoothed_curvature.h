@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Curvature of the mean margin under the noise, which every network has: that of a ReLU network is zero almost everywhere at the
-// point itself.
+// Curvature of the mean margin under the noise. It is defined for every network, while the curvature of a ReLU network at the
+// point itself is zero almost everywhere.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace probust::onnx {
 namespace {
 
-// Integers are stored as float32, which is exact up to 2^24; sentinels of 2^30 and more only mean "to the end".
+// Integers are stored as float32, which is exact up to 2^24; sentinels of 2^30 and more only stand for "to the end".
 void require_exact(Lowering& l, const Tensor& integers) {
   for (const float value : integers.data) {
     if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F)
@@ -105,7 +105,7 @@ std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
   return result;
 }
 
-// Null if there is none; fails if it has another type.
+// Null if there is no such attribute. Throws if it has another type.
 const AttributeProto* Lowering::find_attribute(const std::string& name, AttributeType type) const {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return nullptr;

@@ -182,13 +182,13 @@ void concat(Lowering& l) {
   l.set(l.add_node(Op::concat, operands, AxisAttribute{l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l))}));
 }
 
-// Elements start, start + step, ... before end along one axis; a negative step becomes a gather.
+// The elements start, start + step, ... before `end` along one axis; with a negative step, by a gather.
 ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   const Shape from = l.graph[x].shape;
   const std::int64_t extent = from[axis];
   if (step == 0) l.malformed("has a step of 0");
-  if (extent == 0) return x;                               // nothing to pick
-  step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also picks one element
+  if (extent == 0) return x;                               // there is nothing to select
+  step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also selects only one element
   if (start < 0) start += extent;
   if (end < 0) end += extent;
   start = std::clamp<std::int64_t>(start, 0, step > 0 ? extent : extent - 1);
@@ -275,7 +275,7 @@ std::int64_t padded_source(std::int64_t position, std::int64_t extent, const std
   return folded < extent ? folded : period - folded;
 }
 
-// Cuts off negative pads; returns them as zeros.
+// Removes cells for negative pads. These pads are then set to zero.
 ValueId crop(Lowering& l, ValueId x, std::vector<std::int64_t>& low, std::vector<std::int64_t>& high) {
   for (std::size_t i = 0; i < low.size(); ++i) {
     const std::int64_t extent = l.graph[x].shape[i];
@@ -323,7 +323,8 @@ void pad(Lowering& l) {
   const Shape inner = l.graph[x].shape;
   ValueId y = l.add_node(Op::pad, {x}, zeros);
   if (value != 0) {
-    // The frame: the value everywhere except at the operand (not by subtraction: the value may be infinite).
+    // The frame has the pad value everywhere except at the operand. It is not computed by subtraction, because the value may be
+    // infinite.
     l.spend(element_count(l.graph[y].shape) + element_count(inner));
     Tensor ones(inner), frame(l.graph[y].shape);
     std::fill(ones.data.begin(), ones.data.end(), 1.0F);
@@ -335,7 +336,7 @@ void pad(Lowering& l) {
   l.set(0, y, l.integer(0));
 }
 
-// Blocks of channels become blocks of pixels; CRD has the block after the channel, DCR before it.
+// Blocks of channels become blocks of pixels. In CRD order, the block index comes after the channel, in DCR order before it.
 void depth_to_space(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
@@ -359,7 +360,8 @@ void space_to_depth(Lowering& l) {
   l.set(build::reshape(l.graph, build::transpose(l.graph, split, {0, 3, 5, 1, 2, 4}), {n, c * b * b, h, w}));
 }
 
-// A constant condition selects a branch at import; one that depends on the input selects between the branches' values.
+// A constant condition selects a branch at import; otherwise both branches are computed, and the condition selects between
+// their values.
 void if_else(Lowering& l) {
   if (l.is_constant(0)) {
     if (l.constant(0).size() != 1) l.malformed("has a condition that is not a single value");

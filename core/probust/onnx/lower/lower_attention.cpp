@@ -34,7 +34,7 @@ ValueId with_past(Lowering& l, Operand past, ValueId present) {
   return l.has(past) ? l.add_node(Op::concat, {l.in(past), present}, AxisAttribute{2}) : present;
 }
 
-// Repeats each head once per query head that uses it; copies are adjacent.
+// Repeats each head once per query head that uses it; the repetitions are adjacent.
 ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const std::int64_t own = l.graph[x].shape[1];
   if (own == heads) return x;
@@ -45,7 +45,8 @@ ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   return l.add_node(Op::gather, {x}, g);
 }
 
-// The bias from operand 3: numbers to add, or booleans that allow a key. A mask shorter than the keys hides the rest.
+// The bias from operand 3: numbers to add, or booleans that say whether a key is visible. If the mask is shorter than the keys,
+// the remaining keys are hidden.
 ValueId mask_bias(Lowering& l, std::int64_t keys) {
   ValueId bias = l.in(kMask);
   if (l.integer(kMask)) bias = l.add_node(Op::select, {bias, l.scalar(0), l.scalar(-kInfinity)});
@@ -81,7 +82,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   if (!lengths.empty())
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t, std::int64_t k) { return k < lengths[b]; }));
   if (l.attribute("is_causal", std::int64_t{0}) != 0) {
-    // Query i comes after all earlier keys: the cache, or the keys that are not queries.
+    // Query i comes after all earlier keys: those of the cache, or those without a query.
     const std::int64_t past = l.has(kPastKey) ? l.shape(kPastKey).at(2) : 0;
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t q, std::int64_t k) {
       return k <= q + (l.has(kPastKey) || lengths.empty() ? past : lengths[b] - queries);
@@ -90,7 +91,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   return bias;
 }
 
-// Softmax over the keys; a query with all keys masked gets zeros.
+// Softmax over the keys. A query whose keys are all masked gets zeros.
 ValueId masked_softmax(Lowering& l, ValueId scores) {
   const auto axis = static_cast<std::int64_t>(l.graph[scores].shape.size()) - 1;
   const ValueId least = l.scalar(-std::numeric_limits<float>::max());

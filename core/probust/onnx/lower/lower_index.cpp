@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gather, scatter, and operators built from positions. With constant indices, as is usual, each is one gather of numbered
-// elements, whose transpose gives the derivative. Indices that depend on the input are used along one axis.
+// Gather, scatter, and operators built from positions. If indices are constant, as usual, each operator is one gather of
+// numbered elements, and the derivative is its transpose. Indices that depend on the input are supported along one axis.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -77,7 +77,7 @@ void gather(Lowering& l) {
   l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
 }
 
-// For each index e of `shape`, which selects along `axis`: the element number in a tensor of shape `data`.
+// For each index e of `shape`, which selects along `axis`: the number of the element in a tensor of shape `data`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
     l.malformed("has data " + to_string(data) + " and indices " + to_string(shape) + " of different ranks");
@@ -142,7 +142,7 @@ void gather_nd(Lowering& l) {
   l.set(0, pick(l, l.in(0), std::move(numbers), to), l.integer(0));
 }
 
-// Replaces element numbers[i] of flat x by updates[i]; the numbers must be distinct.
+// Replaces element numbers[i] of the flat x by updates[i]. The numbers must be distinct.
 ValueId replace(Lowering& l, ValueId x, const Integers& numbers, ValueId updates) {
   const std::int64_t count = l.graph[x].shape[0];
   l.spend(count);
@@ -195,7 +195,7 @@ void scatter_elements(Lowering& l) {
 
 void scatter_nd(Lowering& l) { scatter_to(l, numbers_of_slices(l, l.shape(0), l.shape(1), l.integers(1), 0)); }
 
-// Values [off, on], with a new axis of extent `depth`.
+// One-hot encoding with the values [off, on], on a new axis of extent `depth`.
 void one_hot_encode(Lowering& l) {
   const Integers depth = l.integers(1);
   if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("has a depth that is not a positive number");
@@ -207,7 +207,7 @@ void one_hot_encode(Lowering& l) {
   l.set(0, l.add_node(Op::select, {one_hot(l, index, axis, depth[0]), on, off}), l.integer(2));
 }
 
-// Positions of the nonzero elements of a constant, one column each.
+// The positions of the nonzero elements of a constant, one column each.
 void non_zero(Lowering& l) {
   const Tensor& x = l.constant(0);
   const Shape strides = row_major_strides(x.shape);

@@ -31,14 +31,14 @@ Tensor matrix(Lowering& l, const Floats& values, std::int64_t rows, std::int64_t
   return Tensor({rows, columns}, values);
 }
 
-// Softmax over the nonzero scores; zeros stay zero.
+// Softmax over the nonzero scores. Zeros remain zero.
 ValueId softmax_of_nonzero(Lowering& l, ValueId scores) {
   const ValueId present = l.add_node(Op::absolute, {scores});
   const ValueId masked = l.add_node(Op::select, {present, scores, l.scalar(-std::numeric_limits<float>::max())});
   return l.add_node(Op::select, {present, l.add_node(Op::softmax, {masked}, AxisAttribute{1}), l.scalar(0)});
 }
 
-// Expands the score of one of two classes to both; after a logistic function that is a softmax of (0, s).
+// Expands the score of one of two classes to both. After a logistic function, this is a softmax of (0, s).
 ValueId both_of_two(Lowering& l, ValueId score, const std::string& transform) {
   const bool logistic = transform == "LOGISTIC";
   const ValueId other = logistic ? l.add_node(Op::multiply, {score, l.scalar(0)}) : l.add_node(Op::negate, {score});
@@ -95,7 +95,8 @@ ValueId kernel_values(Lowering& l, ValueId x, const Floats& vectors) {
   l.malformed("has the unknown kernel_type '" + type + "'");
 }
 
-// Machines for pairs of classes: the coefficients of each pair's own support vectors, as a matrix [vectors, pairs].
+// For machines that separate pairs of classes: the coefficients of the support vectors of each pair, as a matrix [vectors,
+// pairs].
 Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t vectors) {
   const Floats coefficients = l.attribute("coefficients", Floats{});
   const auto classes = static_cast<std::int64_t>(per_class.size()), pairs = classes * (classes - 1) / 2;
@@ -112,7 +113,7 @@ Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t ve
   return result;
 }
 
-// Votes per class: each pair's positive score is a vote for its first class, any other for its second.
+// Votes per class: a pair whose score is positive votes for its first class, otherwise for its second.
 ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
   const std::int64_t pairs = classes * (classes - 1) / 2;
   Tensor first({pairs, classes}), second({pairs, classes});
@@ -230,7 +231,7 @@ void binarizer(Lowering& l) {
   l.set(0, l.add_node(Op::step, {above}));
 }
 
-// One-hot over a new last axis, [..., keys]: 1 where x equals the key.
+// One-hot encoding on a new last axis, [..., keys]: 1 if x equals the key.
 ValueId matches(Lowering& l, const Floats& keys) {
   Shape column = l.shape(0);
   column.push_back(1);
@@ -248,7 +249,7 @@ void one_hot_encoder(Lowering& l) {
   l.set(0, matches(l, as_floats(categories)));
 }
 
-// The numbers under `stem`, in any of the forms that LabelEncoder allows.
+// The numbers in the attribute `stem`, in any of the forms that LabelEncoder allows.
 Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
   integers = l.has_attribute(stem + "_int64s");
   if (integers) return as_floats(l.attribute(stem + "_int64s", Integers{}));
@@ -306,7 +307,7 @@ void feature_vectorizer(Lowering& l) {
   l.set(0, l.add_node(Op::concat, parts, AxisAttribute{1}));
 }
 
-// A map from labels to scores is represented by the scores in the labels' order.
+// A map from labels to scores is represented by the scores, in the order of the labels.
 void zip_map(Lowering& l) { l.set(0, l.in(0)); }
 
 constexpr OnnxOperator kMlOperators[] = {

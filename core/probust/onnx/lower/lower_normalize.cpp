@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Normalization: by statistics from training, by statistics of the example, or by a norm.
+// Normalization with statistics from training, with statistics of the example, or by a norm.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -65,7 +65,7 @@ void require_channels(Lowering& l) {
   if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
 }
 
-// If the statistics are constants: one factor and one shift per channel, computed in double.
+// For constant statistics: one factor and one shift per channel, computed in double precision.
 ValueId batch_normalize_constant(Lowering& l, double epsilon) {
   const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
   const std::int64_t channels = l.shape(0)[1];
@@ -137,7 +137,7 @@ void instance_normalization(Lowering& l) {
   l.set(l.add_node(Op::add, {scaled, per_channel(l, 2, rank)}));
 }
 
-// Scale and bias are per group before opset 21, per channel from then on.
+// Scale and bias are per group before opset 21, and per channel from then on.
 void group_normalization(Lowering& l) {
   require_channels(l);
   const Shape shape = l.shape(0);

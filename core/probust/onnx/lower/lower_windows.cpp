@@ -24,7 +24,8 @@ Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank)
   return value;
 }
 
-// auto_pad SAME: ceil(image / stride) windows, the padding split evenly, the odd cell after (UPPER) or before (LOWER) the image.
+// auto_pad SAME: ceil(image / stride) windows. The padding is split evenly; an odd cell goes after (UPPER) or before (LOWER)
+// the image.
 void pad_same(Window& w, bool upper) {
   for (std::size_t i = 0; i < w.image.size(); ++i) {
     const std::int64_t windows = (w.image[i] + w.stride[i] - 1) / w.stride[i];
@@ -91,8 +92,8 @@ void conv(Lowering& l) {
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// Padding that gives a transposed convolution, with `extra` cells after its image, the wanted output shape. The odd cell goes
-// after the image for SAME_UPPER, before it otherwise.
+// Sets the padding with which a transposed convolution, with `extra` cells after its image, has the wanted output shape. An odd
+// cell goes after the image for SAME_UPPER, before it otherwise.
 void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape& wanted, bool upper) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -103,8 +104,8 @@ void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape&
   w.image = wanted;
 }
 
-// If a whole stride is left after the last window, another window would fit. These cells are removed from the padding first;
-// the remainder, which no tap reaches, is split off the image. Returns the cells split off along each axis.
+// If a whole stride remained after the last window, another window would fit. Such cells are removed from the padding first;
+// the remainder, which no tap reaches, is removed from the image. Returns the number of removed cells along each axis.
 Shape split_unreached(Window& w, const Shape& in) {
   Shape unreached(in.size(), 0);
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -127,8 +128,8 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
   return l.add_node(Op::pad, {y}, PadAttributes{zeros, high, zeros});
 }
 
-// The output extent of a transposed convolution is (in - 1) stride + reach - pads + output_padding per axis, unless its shape
-// is given or auto_pad makes it in * stride.
+// The output extent of a transposed convolution along an axis is (in - 1) stride + reach - pads + output_padding, unless the
+// output shape is given or auto_pad sets it to in * stride.
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
@@ -225,7 +226,7 @@ Tensor window_counts(Lowering& l, const Window& w) {
 void average_pool(Lowering& l) {
   const Window w = pool_window(l);
   Tensor shares = window_counts(l, w);
-  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // a window entirely in the padding sums to 0
+  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // 0: entirely in the padding
   if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; }))
     shares = Tensor::scalar(shares.data[0]);
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));
