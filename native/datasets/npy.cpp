@@ -142,7 +142,7 @@ std::optional<TextType> text_type(const std::string& descr) {
 
 void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   constexpr std::uint64_t kBeyond = 0x110000;
-  if (c >= kBeyond) refuse(path, "has text that is not Unicode", "write it with numpy.save");
+  if (c >= kBeyond) refuse(path, "contains text that is not Unicode", "write it with numpy.save");
   const auto byte = [&](std::uint64_t bits) { text += static_cast<char>(bits); };
   if (c < 0x80) {
     byte(c);

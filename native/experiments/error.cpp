@@ -39,7 +39,7 @@ double mean_of(const std::vector<Errors>& errors, const std::string& estimator) 
   for (const Errors& each : errors) {
     if (each.estimator == estimator) return each.mean();
   }
-  throw Error{ErrorCode::internal, "the run", "has no errors of " + estimator, ""};
+  throw Error{ErrorCode::internal, "the run", "has no measured errors for " + estimator, ""};
 }
 
 report::Chart chart_of(const std::string& title, const std::vector<Errors>& errors, const std::vector<double>& sigmas,

@@ -15,9 +15,9 @@ namespace {
 
 [[noreturn]] void refuse_other_data(std::int64_t index, const char* what, std::int64_t run, std::int64_t baseline) {
   throw Error{ErrorCode::unreadable, "the run",
-              "has different data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", but " +
+              "has different data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + " here, but " +
                   std::to_string(baseline) + " in the baseline",
-              "compare runs on the same points and the same target"};
+              "compare runs on the same points with the same target"};
 }
 
 // Whether the target was chosen by the user: it is not the model's own prediction.

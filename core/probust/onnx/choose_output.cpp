@@ -200,7 +200,7 @@ class OutputChooser {
       return;
     }
     if (!is_vector(node.shape))
-      return leave_out(name, "has shape " + to_string(node.shape) + ", which is not one vector of logits");
+      return leave_out(name, "has shape " + to_string(node.shape) + ", which is not that of a single vector of logits");
     const bool several = element_count(node.shape) > 1;
     if (several && value.integer) return leave_out(name, "has integers of shape " + to_string(node.shape));
     if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "contains the smallest values, sorted");

@@ -97,7 +97,7 @@ void check(const Graph& graph) {
   }
   for (const ValueId id : graph.outputs) {
     if (id < 0 || id >= static_cast<ValueId>(graph.nodes.size()))
-      throw Error{ErrorCode::unreadable, "the graph", "has an output that does not exist", ""};
+      throw Error{ErrorCode::unreadable, "the graph", "lists an output that does not exist", ""};
   }
 }
 

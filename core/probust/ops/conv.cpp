@@ -21,9 +21,11 @@ struct Sizes {
 };
 
 void check_spatial(std::string_view op, const Shape& shape, const Shape& spatial) {
-  if (shape.size() != spatial.size() + 2) misfit(op, "has the operand " + to_string(shape) + " of the wrong rank");
+  if (shape.size() != spatial.size() + 2)
+    misfit(op, "has an operand of shape " + to_string(shape) + ", which has the wrong rank");
   if (!std::equal(spatial.begin(), spatial.end(), shape.begin() + 2)) {
-    misfit(op, "has the operand " + to_string(shape) + ", which does not end in the window's extents " + to_string(spatial));
+    misfit(op, "has an operand of shape " + to_string(shape) + ", which does not end with the window's extents " +
+                   to_string(spatial));
   }
 }
 

@@ -34,8 +34,8 @@ Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
     require_node(trees, i);
     const std::int32_t feature = trees.nodes[i].feature;
     if (trees.nodes[i].mode != Mode::leaf && (feature < 0 || feature >= in[0][1]))
-      misfit("tree_ensemble",
-             "has a node for feature " + std::to_string(feature) + ", which does not exist in " + to_string(in[0]));
+      misfit("tree_ensemble", "has a node for feature " + std::to_string(feature) +
+                                  ", which does not exist in an input of shape " + to_string(in[0]));
   }
   for (const std::int32_t root : trees.roots) {
     if (root < 0 || root >= static_cast<std::int32_t>(trees.nodes.size()))

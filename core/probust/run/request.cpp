@@ -21,7 +21,7 @@ std::string classes_text(std::int64_t classes) { return "the model has classes 0
 void check_budget(const char* field, const std::optional<double>& value, const std::vector<std::string>& texts) {
   if (!value) return;
   if (!std::isfinite(*value) || *value < 2)
-    refuse_option(field, "is not a number, or is less than 2", "give a number of forwards, such as 100");
+    refuse_option(field, "is not a number, or is less than 2", "give a number of forward passes, such as 100");
   if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
     refuse_option(field, "needs auto among the estimators", "leave it out, or add auto");
 }
@@ -44,7 +44,7 @@ void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budge
     const bool could = estimator.definition->share && estimator.definition->variant.empty() && !estimator.is_auto();
     if (!sharing && could)
       refuse_option("share", "cannot be " + what + " for " + estimator.text(),
-                    "use none, pooled or draws, which also pools all points");
+                    "use none, pooled, or draws (which also estimates from all points of the block)");
   }
   if (!done) refuse_option("share", "is " + what + ", which applies to none of the estimators", "add probit:N or regression:N");
 }

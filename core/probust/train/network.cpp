@@ -64,7 +64,7 @@ Network make_network(std::string name, const Shape& point, std::int64_t classes,
   if (out != Shape{classes})
     throw Error{ErrorCode::usage, "model",
                 "has outputs of shape " + to_string(out) + " instead of " + std::to_string(classes) + " logits",
-                "end it with a dense layer of one output per class"};
+                "end it with a dense layer with one output per class"};
   return {std::move(name), point, classes, std::move(layers), std::move(parameters.weights), std::move(parameters.statistics)};
 }
 

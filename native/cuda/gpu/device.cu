@@ -129,7 +129,7 @@ struct Device::State {
       bare->biased = false;
       return std::move(*bare);
     }
-    throw Error{ErrorCode::unsupported, "the device", "has no cuBLASLt algorithm for a product",
+    throw Error{ErrorCode::unsupported, "cuBLASLt", "has no algorithm for a matrix product on this device",
                 "use " + option("device") + " cpu"};
   }
 

@@ -248,7 +248,7 @@ void expand(Lowering& l) {
 void tile(Lowering& l) {
   const auto repeats = l.integers(1);
   if (static_cast<std::int64_t>(repeats.size()) != rank_of(l))
-    l.malformed("has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(rank_of(l)));
+    l.malformed("has " + std::to_string(repeats.size()) + " repeats for an input of rank " + std::to_string(rank_of(l)));
   ValueId x = l.in(0);
   for (std::int64_t axis = 0; axis < rank_of(l); ++axis) {
     if (repeats[axis] < 0 || repeats[axis] > kMaxElements)

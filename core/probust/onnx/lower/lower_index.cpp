@@ -32,7 +32,7 @@ std::int64_t rank_of_operand(Lowering& l, std::size_t i = 0) { return static_cas
 
 std::int64_t within(Lowering& l, std::int64_t index, std::int64_t extent) {
   if (index < -extent || index >= extent)
-    l.malformed("has the index " + std::to_string(index) + ", which is outside an axis of " + std::to_string(extent));
+    l.malformed("has the index " + std::to_string(index) + ", which is outside an axis of length " + std::to_string(extent));
   return index < 0 ? index + extent : index;
 }
 

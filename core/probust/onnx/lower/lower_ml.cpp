@@ -205,7 +205,8 @@ void normalizer(Lowering& l) {
 
 ValueId row_vector(Lowering& l, const Floats& values, const std::string& name) {
   const std::int64_t features = l.shape(0).empty() ? 1 : l.shape(0).back(), count = static_cast<std::int64_t>(values.size());
-  if (count != 1 && count != features) l.malformed("has an attribute " + name + " that does not match the features");
+  if (count != 1 && count != features)
+    l.malformed("has an attribute " + name + " whose length does not match the number of features");
   return l.tensor(Tensor({count}, values));
 }
 

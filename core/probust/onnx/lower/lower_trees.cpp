@@ -80,7 +80,8 @@ Mode mode_named(Lowering& l, const std::string& name) {
 }
 
 std::int32_t small(Lowering& l, std::int64_t value) {
-  if (value < 0 || value >= (std::int64_t{1} << 31)) l.malformed("has a number out of range");
+  if (value < 0 || value >= (std::int64_t{1} << 31))
+    l.malformed("has a node, feature or target number of " + std::to_string(value) + ", which is outside 0..2147483647");
   return static_cast<std::int32_t>(value);
 }
 

@@ -19,7 +19,7 @@ void require_image(Lowering& l) {
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
   if (value.size() != rank)
-    l.malformed("has an attribute " + name + " of " + std::to_string(value.size()) + " entries for " + std::to_string(rank) +
+    l.malformed("has " + std::to_string(value.size()) + " entries in attribute " + name + ", but " + std::to_string(rank) +
                 " axes");
   return value;
 }
