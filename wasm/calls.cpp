@@ -154,8 +154,8 @@ std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arg
   });
 }
 
-// The check before an estimate with the same arguments: its warnings, and the text to add to the note of every row. `oneClass`
-// is the class that is predicted for all points.
+// Starts the check that precedes an estimate with the same arguments. The result has its warnings and the text to add to the
+// note of every row. `oneClass` is the class that is predicted for all points.
 std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArguments& arguments) {
   const auto request = std::make_shared<const EstimateRequest>(read_request(runner, arguments));
   const std::int64_t one_class = arguments.integer("oneClass", -1, -1);

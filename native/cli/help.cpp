@@ -70,7 +70,7 @@ class WrappedHelp final : public CLI::Formatter {
   int width_;
 };
 
-// The columns of the terminal: $COLUMNS, the width that the terminal reports, or 100. At least 40.
+// The terminal's width in columns, at least 40: $COLUMNS if it is set, otherwise what the terminal reports, otherwise 100.
 int terminal_width() {
   constexpr int kDefault = 100, kLeast = 40;
   const char* columns = std::getenv("COLUMNS");

@@ -23,7 +23,7 @@ void add_data(const Command& command, Arguments& arguments);  ///< DATA and the 
 void add_data_options(const Command& command, Arguments& arguments);
 void add_device_options(const Command& command, Arguments& arguments);
 
-/// Adds the experiments that `reproduce` repeats, and their data.
+/// Adds the options of `reproduce` that select the experiments and their data.
 void add_reproduce_options(const Command& command, Arguments& arguments);
 
 /// Adds the options of `estimate`: noise, estimators, budget, target. Sets the footer that explains the estimators.

@@ -219,7 +219,7 @@ struct NormalPoints {
   double* y = nullptr;                                        ///< [size][count * points * kShifts]
   double* values = nullptr;                                   ///< [2][count * points * kShifts]
 };
-/// sums [2][count][kShifts] of the integrand and of its complement.
+/// Writes the sums of the integrand and of its complement to `sums` [2][count][kShifts].
 void evaluate_level(Device& device, const NormalProblems& all, const NormalPoints& at, double* sums);
 
 }  // namespace probust::cuda

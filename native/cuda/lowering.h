@@ -189,7 +189,7 @@ class DeviceLowering {
 using Lower = void (*)(DeviceLowering&, ValueId);
 Lower lower_function(Op op);
 
-// One file per family of operators, with the same names as in ops/.
+// Each of these is defined in the file of its family of operators, named as in ops/.
 void lower_matmul(DeviceLowering&, ValueId);
 void lower_conv(DeviceLowering&, ValueId);
 void lower_pool(DeviceLowering&, ValueId);

@@ -24,7 +24,7 @@ struct StoredLabels {
   std::size_t size() const { return texts.empty() ? numbers.size() : texts.size(); }
 };
 
-/// The origin of labels, for messages.
+/// Where labels came from; used in messages.
 enum class LabelKind { folders, texts };
 
 /// The classes of a set of label texts.

@@ -88,12 +88,14 @@ std::vector<double> distances(Executor& executor, const Tensor& x, bool gradient
 /// Distances divided by the largest of them: r in the paper.
 std::vector<double> rescaled(std::vector<double> distance);
 
-/// The largest |a - b|; and the largest error of a share of `count` samples with probability p, in standard errors.
+/// The largest |a - b|.
 double largest_difference(std::span<const double> a, std::span<const double> b);
+
+/// The largest difference between a share, counted in `count` samples, and its probability p, in standard errors.
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count);
 
-/// The number of pairs of points that p and r rank differently, if their p differ by more than twice the error at `count`
-/// samples (0: no error); and the number of all pairs.
+/// The number of pairs of points whose p differ by more than twice the standard error of `count` samples (0: no error) and that
+/// p and r rank differently, and the number of all pairs.
 struct Pairs {
   std::int64_t reversed = 0, all = 0;
 };

@@ -59,11 +59,13 @@ double accuracy_of(Executor& executor, const Rows& data) {
   return static_cast<double>(right) / static_cast<double>(answers.size());
 }
 
-// Trains a network on a table that is split; writes both parts.
+// A network trained on a table, and the table's held-out part.
 struct OfNetwork {
   Table table;
   TrainedModel trained;
 };
+
+// Trains a network on the training part of a divided table, and writes both parts to files.
 OfNetwork with_network(Study& study, const std::string& name, const Divided& data, Recipe recipe) {
   OfNetwork result;
   result.table.name = recipe.name = name;

@@ -91,7 +91,8 @@ class Worker {
     all.changed.wait_for(lock, kLastWait, [&] { return all.running.empty(); });
   }
 
-  /// Must be called in the child of a fork, which has one thread, so that the work of other threads never ends.
+  /// Must be called in the child of a fork. The child has only one thread, so work that other threads had started will never
+  /// end there.
   static void forget_all() {
     All& all = of_process();
     all.running.clear();

@@ -38,7 +38,7 @@ std::int64_t constant_points(const Tensor& x) {
   return count;
 }
 
-// Adds findings about pixels far outside 0..1, and about noise below 1, in natural units.
+// Adds a finding if pixels range far outside 0..1 but sigma is below 1.
 void add_pixel_range(const CheckInput& input, const Values& values, std::vector<Finding>& findings) {
   if (!values.image || input.sigmas.empty()) return;
   const double sigma = *std::max_element(input.sigmas.begin(), input.sigmas.end());

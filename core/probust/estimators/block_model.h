@@ -96,7 +96,7 @@ double even_share(const std::vector<Pairs>& sampled);
 std::vector<Estimate> estimates_from_block_model(Evaluation& evaluation, const SharedPoints& shared,
                                                  const std::vector<Pairs>& sampled, const Propagated& propagated);
 
-/// The most bytes per point that an estimator with a block model needs, for n points.
+/// The maximum number of bytes per point that an estimator with a block model needs, for n points.
 std::int64_t bytes_of_block_model(std::int64_t n, std::int64_t pairs, std::int64_t classes);
 
 }  // namespace probust

@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// The most variables of a normal probability, because more take too long. If more rivals matter, the nearest are used, and the
-/// note has a bound on the failure probability of the others.
+/// The maximum number of variables of a normal probability; more would take too long. If more rivals matter, the nearest are
+/// used, and the note has a bound on the failure probability of the others.
 inline constexpr std::size_t kMostRivals = 1000;
 
 /// Mean [m] and covariance [m, m] of the margins under the noise.

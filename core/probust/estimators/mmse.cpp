@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// The linearization after `moved`, the linear effect of the noise on each sample's margins, is subtracted.
+// Subtracts `moved`, the linear effect of the noise on each sample's margins, from the linearization.
 Linearization without(const Linearization& linearization, const Eigen::MatrixXd& moved) {
   Linearization result;
   result.gram = linearization.gram;

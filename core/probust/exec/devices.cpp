@@ -35,7 +35,7 @@ std::vector<std::unique_ptr<const DeviceKind>>& kinds() {
   return added;
 }
 
-// A device of an added kind, or all devices of that kind.
+// A device of a registered kind, or all devices of that kind.
 struct Chosen {
   const DeviceKind* kind = nullptr;
   int ordinal = 0;

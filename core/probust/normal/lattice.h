@@ -32,8 +32,8 @@ class ShiftedLattice {
   /// The memory of `arena` must outlive this object.
   ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena);
 
-  /// One block of points, each as index / number of points. Lane i has shift i % kShifts, so the offsets are the same in every
-  /// block.
+  /// One block of points. Each point is given by its index divided by the number of points. Lane i has shift i % kShifts, so
+  /// the offsets are the same in every block.
   struct Block {
     Lanes fraction;
   };

@@ -58,8 +58,8 @@ std::span<Index> ascending(std::span<const double> z, Arena& arena) {
   return order.first(count);
 }
 
-/// The most limits that can be dropped from the end of an ascending sequence if the sum of their tails is at most `budget`, and
-/// that sum.
+/// The maximum number of limits that can be dropped from the end of an ascending sequence if the sum of their tails is at most
+/// `budget`, and that sum.
 struct Dropped {
   Index kept;
   double mass;

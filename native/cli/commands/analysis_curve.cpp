@@ -43,7 +43,7 @@ std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arg
   return sweeps;
 }
 
-// "0.12", or "<0.05" and ">0.2" beyond the scales of the sweep.
+// "0.12"; "<0.05" or ">0.2" if the scale is outside the sweep.
 std::string scale_text(const ToleratedScale& scale) {
   const char* sign = scale.kind == Kind::below ? "<" : scale.kind == Kind::above ? ">" : "";
   return sign + fmt::format("{:.4g}", scale.sigma);

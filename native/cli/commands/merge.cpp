@@ -27,7 +27,7 @@ store::Configuration without_shard(store::Configuration configuration) {
   return configuration;
 }
 
-// Checks that the runs are all shards of one run, each once.
+// Checks that the runs are the shards of one run, that none is missing, and that none is given twice.
 void check_shards(const std::vector<std::string>& runs, const std::vector<store::Configuration>& configurations) {
   std::set<std::int64_t> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -46,7 +46,7 @@ class ColumnWriter {
     matrix<double, std::vector<double>>(
         name, values, [](const std::vector<double>& own) -> const auto& { return own; });
   }
-  // An array [items, C], padded with NaN. Written only if an item has values.
+  // Adds an array [items, C], padded with NaN, if any item has values.
   template <class T, class Item>
   void matrix(const std::string& name, const std::vector<Item>& items, const std::vector<T>& (*values_of)(const Item&)) {
     std::int64_t width = 0;

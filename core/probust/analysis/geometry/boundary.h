@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The distance to the nearest point with another prediction, the adversarial distance, for comparison with p. The two may rank
-// points differently (Scher and Trügler, section 3.3).
+// The distance to the nearest point with a different prediction (the adversarial distance), for comparison with p. The two may
+// rank points differently (Scher and Trügler, section 3.3).
 #pragma once
 
 #include <cstdint>

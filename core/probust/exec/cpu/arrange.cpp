@@ -33,7 +33,7 @@ std::vector<SumRange> sum_ranges(const std::vector<std::int64_t>& targets) {
 }
 
 // out[targets[e]] += in[e], in the order of e in every lane. With one lane, the sum is kept in a register: in memory, every
-// addition would wait for the store of the one before.
+// addition would wait for the previous one to be stored.
 Kernel accumulate(const std::vector<std::int64_t>& targets) {
   return [ranges = sum_ranges(targets)](const Call& call) {
     const std::int64_t lanes = call.lanes;

@@ -14,10 +14,10 @@
 
 namespace probust::cpu {
 
-/// The most sums of a tile, in packets, and the most outputs. The remaining registers hold operands.
+/// The maximum number of sums in a tile, in packets, and the maximum number of outputs. The remaining registers hold operands.
 inline constexpr int kTileSums = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 24 : 12;
 inline constexpr int kTileOutputs = kTileSums / 3;
-/// The most packets of positions in a tile.
+/// The maximum number of packets of positions in a tile.
 inline constexpr int kTilePackets = 12;
 
 /// The terms of a sum: x[k, i] is x[offsets[k] + i], and w[k, n] is w[k * N + n].

@@ -90,7 +90,7 @@ struct Product {
 /// If an algorithm below does not apply, the Product has no kernel.
 using MakeProduct = Product (*)(const Graph&, const Node&, std::vector<float> bias);
 
-/// Matrix products of gathered operands by Eigen's kernel. Same results on every machine, also in browsers.
+/// Matrix products of gathered operands by Eigen's kernel. The results are the same on every machine, including in browsers.
 Product make_product(const Graph&, const Node&, std::vector<float> bias);
 
 /// The fastest algorithm for the product's size.

@@ -12,7 +12,7 @@
 namespace probust::cpu {
 namespace {
 
-// The most rows in one sum of products: longer sums only add rounding error.
+// The maximum number of rows in one sum of products: longer sums only add rounding error.
 constexpr std::int64_t kMostRows = 1024;
 
 std::int64_t pixels_of(const Shape& shape) { return element_count({shape.begin() + 2, shape.end()}); }

@@ -17,14 +17,14 @@ namespace probust {
 struct ClassifierFunctions {
   /// Returns the logits [n, C] of the points x [n, ...]. The logits of a point must not depend on other points.
   std::function<Tensor(Tensor x)> logits;
-  /// Returns the gradients [n, ...] of cᵀ logits at x, for the cotangents c [n, C]. Without it, estimators that need gradients
-  /// are refused.
+  /// Returns the gradients [n, ...] of cᵀ logits at x, for the cotangents c [n, C]. Without this function, estimators that need
+  /// gradients are refused.
   std::function<Tensor(Tensor x, Tensor cotangents)> vjp = {};
 };
 
 /// The programs of `functions` for points of this shape: (x) -> logits, and (x, c [C]) -> (logits, the gradient of cᵀ logits),
 /// with c seeded, as in gradient_graph. vjp is called with at most `most` points. A run throws Error{usage} if a function
-/// returns another shape.
+/// returns a result of the wrong shape.
 std::unique_ptr<Program> function_program(ClassifierFunctions functions, Shape point, std::int64_t classes);
 std::unique_ptr<Program> function_gradient_program(ClassifierFunctions functions, Shape point, std::int64_t classes,
                                                    std::int64_t most);
