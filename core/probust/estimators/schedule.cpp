@@ -127,7 +127,7 @@ Result<std::vector<std::vector<Estimate>>> estimate_within(Executor& executor, c
     const auto asked = static_cast<std::int64_t>(n * noises.size());
     if (total / (kPilotSamples + kLeast) < asked)
       throw Error{ErrorCode::usage, option("total_budget"),
-                  "is too small: " + std::to_string(total) + " forwards for " + std::to_string(asked) + " estimates",
+                  "is too small: " + std::to_string(total) + " forward passes for " + std::to_string(asked) + " estimates",
                   "give at least " + std::to_string(asked * (kPilotSamples + kLeast))};
     std::vector<double> variances;
     for (const Noise& noise : noises) {

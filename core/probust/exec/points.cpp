@@ -13,7 +13,7 @@ void require_equal_lengths(const Points& points) {
     throw Error{ErrorCode::usage, "the block", "has labels and index of different lengths", ""};
   for (const std::vector<std::int64_t>& of_pair : points.draws) {
     if (of_pair.size() != points.index.size())
-      throw Error{ErrorCode::usage, "the block", "does not have one draw of a pair per point", ""};
+      throw Error{ErrorCode::usage, "the block", "does not have one draw per point for each pair", ""};
   }
 }
 

@@ -103,7 +103,9 @@ void flatten(Lowering& l) {
   const Shape from = l.shape(0);
   std::int64_t axis = l.attribute("axis", std::int64_t{1});
   if (axis < 0) axis += rank_of(l);
-  if (axis < 0 || axis > rank_of(l)) l.malformed("has an axis out of range");
+  if (axis < 0 || axis > rank_of(l))
+    l.malformed("has axis " + std::to_string(l.attribute("axis", std::int64_t{1})) + ", which does not exist in " +
+                to_string(from));
   l.set(build::reshape(l.graph, l.in(0),
                        {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
 }
@@ -116,7 +118,8 @@ void reshape(Lowering& l) {
   std::int64_t known = 1, wild = -1;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] == 0 && !zero_is_zero) {
-      if (i >= from.size()) l.malformed("copies an extent that its operand " + to_string(from) + " does not have");
+      if (i >= from.size())
+        l.malformed("copies extent " + std::to_string(i) + ", which its operand of shape " + to_string(from) + " does not have");
       to[i] = from[i];
     }
     if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the invalid extent " + std::to_string(to[i]));
@@ -294,14 +297,15 @@ void pad(Lowering& l) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (l.has(3)) axes = l.integers(3);
-  if (!given || given->size() != 2 * axes.size()) l.malformed("has the wrong number of pads");
+  if (!given || given->size() != 2 * axes.size()) l.malformed("does not have two pads per axis");
   std::vector<std::int64_t> low(rank, 0), high(rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = l.axis(axes[i], rank_of(l));
     low[axis] = (*given)[i];
     high[axis] = (*given)[axes.size() + i];
     for (const std::int64_t cells : {low[axis], high[axis]}) {
-      if (cells < -kMaxElements || cells > kMaxElements) l.malformed("has pads out of range");
+      if (cells < -kMaxElements || cells > kMaxElements)
+        l.malformed("has " + std::to_string(cells) + " cells of padding, which is out of range");
     }
   }
   ValueId x = crop(l, l.in(0), low, high);
@@ -341,7 +345,7 @@ void depth_to_space(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
   if (from.size() != 4 || b < 1 || b > (1 << 15) || from[1] % (b * b) != 0)
-    l.malformed("has a blocksize that does not fit " + to_string(from));
+    l.malformed("has blocksize " + std::to_string(b) + ", which does not fit an input of shape " + to_string(from));
   const std::int64_t n = from[0], c = from[1] / (b * b), h = from[2], w = from[3];
   const bool channel_first = l.attribute("mode", std::string("DCR")) == "CRD";
   const ValueId split = build::reshape(l.graph, l.in(0), channel_first ? Shape{n, c, b, b, h, w} : Shape{n, b, b, c, h, w});
@@ -354,7 +358,7 @@ void space_to_depth(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
   if (from.size() != 4 || b < 1 || b > (1 << 15) || from[2] % b != 0 || from[3] % b != 0)
-    l.malformed("has a blocksize that does not fit " + to_string(from));
+    l.malformed("has blocksize " + std::to_string(b) + ", which does not fit an input of shape " + to_string(from));
   const std::int64_t n = from[0], c = from[1], h = from[2] / b, w = from[3] / b;
   const ValueId split = build::reshape(l.graph, l.in(0), {n, c, h, b, w, b});
   l.set(build::reshape(l.graph, build::transpose(l.graph, split, {0, 3, 5, 1, 2, 4}), {n, c * b * b, h, w}));

@@ -186,7 +186,8 @@ void einsum(Lowering& l) {
   const std::string equation = l.attribute("equation", std::string());
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string> parts = split_commas(equation.substr(0, arrow));
-  if (parts.size() != l.inputs()) l.malformed("has an equation of " + std::to_string(parts.size()) + " terms");
+  if (parts.size() != l.inputs())
+    l.malformed("has an equation of " + std::to_string(parts.size()) + " terms, but " + std::to_string(l.inputs()) + " operands");
   std::vector<Term> terms;
   std::int64_t covered = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -80,10 +80,10 @@ void gather(Lowering& l) {
 // For each index e of `shape`, which selects along `axis`: the number of the element in a tensor of shape `data`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
-    l.malformed("has data " + to_string(data) + " and indices " + to_string(shape) + " of different ranks");
+    l.malformed("has data of shape " + to_string(data) + " and indices of shape " + to_string(shape) + ", which differ in rank");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (static_cast<std::int64_t>(i) != axis && shape[i] > data[i])
-      l.malformed("has indices " + to_string(shape) + " that reach beyond the data " + to_string(data));
+      l.malformed("has indices of shape " + to_string(shape) + ", which is larger than the data's shape " + to_string(data));
   }
   const Shape strides = row_major_strides(data);
   l.spend(static_cast<std::int64_t>(indices.size()));
@@ -116,7 +116,7 @@ Integers numbers_of_slices(Lowering& l, const Shape& data, const Shape& shape, c
   const std::int64_t k = shape.empty() ? 0 : shape.back(), rank = static_cast<std::int64_t>(data.size());
   if (shape.empty() || k < 0 || batch < 0 || batch >= static_cast<std::int64_t>(shape.size()) || batch + k > rank ||
       !std::equal(data.begin(), data.begin() + batch, shape.begin()))
-    l.malformed("has indices " + to_string(shape) + " that do not select slices of " + to_string(data));
+    l.malformed("has indices of shape " + to_string(shape) + ", which cannot select slices of data of shape " + to_string(data));
   const Shape strides = row_major_strides(data);
   const std::int64_t slice = element_count({data.begin() + batch + k, data.end()}),
                      rows = element_count({shape.begin(), shape.end() - 1});

@@ -52,7 +52,8 @@ ValueId linear(Lowering& l, const Floats& coefficients, const Floats& intercepts
   Tensor weights = matrix(l, coefficients, outputs, l.graph[x].shape[1]);
   ValueId y = l.add_node(Op::matmul, {x, l.tensor(std::move(weights))}, MatmulAttributes{false, true});
   if (intercepts.empty()) return y;
-  if (static_cast<std::int64_t>(intercepts.size()) != outputs) l.malformed("has the wrong number of intercepts");
+  if (static_cast<std::int64_t>(intercepts.size()) != outputs)
+    l.malformed("has " + std::to_string(intercepts.size()) + " intercepts instead of " + std::to_string(outputs));
   return l.add_node(Op::add, {y, l.tensor(Tensor({outputs}, intercepts))});
 }
 
@@ -68,7 +69,8 @@ void linear_classifier(Lowering& l) {
 
 void linear_regressor(Lowering& l) {
   const std::int64_t targets = l.attribute("targets", std::int64_t{1});
-  if (targets < 1 || targets > (1 << 24)) l.malformed("has an attribute targets out of range");
+  if (targets < 1 || targets > (1 << 24))
+    l.malformed("has " + std::to_string(targets) + " targets, which is outside 1..16777216");
   const ValueId y = linear(l, l.attribute("coefficients", Floats{}), l.attribute("intercepts", Floats{}), targets);
   l.set(0, post_transform(l, y, transform_name(l)));
 }
@@ -146,7 +148,7 @@ void svm_classifier(Lowering& l) {
   }
   const std::int64_t pairs = classes * (classes - 1) / 2;
   if (static_cast<std::int64_t>(per_class.size()) != classes || static_cast<std::int64_t>(rho.size()) != pairs)
-    l.malformed("has vectors_per_class or rho that do not match the classes");
+    l.malformed("has vectors_per_class or rho whose length does not match the number of classes");
   const bool probabilities = l.has_attribute("prob_a") && !l.attribute("prob_a", Floats{}).empty();
   if (probabilities && classes > 2)
     l.unsupported("couples the probabilities of more than two classes, which is not supported",

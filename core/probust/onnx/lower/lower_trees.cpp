@@ -164,7 +164,8 @@ ValueId plus_base(Lowering& l, ValueId scores) {
   const auto base = numbers_of(l, "base_values");
   if (base.empty()) return scores;
   const auto count = static_cast<std::int64_t>(base.size());
-  if (count != 1 && count != l.graph[scores].shape[1]) l.malformed("has base_values that do not match the outputs");
+  if (count != 1 && count != l.graph[scores].shape[1])
+    l.malformed("has base_values whose length does not match the number of outputs");
   return l.add_node(Op::add, {scores, l.tensor(Tensor({count}, base))});
 }
 

@@ -86,7 +86,7 @@ void conv(Lowering& l) {
   if (filter.size() != l.shape(0).size())
     l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
-    l.malformed("has a kernel_shape that differs from its filter's");
+    l.malformed("has a kernel_shape that differs from the shape of its filter");
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
@@ -142,7 +142,9 @@ void conv_transpose(Lowering& l) {
   if (wanted.size() == in.size() + 2) wanted = spatial_of(wanted);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    if (extra[i] < 0 || extra[i] >= std::max(w.stride[i], w.dilation[i])) l.malformed("has output_padding out of range");
+    const std::int64_t beyond = std::max(w.stride[i], w.dilation[i]);
+    if (extra[i] < 0 || extra[i] >= beyond)
+      l.malformed("has an output_padding of " + std::to_string(extra[i]) + ", which is outside 0.." + std::to_string(beyond - 1));
     w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
     if (same && !l.has_attribute("output_shape")) wanted.push_back(in[i] * w.stride[i]);
   }
