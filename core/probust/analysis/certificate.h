@@ -25,7 +25,7 @@ struct Certificate {
 struct GroupCertificates {
   GroupKey key;
   double confidence = 0.999;  ///< confidence of each point's bound, one-sided
-  std::string reason{};       ///< why there are no certificates, if there are none: another noise, or no counts
+  std::string reason{};       ///< why there are no certificates, if there are none: a different noise, or no counts
   std::vector<Certificate> points{};
   std::int64_t certified = 0;  ///< points with a radius above 0
 

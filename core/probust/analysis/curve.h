@@ -13,8 +13,8 @@
 namespace probust {
 
 /// An estimate on a curve: p and 1 - p at one scale, from `samples` noisy samples with normal margins. The variance of z =
-/// Phi^-1(p) is then (1 + z² / 2) / samples. (Shares of samples have another variance, and none if no sample or every sample
-/// fails.)
+/// Phi^-1(p) is then (1 + z² / 2) / samples. (The variance of a share of samples is different, and is undefined if no sample or
+/// every sample fails.)
 struct CurvePoint {
   double sigma, p, p_fail, samples;
 };

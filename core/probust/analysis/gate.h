@@ -58,7 +58,7 @@ struct Check {
 /// or 1 if there are too few points, and those of bias.h for classes, which hold for all classes at once. `confident` tests the
 /// class whose interval has the lowest upper end, at most 1; otherwise, and for ties, the class with the lowest mean is tested.
 ///
-/// Throws Error{unreadable} about "the run" if the baseline has other points (comparison.h).
+/// Throws Error{unreadable} about "the run" if the baseline has different points (comparison.h).
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);
 
 }  // namespace probust

@@ -101,7 +101,7 @@ struct CheckReport {
 inline constexpr std::int64_t kEnoughForOneClass = 20;
 Finding one_class_finding(std::int64_t points, std::int64_t of_class, const std::string& decision);
 
-/// For the notes of rows if a run has warnings that no option fixes.
+/// The text for the notes of rows if a run has warnings that no option fixes.
 inline constexpr const char* kCheckHint = "may be wrong: see the warning";
 
 /// Checks up to x.shape[0] points. If the model is interrupted, reports the findings so far.

@@ -18,7 +18,7 @@ struct Event {
   /// [C] The group of each class. Any class of the target's group counts as the target. If empty, every class is a group of its
   /// own.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< also compute the probability of each class to be predicted, or to be among the `top`
+  bool per_class = false;  ///< also compute the probability that each class is predicted, or is among the `top`
   std::int64_t top = 1;    ///< the target survives if it is among this many largest logits; lower indices win ties
 
   bool plain() const { return group.empty() && !per_class && top == 1; }
@@ -31,7 +31,7 @@ struct EstimatorDefinition;
 struct EstimatorSpec {
   const EstimatorDefinition* definition;
   std::int64_t samples = 0;  ///< the parameter, if it is a number of samples
-  double value = 0;          ///< the parameter, if it is another number
+  double value = 0;          ///< the parameter, if it is any other number
 
   /// Canonical text: "taylor", "mmse:10", "softmax:2".
   std::string text() const;
@@ -39,7 +39,7 @@ struct EstimatorSpec {
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t passes(std::int64_t classes) const;
 
-  /// Whether it picks another estimator.
+  /// Whether it picks the estimator to use.
   bool is_auto() const;
 };
 

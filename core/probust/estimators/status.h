@@ -15,7 +15,7 @@ enum class Status : std::uint8_t {
   undecided,    ///< the threshold is still within the interval
   capped,       ///< the half-width was not reached with the largest number of samples
   bound,        ///< failures are too rare to be seen: p_fail is an upper bound, and p may be closer to 1
-  approximate,  ///< computed for another noise than requested
+  approximate,  ///< computed for a noise model other than the requested one
   inexact,      ///< the numerical error is larger than usual
   disagrees,    ///< two methods differ by more than their errors
   degenerate,   ///< no margin changes with the noise, or gradients are useless

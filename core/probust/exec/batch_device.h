@@ -62,10 +62,10 @@ struct Seeds {
 /// A forward and backward pass, compiled for a number of seeds.
 struct Sweep {
   LinearizeAt at;
-  Batch batch;                   ///< the most examples and seeds of a run
+  Batch batch;                   ///< the maximum numbers of examples and seeds in a run
   const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
   bool to_first_layer =
-      false;  ///< whether it gives the gradients with respect to the outputs of the first layer (passes/first_layer_split.h)
+      false;  ///< whether the gradients are those with respect to the outputs of the first layer (passes/first_layer_split.h)
 };
 
 /// The form in which a worker keeps gradients after a sweep: unchanged, or whitened by the noise (noise.h).
@@ -102,7 +102,7 @@ class DeviceBuffer {
   virtual ~DeviceBuffer() = default;
 };
 
-/// The properties of a device. Only the batch and the memory change, when the device compiles another program.
+/// The properties of a device. Only the batch and the memory change, when the device compiles an additional program.
 struct DeviceFacts {
   std::string name{};
   Shape point_shape{};
@@ -182,7 +182,7 @@ class BatchGradients {
 
   /// The gradients of the only example: [rows of the group, elements].
   virtual void read_gradients(int worker, float* rows) = 0;
-  /// Whitens by the noise at the points of the sweep.
+  /// Whitens the gradients by the noise at the points of the sweep.
   virtual void whiten(int worker, const PlacedPoints& placed) = 0;
   /// Makes room for the gradients that a sweep will keep: [examples][rows][elements].
   virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
@@ -205,7 +205,7 @@ class BatchGradients {
   virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
   /// Reads the raw gradients of each example [rows, elements], if DeviceFacts::reads_gradients.
   virtual void read_kept(int worker, std::span<Eigen::MatrixXf> to) = 0;
-  /// Frees the kept gradients before the next sweep does.
+  /// Frees the kept gradients early, instead of at the next sweep.
   virtual void drop_kept(int worker) = 0;
 
  protected:

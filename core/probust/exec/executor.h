@@ -119,9 +119,9 @@ void check(const Executor& executor, const Points& points);
 /// The names of the processor's backends, fastest first.
 std::vector<std::string_view> backends();
 
-/// Compiles a classifier (one input, one output [C]) for a device: one of backends(), a device of an added kind (devices.h), or
-/// "auto", which is a GPU if there is one. Error{usage} for an unknown name or a precision that the device does not have;
-/// Error{resources} if the device is not present or a single example does not fit its memory.
+/// Compiles a classifier (one input, one output [C]) for a device: one of backends(), a device of a registered kind
+/// (devices.h), or "auto", which is a GPU if there is one. Error{usage} for an unknown name or a precision that the device does
+/// not have; Error{resources} if the device is not present or a single example does not fit its memory.
 Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier, const ExecutorOptions& options);
 
 /// An executor for a classifier without a graph, such as one that runs elsewhere (exec/programs/external_engine.h), for points

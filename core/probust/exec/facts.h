@@ -24,7 +24,7 @@ struct ExecutorOptions {
 };
 inline constexpr std::int64_t kProcessorMemory = std::int64_t{2} << 30;
 
-/// The properties of an executor. Only the batch and the memory change, when a call compiles another program.
+/// The properties of an executor. Only the batch and the memory change, when a call compiles an additional program.
 struct ExecutorFacts {
   std::string name{};
   Shape point_shape{};

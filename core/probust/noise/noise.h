@@ -99,9 +99,9 @@ class NoiseShape {
   /// Whether the distribution depends on a point's position in the data, so that points cannot share draws.
   virtual bool differs() const { return false; }
 
-  /// The number of independent standard normals of which the noise is a function, for a point of `elements` elements. As many
-  /// first rows of `whiten` are then derivatives with respect to these normals or, if the function is not linear, multiples of
-  /// derivatives. Empty if the noise is not such a function.
+  /// The number of independent standard normals of which the noise is a function, for a point of `elements` elements. The first
+  /// rows of `whiten`, one per normal, are then derivatives with respect to these normals or, if the function is not linear,
+  /// multiples of derivatives. Empty if the noise is not such a function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
   /// Adds to x [elements][lanes] the noise that belongs to the standard normals w [normals][lanes]: for Gaussian noise, scale L

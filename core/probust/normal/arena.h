@@ -66,7 +66,7 @@ class Arena {
     return start;
   }
 
-  // Each block is as large as all earlier ones together, so there are few blocks.
+  // Each block is as large as all earlier blocks together, so there are few blocks.
   void grow(std::size_t least) {
     std::size_t size = kFirst;
     for (const Block& block : blocks_) size += block.size;

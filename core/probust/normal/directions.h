@@ -13,8 +13,8 @@
 
 namespace probust::normal {
 
-/// Limits of `directions`: the most columns of the factor, and the fewest limits per column. With fewer limits, other methods
-/// are faster.
+/// Limits of `directions`: the maximum number of columns of the factor, and the minimum number of limits per column. With fewer
+/// limits, other methods are faster.
 inline constexpr Eigen::Index kMostColumns = 16, kLimitsPerColumn = 16;
 
 /// P(X <= z) and its complement for X = U Y with d <= kMostColumns independent standard normal variables Y. The rows of U (m x

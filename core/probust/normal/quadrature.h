@@ -58,7 +58,7 @@ class Breaks {
  public:
   static constexpr int kMost = 256;
 
-  /// Beyond kMost, further breaks are ignored: callers add the most important first.
+  /// Breaks beyond kMost are ignored, so callers add the most important ones first.
   void add(double x) {
     if (count_ < kMost) at_[count_++] = x;
   }

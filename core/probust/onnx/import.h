@@ -69,7 +69,7 @@ struct ImportOptions {
   std::optional<double> threshold = {};
   std::vector<std::int64_t> outputs = {};  ///< the values of the output to use as classes, in this order; empty: all
   std::int64_t data_classes =
-      0;  ///< number of classes that the data's labels name, which may help to choose between several outputs; 0: unknown
+      0;  ///< number of classes among the data's labels, which may help to choose between several outputs; 0: unknown
   /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model has dynamic extents besides the batch.
   Shape input_shape = {};
   /// The shape of one point of the data, e.g. [3, 224, 224]. Determines extents that neither the model nor `input_shape` gives.

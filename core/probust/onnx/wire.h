@@ -23,7 +23,7 @@ struct HostTensor {
   std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that weights exist only once; null for texts
   std::vector<std::string> texts;        ///< for a tensor of texts, such as class names
   bool integer = false;
-  std::int32_t type = 0;  ///< ONNX's number of the element type
+  std::int32_t type = 0;  ///< ONNX's number for the element type
 };
 
 struct GraphProto;

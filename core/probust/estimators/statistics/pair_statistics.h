@@ -114,7 +114,7 @@ void attach_interval(Estimate& estimate, double std_error, std::int64_t survivor
 /// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set during the call.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// The margins of class `other` as the target, from the same samples.
+/// The margins with class `other` as the target, from the same samples.
 Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other);
 
 /// Adds the probability of the label to the estimate of point i, computed from its pairs as by probit:N, if the label is not

@@ -14,7 +14,7 @@
 
 namespace probust {
 
-/// The least number of points for regressions over points.
+/// The minimum number of points for regressions over points.
 inline constexpr std::int64_t kLeastPoints = 32;
 
 /// The moments [N] of the logits under the noise, by moment propagation. Empty if there are too few points, if an operator has

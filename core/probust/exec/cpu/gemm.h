@@ -16,7 +16,7 @@ namespace probust::cpu {
 /// They are packed once, because with few rows packing takes longer than the product.
 class Weights {
  public:
-  /// How products handle the rows that remain after whole groups.
+  /// How products handle the rows that remain after the last whole group.
   enum class Rest {
     padded,  ///< padded with zeros to a group: for products with many rows
     turned,  ///< computed as a transposed product, which needs a second packed copy, made on first use

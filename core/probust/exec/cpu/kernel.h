@@ -93,7 +93,7 @@ using MakeProduct = Product (*)(const Graph&, const Node&, std::vector<float> bi
 /// Matrix products of gathered operands by Eigen's kernel. The results are the same on every machine, including in browsers.
 Product make_product(const Graph&, const Node&, std::vector<float> bias);
 
-/// The fastest algorithm for the product's size.
+/// Creates a kernel with the fastest algorithm for the product's size.
 Product make_fast_product(const Graph&, const Node&, std::vector<float> bias);
 
 /// Whether the kernel of this product with a constant can have a bias.
@@ -105,7 +105,7 @@ ValueId constant_factor(const Graph& graph, const Node& node);
 /// Whether the operator has a fast kernel.
 bool has_fast_kernel(Op op);
 
-// Each family of operators has one file, with the same name as in ops/.
+// Each of these is defined in the file of its family of operators, named as in ops/.
 ValueId constant_factor_of_matmul(const Graph&, const Node&);
 bool can_add_bias_to_matmul(const Graph&, const Node&);
 Kernel make_matmul(const Graph&, const Node&);

@@ -7,7 +7,7 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/base/stop.h"
 
-// Reductions of gradients on the processor. No sum depends on other lanes than its own.
+// Reductions of gradients on the processor. Each sum depends only on its own lane.
 namespace probust {
 
 /// Gradients of one example, one per row, in double precision.

@@ -8,7 +8,7 @@
 // Measures how the time of a run is divided among its steps.
 namespace probust {
 
-/// Times the steps of programs while it exists.
+/// While it exists, measures the time of each step of the programs.
 struct Timing {
   Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
   ~Timing() { workspace.seconds = nullptr; }

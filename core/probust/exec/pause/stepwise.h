@@ -43,7 +43,7 @@ class StepwiseExecutor final : public ForwardingExecutor {
   struct Asked {
     std::uint64_t key;  ///< key of the question
     Partial answer{};
-    std::int64_t done = 0;  ///< number of its units that are done: rows, points or samples
+    std::int64_t done = 0;  ///< number of units of the answer that are done: rows, points or samples
     bool begun = false;
     double pace = 0;  ///< milliseconds per unit
     std::optional<Error> refused{};

@@ -40,7 +40,7 @@ struct PackedConstant {
   auto operator<=>(const PackedConstant&) const = default;
 };
 
-/// What a run may reuse from the previous run in the same workspace, which must be of the same program.
+/// What a run may reuse from the previous run in the same workspace, which must have been a run of the same program.
 enum class Reuse {
   nothing,
   examples,  ///< all values that do not depend on the seed; the run must have the same examples and inputs
@@ -83,7 +83,7 @@ std::unique_ptr<Program> compile_reference(const Graph& graph);
 /// Runs kernels over planned buffers, with the fastest algorithm for each product.
 std::unique_ptr<Program> compile_cpu(const Graph& graph);
 
-/// The same with Eigen's matrix products only, as in browsers.
+/// The same, but with only Eigen's matrix products, as in browsers.
 std::unique_ptr<Program> compile_eigen(const Graph& graph);
 
 }  // namespace probust

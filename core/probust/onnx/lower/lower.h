@@ -18,7 +18,7 @@ namespace probust::onnx {
 struct Named {
   ValueId id = kNoValue;  ///< kNoValue if the lowering of the node does not compute this output
   bool integer = false;
-  std::int32_t type = 0;  ///< ONNX's number of the element type, if known: for weights, constants, casts and texts
+  std::int32_t type = 0;  ///< ONNX's number for the element type, if known: for weights, constants, casts and texts
 };
 
 /// A limit on the cost of computing constants at import. A small file must not take much memory or time, so the budget grows
@@ -70,7 +70,7 @@ class Lowering {
   std::vector<std::int64_t> attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const;
   std::vector<float> attribute(const std::string& name, const std::vector<float>& otherwise) const;
   std::vector<std::string> attribute(const std::string& name, const std::vector<std::string>& otherwise) const;
-  /// The outputs of the graph in an attribute, lowered. Throws if the attribute has no graph.
+  /// Lowers the graph in an attribute and returns its outputs. Throws if the attribute has no graph.
   std::vector<Named> branch(const std::string& name) const;
   /// Integers that are an attribute in older opsets and operand i in newer ones; empty if neither is present.
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
