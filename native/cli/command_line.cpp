@@ -28,7 +28,7 @@ constexpr const char* kExitStatuses =
     "  4    the model uses something that is not supported\n"
     "  5    a device or memory is missing, or output cannot be written\n"
     "  6    no row, or no probability, could be computed\n"
-    "  7    the run is in use, or has another configuration\n"
+    "  7    the run is in use, or has a different configuration\n"
     "  130  interrupted; repeat the command to resume a run";
 
 // Settings for every program.

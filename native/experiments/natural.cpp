@@ -141,7 +141,7 @@ Findings natural(Study& study) {
   Findings all;
   all.method = {
       fmt::format("p is the share of {} noisy samples of a point with the same prediction, d the distance from the point to the "
-                  "nearest one with another prediction, r = d / max d over the points. The noise is Gaussian; its covariance "
+                  "nearest one with a different prediction, r = d / max d over the points. The noise is Gaussian; its covariance "
                   "has the trace 1, and its deviations are multiplied by the scale.",
                   report::counted(scher::copies(study))),
       iris.description, hard.description, ionosphere.description, weather.table.description};

@@ -248,7 +248,7 @@ ValueId vjp_scatter_add(Graph& g, ValueId y, std::size_t, ValueId c) {
 constexpr int kAny = 1 << 20;
 
 constexpr OpDefinition kArrangeFamily[] = {
-    {Op::reshape, "reshape", "y = a's elements under another shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none,
+    {Op::reshape, "reshape", "y = a's elements in a different shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none,
      kMoves},
     {Op::transpose, "transpose", "y's axis i is a's axis permutation[i]", 1, 1, infer_transpose, eval_transpose, vjp_transpose,
      flops_none, kMoves},
