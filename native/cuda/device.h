@@ -127,7 +127,7 @@ class Device {
 
   std::string name() const;
   std::int64_t free_bytes() const;
-  /// The number of floating-point operations that take the device much longer than starting the kernels of a network.
+  /// A number of floating-point operations for which the device needs much longer than for starting the kernels of a network.
   double busy_flops() const;
 
   /// Throws Error{resources} if there is not enough memory.
@@ -156,8 +156,8 @@ class Device {
   /// Why `convolve` computes the epilogue of a convolution in a kernel of our own although the device could fuse it; empty
   /// otherwise.
   std::string refusal_to_finish(const Convolution& convolution);
-  /// Computes a convolution of `images` images. `residual` has the size of the result and is used only if the convolution has
-  /// one.
+  /// Computes a convolution of `images` images. `residual` has the size of the result, and is used only if the convolution has
+  /// a residual.
   void convolve(const Convolution& convolution, std::int64_t images, const void* x, const void* residual, void* y);
 
   /// Records the device work of `work` instead of doing it; gives no recording if the device cannot record. The same work must
@@ -169,7 +169,7 @@ class Device {
   double timed(const std::function<void()>& work);
   /// The algorithm of the last product or convolution, as the library names it.
   std::string algorithm() const;
-  /// Kernels (launch.h) started so far.
+  /// The number of kernels (launch.h) started so far.
   std::int64_t launches() const;
   /// Changes whenever state that recordings contain changes (precision, workspaces). Recordings of an earlier epoch must not be
   /// replayed.

@@ -181,7 +181,7 @@ class DeviceLowering {
 
   std::vector<ValueId> done_by_;  // the product whose epilogue includes an operator; kNoValue if none
   std::vector<Placed> placed_;
-  std::map<std::tuple<int, Form, Shape>, int> moved_;  // storages that hold another form of a storage; reshapes share one
+  std::map<std::tuple<int, Form, Shape>, int> moved_;  // storages that hold a storage in a different form; reshapes share one
   Lowered lowered_;
 };
 

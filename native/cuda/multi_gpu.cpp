@@ -149,7 +149,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
   }
 
-  // Leaves out devices with too little memory for the model, unless that is true of all.
+  // Leaves out devices with too little memory for the model, unless all have too little.
   void make_parts(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) {
     cuda.progress = &progress;
     std::map<int, Error> left_out;

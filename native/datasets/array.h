@@ -40,7 +40,7 @@ std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const st
 /// `shape` requires; `header` is the number of bytes of the file before them.
 Array dense_array(ElementType type, Shape shape, bool column_major, Stored stored, std::int64_t header, const std::string& path);
 
-/// The same numbers with another shape. Both are row-major and have the same number of elements.
+/// The same numbers in a different shape. Both are row-major and have the same number of elements.
 Array reshaped(Array array, Shape shape);
 
 /// Rows [begin, begin + count) as a tensor [count, shape[1:]], each value multiplied by `scale` (in double precision, rounded

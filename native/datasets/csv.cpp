@@ -3,7 +3,8 @@
 // and spaces are also separators.
 //
 // A first row without numbers is a header. A first row of numbers is also a header if the numbers count the columns, as pandas
-// names them, and the rows below have another type: decimals below integers, or labels below a word that names their column.
+// names them, and the rows below have a different type: decimals below integers, or labels below a word that names their
+// column.
 #include <algorithm>
 #include <cmath>
 #include <map>

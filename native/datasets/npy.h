@@ -13,7 +13,7 @@
 namespace probust {
 
 /// The array in a .npy file (format 1 to 3; any integer or floating type except bool, either byte order, C or Fortran order)
-/// as float32 values, unscaled. Errors: unreadable (missing, truncated, another kind of file), resources.
+/// as float32 values, unscaled. Errors: unreadable (missing, truncated, a different kind of file), resources.
 Result<Tensor> read_npy(const std::string& path);
 
 /// The header of a .npy file (format 1.0, C order) for elements of a type in NumPy's notation: "<f4", "|u1".

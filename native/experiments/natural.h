@@ -82,7 +82,7 @@ std::string write_model(Study& study, const std::string& name, const Graph& clas
 Graph read_model(const std::string& path, std::int64_t width);
 std::unique_ptr<Executor> executor_of(Study& study, const Graph& classifier);
 
-/// The distance from each point to the nearest other prediction, with gradients or, for a forest, without.
+/// The distance from each point to the nearest different prediction, computed with gradients or, for a forest, without.
 std::vector<double> distances(Executor& executor, const Tensor& x, bool gradients);
 
 /// Distances divided by the largest of them: r in the paper.

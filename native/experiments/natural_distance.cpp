@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Section 4.1.3: p against the distance to the nearest other prediction, over scales of the noise; covariances; and twenty
+// Section 4.1.3: p against the distance to the nearest different prediction, over scales of the noise; covariances; and twenty
 // runs.
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Section 6: a forest is constant on boxes. So p under independent Gaussian noise is a sum of products of normal probabilities,
-// and the nearest point with another prediction is in the nearest box with another class. The paper suggests this but does not
-// do it.
+// and the nearest point with a different prediction is in the nearest box with a different class. The paper suggests this but
+// does not do it.
 #include <fmt/format.h>
 
 #include <algorithm>

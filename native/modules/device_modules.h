@@ -12,7 +12,8 @@ void use_device_modules();
 /// The version of probust to which this code belongs. A module has its own copy of this function.
 const char* module_version();
 
-/// The names of a module's functions. Both take no arguments. The kind of device belongs to the module and exists as long.
+/// The names of a module's functions. Both take no arguments. The kind of device belongs to the module and exists as long as
+/// the module.
 using DeviceKindOfModule = const DeviceKind* (*)();
 using VersionOfModule = const char* (*)();
 inline constexpr const char* kDeviceKindOfModule = "probust_device_kind";

@@ -15,7 +15,7 @@ namespace probust::report {
 /// Names and values, as in store::RunFile.
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-/// The value of an entry; empty if it is not there.
+/// The value of an entry; empty if there is no such entry.
 std::string entry_of(const Entries& entries, const std::string& name);
 
 /// The run that a report describes.

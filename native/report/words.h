@@ -42,7 +42,7 @@ std::string class_text(std::int64_t number, const std::vector<std::string>& name
 /// The name of a path's file.
 std::string file_name(const std::string& path);
 
-/// "0.123"; "< 0.05" and "> 0.2" beyond the scales of a sweep.
+/// "0.123"; "< 0.05" or "> 0.2" if the scale is outside the sweep.
 std::string tolerated(const ToleratedScale& scale);
 
 /// "gaussian:0.1, auto:100", after the model's name if there is one.

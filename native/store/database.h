@@ -54,7 +54,7 @@ class Statement {
   void bind(int parameter, std::optional<double> value);  ///< empty or not finite: NULL
   void bind(int parameter, std::string_view value);
   void bind(int parameter, std::span<const double> value);  ///< as a blob; empty: NULL
-  void bind(int parameter, std::span<const float> value);   ///< likewise
+  void bind(int parameter, std::span<const float> value);   ///< as a blob; empty: NULL
   void bind_null(int parameter);
 
   /// The next row of the result. Returns false after the last one; the statement can then be run again.
@@ -65,7 +65,7 @@ class Statement {
   std::string text(int column) const;
   bool null(int column) const;
   std::span<const double> doubles(int column) const;  ///< valid until the next step
-  std::span<const float> floats(int column) const;    ///< likewise
+  std::span<const float> floats(int column) const;    ///< valid until the next step
 
  private:
   struct Finalize {

@@ -16,7 +16,7 @@ namespace probust::store {
 class Journal {
  public:
   /// Reads the journal of the output at `path`. The first add() creates a new one if there is none, if nothing was finished, or
-  /// if the output is shorter than its journal says. Throws Error: conflict if the output has another configuration and
+  /// if the output is shorter than its journal says. Throws Error: conflict if the output has a different configuration and
   /// `replace` is false; unreadable if the journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
   ~Journal();

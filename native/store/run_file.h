@@ -40,7 +40,7 @@ class RunFile {
   RunFile& operator=(RunFile&&) noexcept;
   ~RunFile();
 
-  /// One question at the points at positions [first, first + count) of the data: a model (its name, or ""), noise and estimator.
+  /// A model (its name, or ""), a noise model and an estimator, for the points at positions [first, first + count) of the data.
   struct Range {
     std::string model, noise, estimator;
     std::int64_t first = 0, count = 0;

@@ -188,7 +188,8 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// The estimator whose margins are smoothed, without pooling, also for auto: with other estimators, no sweep had smaller errors.
+// The estimator to run at each scale. If margins are smoothed, it is probit without pooling, also in place of auto: no sweep
+// had smaller errors with a different estimator.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;

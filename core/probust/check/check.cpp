@@ -19,7 +19,7 @@ namespace probust {
 namespace {
 
 constexpr double kLevel = 5e-3;            // significance level for all alternatives together
-constexpr double kLeastGain = 0.03;        // least gain of accuracy
+constexpr double kLeastGain = 0.03;        // minimum gain in accuracy
 constexpr std::int64_t kFirstPoints = 32;  // enough points to judge an alternative
 constexpr std::int64_t kFirstBlock = 16;   // number of points after which a hopeless alternative is dropped
 
@@ -283,7 +283,7 @@ class Checker {
   }
 
   // Whether most labels agree with the predictions in the fitted order, and whether that is possible for most of them: a model
-  // that predicts only two of three classes does not use another order.
+  // that predicts only two of three classes does not use a different order.
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;

@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kWidths[] = {0.1, 0.4};    // of the Gaussian similarities, relative to the mean squared distance of the logits
 constexpr std::size_t kNearest = 1;         // index of the narrower Gaussian similarity
-constexpr Eigen::Index kElements = 4096;    // most elements of a point that are compared: enough for a cosine
+constexpr Eigen::Index kElements = 4096;    // maximum number of elements of a point that are compared: enough for a cosine
 constexpr double kLeastShape = 0.03;        // lower limit for the eigenvalues of a whitened shape, whose mean is about 1
 constexpr double kRank = 1e-9;              // directions with a smaller share of the largest variance count as constant
 constexpr std::uint32_t kDraws = 9;         // draws from the posterior for a standard error
-constexpr Eigen::Index kPointsEach = 8;     // least number of points per coordinate in regressions of the shifts
-constexpr std::int64_t kTestedPoints = 64;  // most points whose counts are tested for normal margins
+constexpr Eigen::Index kPointsEach = 8;     // minimum number of points per coordinate in regressions of the shifts
+constexpr std::int64_t kTestedPoints = 64;  // maximum number of points whose counts are tested for normal margins
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // stream of the generator, distinct from the streams of noise
 
 // Rows of a tensor in double precision: [which, elements]. Large rows are reduced to kElements evenly spaced elements.

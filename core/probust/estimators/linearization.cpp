@@ -35,8 +35,8 @@ Nearest select_nearest(const std::vector<double>& z) {
   return nearest;
 }
 
-// If there are many rivals, drops those that cannot matter from z and rows. Returns the most that they may add to the failure
-// probability.
+// If there are many rivals, drops those that cannot matter from z and rows. Returns an upper bound on what they may add to the
+// failure probability.
 double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) {
   std::vector<std::size_t> order(z.size());
   std::iota(order.begin(), order.end(), 0);

@@ -59,7 +59,7 @@ class Response {
     return smallest;
   }
 
-  // How many of the first rows get the label, if that is another class than the target. The first rows are plain noisy samples.
+  // How many of the first rows get the label, if that is not the target. The first rows are plain noisy samples.
   std::int64_t labelled() const { return labelled_; }
 
   struct Slope {

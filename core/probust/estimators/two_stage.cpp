@@ -54,7 +54,7 @@ struct Question {
   const Noise& noise;
 };
 
-// The numbers of samples that keep the target and, if the label is another class, that get the label.
+// The numbers of samples that keep the target and, if the label is not the target, that get the label.
 struct Counts {
   std::int64_t survivors = 0, labelled = 0;
 };

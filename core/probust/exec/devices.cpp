@@ -75,7 +75,8 @@ std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& clas
   return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options));
 }
 
-// A device of an added kind if there is one, otherwise the processor. If a device cannot be used, a warning gives the reason.
+// A device of a registered kind if there is one, otherwise the processor. If a device cannot be used, a warning gives the
+// reason.
 std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions& options) {
   std::string problem;
   if (const DeviceKind* kind = present_kind(problem)) {

@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// For executors that cannot divide the work.
+// Averages whose first step does all the work, for executors that cannot divide it.
 class AveragesAtOnce final : public Averages {
  public:
   AveragesAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)

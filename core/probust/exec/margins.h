@@ -13,7 +13,7 @@
 namespace probust {
 
 /// A classifier linearised around a point: everything that a probability is computed from. m = C - 1. Use `variances` and
-/// `covariance` instead of `gram`, which has another meaning if `last` is set.
+/// `covariance` instead of `gram`, whose meaning is different if `last` is set.
 struct Linearization {
   Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
   /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w,

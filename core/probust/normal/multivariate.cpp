@@ -144,7 +144,8 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
 
 // ---- the methods, in the order in which they are tried; each gets an orthant without duplicates
 
-constexpr Index kTelescope = 128;          ///< most limits; work grows with the cube, preparation with the fourth power
+/// The maximum number of limits for telescoping: the work grows with the cube, and the preparation with the fourth power.
+constexpr Index kTelescope = 128;
 constexpr double kRareTails = 0.5;         ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
 constexpr double kTelescopeTails = 2.0;    ///< the same if R has full rank
 constexpr Index kControlFrom = 24;         ///< with fewer limits, plain separation is fast

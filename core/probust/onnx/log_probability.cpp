@@ -45,7 +45,7 @@ class Logarithms {
  public:
   explicit Logarithms(Graph& graph) : graph_(graph) {}
 
-  /// Whether there was a Softmax, a Sigmoid or an Exp.
+  /// Whether a Softmax, a Sigmoid or an Exp was found.
   bool squashed() const { return squashed_; }
   /// Whether the logarithm of 1 - v was needed for a mean v.
   bool averaged() const { return averaged_; }

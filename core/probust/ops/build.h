@@ -31,7 +31,7 @@ ValueId broadcast(Graph& g, ValueId x, const Shape& shape);
 /// The transpose of broadcast: sums x to `shape`. Returns x itself if nothing changes.
 ValueId sum_to(Graph& g, ValueId x, const Shape& shape);
 
-/// The same elements with another shape. Returns x itself if nothing changes.
+/// The same elements in a different shape. Returns x itself if nothing changes.
 ValueId reshape(Graph& g, ValueId x, const Shape& shape);
 
 /// Output axis i is input axis permutation[i]. Returns x itself if nothing changes.

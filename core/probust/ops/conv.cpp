@@ -5,7 +5,7 @@
 //   T(x, w, c) = sum over n, o, i, q, t of  c[n, o, q]  w[o, i, t]  x[n, group(o) C / groups + i, q stride - pad + t dilation],
 //
 // the three operators are its partial derivatives: conv = dT/dc, conv_transpose = dT/dx, conv_filter_grad = dT/dw. So the
-// cotangent of each with respect to either operand is another of the three. Any number of spatial axes.
+// cotangent of each with respect to either operand is one of the other two. Any number of spatial axes.
 #include <functional>
 
 #include "probust/ops/build.h"

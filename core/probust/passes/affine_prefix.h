@@ -16,7 +16,7 @@ struct AffinePrefix {
 };
 
 /// The input of a classifier, and the values after it that are affine in it, in order. Each is read only by the next node,
-/// which reads nothing else that varies. pool_first gives more of them.
+/// which reads nothing else that varies. There are more of them after pool_first.
 std::vector<ValueId> affine_values(const Graph& classifier);
 
 /// Splits a classifier after its longest affine prefix. Empty if there is none, or if the split would save less than 1% of the

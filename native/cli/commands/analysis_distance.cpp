@@ -37,7 +37,7 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
   return std::move(found).value().front();
 }
 
-// Empty if it was interrupted, which has then been reported.
+// The boundaries of all points; empty if the search was interrupted, which has then been reported.
 std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
   LoadedModel model = load_model(arguments, load_options(arguments, point_shape(data.x)));

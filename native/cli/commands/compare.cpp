@@ -72,7 +72,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
     const std::vector<std::string> models = models_of(run.results);
     for (const std::string& model : models) {
       const auto partner = baseline_model(known, model);
-      // If one side has one model and the other several with other names, it is unclear which to compare.
+      // If one side has one model and the other has several, none of the same name, it is unclear which to compare.
       if (!partner)
         throw Error{ErrorCode::unreadable, run_text(path, model), "is not among the models of " + first,
                     "compare it with a run of one model"};

@@ -34,7 +34,7 @@ namespace {
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
 
-// In the order of docs/estimators.md.
+// The estimators that are measured by default, in the order of docs/estimators.md.
 constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "adf",
                                               "mmse:50",

@@ -269,7 +269,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A failed check if there are warnings: the run may then measure something else than intended.
+// A failed check if there are warnings: the run may then measure something other than intended.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";

@@ -26,7 +26,7 @@ struct TextForm {
   bool several_models = false;           ///< whether rows have the name of their model
 };
 
-/// A writer to `file`, which it does not close. If the file `goes_on`, it writes no header. Throws Error{usage} for another
+/// A writer to `file`, which it does not close. If the file `goes_on`, it writes no header. Throws Error{usage} for an unknown
 /// format.
 std::unique_ptr<RowWriter> make_row_writer(const TextForm& form, std::FILE* file, bool goes_on);
 

@@ -49,7 +49,7 @@ class Ledger final : public Assignments {
   /// Sets a text for the note of every row from now on; empty: none.
   void set_hint(std::string hint);
 
-  /// Returns a block that will not be estimated, so that another rank gets it.
+  /// Takes back a block that will not be estimated, so that another rank gets it.
   void give_back(Assignment assignment);
 
   /// Assigns no more blocks.

@@ -85,7 +85,7 @@ class RemoteAssignments final : public Assignments {
   bool ended_ = false, dismissed_ = false;
 };
 
-/// Converts results to bytes, with all numbers exact, and back. Throws Error{internal} for other bytes.
+/// Converts results to bytes, with all numbers exact, and back. Throws Error{internal} for invalid bytes.
 std::vector<std::byte> packed(const Results& results);
 Results unpacked(std::span<const std::byte> bytes);
 

@@ -122,7 +122,7 @@ struct Device::State {
           "cuBLASLt bias");
   }
 
-  // Includes the bias if the library has an algorithm for that.
+  // Plans a product that includes the bias if the library has an algorithm for that.
   PlannedProduct plan(const Product& p) {
     if (std::optional<PlannedProduct> whole = planned_as(p)) return std::move(*whole);
     if (std::optional<PlannedProduct> bare = planned_as(without_epilogue(p))) {
@@ -175,7 +175,8 @@ struct Device::State {
     return planned;
   }
 
-  // Null if cuDNN has no algorithm for this many images within the workspace, or if the device lacks memory for it.
+  // The planned convolution; null if cuDNN has no algorithm for this many images within the workspace, or if the device lacks
+  // memory for it.
   const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
     const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);

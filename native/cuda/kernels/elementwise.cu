@@ -41,7 +41,7 @@ struct MaskedSum {
   Chain::Read mask;
 };
 
-// The operand that step i of a chain combines with the result of the previous steps; kSoFar if the step has another form.
+// The operand that step i of a chain combines with the result of the previous steps; kSoFar if the step has a different form.
 std::int8_t other_operand(const Chain::Step& step) {
   if (step.a == Chain::kSoFar && step.b != Chain::kSoFar) return step.b;
   if (step.b == Chain::kSoFar && step.a != Chain::kSoFar) return step.a;

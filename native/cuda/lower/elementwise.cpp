@@ -71,7 +71,7 @@ Form form_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
   return form;
 }
 
-// The period of offsets 0, 1, ..., period - 1, 0, 1, ...; 0 if the offsets have another pattern.
+// The period of offsets 0, 1, ..., period - 1, 0, 1, ...; 0 if the offsets do not have this pattern.
 std::int64_t period_of(const std::vector<std::int64_t>& offsets, std::int64_t period) {
   for (std::size_t e = 0; e < offsets.size(); ++e) {
     if (offsets[e] != static_cast<std::int64_t>(e) % period) return 0;

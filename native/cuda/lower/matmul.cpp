@@ -53,8 +53,8 @@ std::string name_of(const Product& product) {
   return name;
 }
 
-// The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if the constant varies in
-// another way.
+// The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if the constant varies in any
+// other way.
 std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int64_t n, std::int64_t inner) {
   const auto sources = broadcast_offsets(constant.shape, shape);
   std::vector<float> bias(static_cast<std::size_t>(n));

@@ -29,8 +29,8 @@ struct Image {
 /// "640 x 480", the width first.
 std::string size_text(std::int64_t height, std::int64_t width);
 
-/// The size and channels in the header of a PNG or JPEG file. Throws Error{unreadable} about `path`: not such a file, damaged, of
-/// more than kMostPixels, or of more than its bytes can hold.
+/// The size and channels in the header of a PNG or JPEG file. Throws Error{unreadable} about `path` if it is not such a file,
+/// is damaged, or has more pixels than kMostPixels or than its bytes can hold.
 ImageSize image_size(Bytes file, const std::string& path);
 
 /// Decodes a PNG or JPEG file to 1 or 3 channels. Colour becomes gray with ITU-R 601 weights, transparency is dropped, and 16

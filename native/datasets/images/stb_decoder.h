@@ -21,10 +21,10 @@ struct StbImage {
   std::string problem;                               ///< stb_image's message, if there is no image or no header
 };
 
-/// The header alone. `file` has at most 2^31 - 1 bytes, here and below.
+/// Reads only the header. `file` has at most 2^31 - 1 bytes, here and below.
 StbImage stb_header(Bytes file);
 
-/// The image with `channels` values of 8 bits per pixel, or of 16 if it is `deep`. No single allocation is larger than
+/// Decodes the image to `channels` values of 8 bits per pixel, or of 16 if it is `deep`. No single allocation is larger than
 /// `most_bytes`.
 StbImage stb_image(Bytes file, int channels, bool deep, std::size_t most_bytes);
 

@@ -188,7 +188,7 @@ class GradientSearch {
  private:
   static constexpr int kHalvings = 40;
   static constexpr int kProjections = 20;
-  static constexpr double kGain = 1e-4;  // least relative reduction of the length for which another projection is tried
+  static constexpr double kGain = 1e-4;  // minimum relative reduction of the length for which a further projection is tried
   static constexpr int kRings = 48, kDirections = 96, kRoughHalvings = 8;
   static constexpr double kReach = 10;  // if no boundary is known; the same as in BlackBoxSearch
 
@@ -331,7 +331,7 @@ class BoundarySearch::BlackBox {
  private:
   static constexpr std::uint32_t kStream = 0xb0a7;
   static constexpr std::int64_t kMostNumbers = 1 << 22;  ///< limit for the displacements in memory
-  static constexpr Index kSingle = 64;                   ///< most elements that are tried individually
+  static constexpr Index kSingle = 64;                   ///< maximum number of elements that are tried individually
   static constexpr double kFarthest = 256;               ///< ratio of the largest search distance to the smallest
   static constexpr int kHalvings = 26;
 

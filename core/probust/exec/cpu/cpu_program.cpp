@@ -102,8 +102,8 @@ class CpuProgram final : public Program {
     return packed;
   }
 
-  // The fewest lanes for which at least 80% of the flops of products with constants are in products with at least kFullRows
-  // rows.
+  // The smallest number of lanes for which at least 80% of the flops of products with constants are in products with at least
+  // kFullRows rows.
   std::int64_t least_lanes() const override {
     constexpr std::int64_t kFullRows = 48;
     const std::vector<ProgramStep> all = steps();

@@ -146,7 +146,7 @@ class DirectConv {
     }
   }
 
-  // For an output of `pixels` pixels with rows of `width`.
+  // The bytes of scratch memory for an output of `pixels` pixels in rows of `width`.
   std::int64_t scratch_bytes(std::int64_t pixels, std::int64_t width, std::int64_t lanes) const {
     const std::vector<Layout> layouts = plan({read_, written_, lanes, pixels, width});
     return (largest(layouts, &Layout::copy_size) + largest(layouts, &Layout::sums_size)) * kFloat;

@@ -18,7 +18,7 @@ using To = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
 using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMajor>;
 
 // The kernel and its tile. The kernel sums the elements of full-height tiles in the same order everywhere, also in the
-// transposed product, but uses another order for lower tiles.
+// transposed product, but uses a different order for lower tiles.
 #ifdef __wasm_simd128__
 constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
 using Multiply = WasmProducts;

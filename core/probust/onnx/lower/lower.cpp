@@ -105,7 +105,7 @@ std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
   return result;
 }
 
-// Null if there is no such attribute. Throws if it has another type.
+// The attribute of this name; null if there is none. Throws if it has a different type.
 const AttributeProto* Lowering::find_attribute(const std::string& name, AttributeType type) const {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return nullptr;
