@@ -187,7 +187,7 @@ std::string agreement_section(const Material& material) {
 
 std::string certificate_section(const Material& material) {
   std::vector<GroupCertificates> groups;
-  std::string reason = "no estimator counts noisy samples";
+  std::string reason = "no estimator counts the noisy samples that survive";
   for (const RowGroup& group : material.groups) {
     GroupCertificates certificates = certificates_of(group);
     if (certificates.reason.empty() && !certificates.points.empty()) {
