@@ -112,7 +112,7 @@ void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet) {
     if (quiet || !models_samples(estimator)) continue;
     say("{} {}: ", plan.noises[noise].text(), plan.text(estimator));
     if (calibration.points == 0) {
-      say("not calibrated, because too few estimates have counted samples\n");
+      say("not calibrated, because too few estimates report counts of surviving samples\n");
     } else {
       say("calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before, calibration.after);
     }
