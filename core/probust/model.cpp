@@ -37,7 +37,7 @@ void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
 
 void require_classifier(const Executor* regression, const char* call) {
   if (regression != nullptr)
-    throw Error{ErrorCode::usage, call, "is for classifiers, but this is a regression model within a tolerance", "use estimate"};
+    throw Error{ErrorCode::usage, call, "is for classifiers, but this is a regression model with a tolerance", "use estimate"};
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ inline Tensor tensor_of(const Floats& array) {
   return {Shape(array.shape(), array.shape() + array.ndim()), std::vector<float>(array.data(), array.data() + array.size())};
 }
 
-// Without a copy: the array owns the tensor's numbers.
+// Converts a tensor to an array without a copy: the array owns the tensor's numbers.
 inline py::array_t<float> array_of(Tensor tensor) {
   auto kept = std::make_unique<std::vector<float>>(std::move(tensor.data));
   const float* numbers = kept->data();
@@ -35,7 +35,7 @@ inline py::array_t<float> array_of(Tensor tensor) {
   return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), numbers, owner);
 }
 
-// Points [N, ...] in the memory of an array. One point of the model's shape is a batch of one.
+// Points [N, ...] in the memory of an array. A single point of the model's shape is a batch of one.
 class PointsOf {
  public:
   PointsOf(const Floats& array, const Shape& point)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs one estimator, after checking that it suits the model and the noise.
+// Checks that an estimator suits the model and the noise, then runs it.
 #include "probust/estimators/common.h"
 #include "probust/estimators/latent.h"
 
@@ -28,7 +28,7 @@ std::string estimators_for(const Event& event) {
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator) {
   if (executor.differentiable() || !uses_gradients(*estimator.definition)) return;
   throw Error{ErrorCode::unsupported, "estimator " + estimator.text(),
-              "needs gradients, which " + std::string(executor.name()) + " does not give",
+              "needs gradients, which " + std::string(executor.name()) + " does not compute",
               "use one of " + known_estimators([](const EstimatorDefinition& one) { return !uses_gradients(one); })};
 }
 
@@ -40,30 +40,30 @@ std::vector<Estimate> unanswered(std::int64_t points, Status status, const std::
   return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
 }
 
-// Throws if the event is impossible with this many classes, or the estimator does not support it.
+// Throws if the event is impossible with this many classes or the estimator does not support it.
 void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
   const Answers answers = estimator.definition->answers;
   const std::string where = "estimator " + estimator.text();
   if (event.top < 1 || event.top > classes)
     throw Error{ErrorCode::usage, option("top"),
-                "is " + std::to_string(event.top) + ", and the model has " + std::to_string(classes) + " classes",
+                "is " + std::to_string(event.top) + ", but the model has " + std::to_string(classes) + " classes",
                 "give 1 to " + std::to_string(classes)};
   if (event.top > 1 && !event.group.empty())
-    throw Error{ErrorCode::usage, "the event", "cannot combine groups with the largest logits", "use one of the two"};
+    throw Error{ErrorCode::usage, "the event", "cannot combine groups with the K largest logits", "use one of the two"};
   if (event.top > 1 && !counts(answers))
-    throw Error{ErrorCode::usage, where, "cannot tell whether a class stays among the largest logits",
+    throw Error{ErrorCode::usage, where, "does not compute whether a class stays among the largest logits",
                 "use one of " + estimators_for(Event{{}, false, 2})};
   if ((event.per_class || !event.group.empty()) && !counts(answers) && classes > static_cast<std::int64_t>(kMostRivals))
-    throw Error{ErrorCode::resources, where, "needs a normal probability for each of " + std::to_string(classes) + " classes",
-                "use mc:N"};
+    throw Error{ErrorCode::resources, where,
+                "would need a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
   if (!supports(answers, event))
     throw Error{ErrorCode::usage, where,
                 event.per_class ? "does not compute the probability of each class" : "supports only the target, not groups",
                 "use one of " + estimators_for(event)};
 }
 
-// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around almost
-// every point, so a gradient of zero does not mean robustness.
+// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around
+// almost every point, so their gradients are zero even if p is small.
 std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   const std::int64_t points = evaluation.points().size();
   if (evaluation.executor().piecewise_constant())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A user's own sampler, and the random numbers it gets.
+// A sampler supplied by the user, and the random numbers for it.
 #include "probust/base/philox.h"
 #include "probust/noise/draws.h"
 #include "probust/noise/sampled.h"

@@ -63,7 +63,7 @@ ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
 
 void require_axis(std::string_view op, std::int64_t axis, const Shape& shape) {
   if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
-    misfit(op, "has axis " + std::to_string(axis) + ", which does not exist in " + to_string(shape));
+    misfit(op, "has axis " + std::to_string(axis) + ", which does not exist in an operand of shape " + to_string(shape));
 }
 
 double count(const Shape& shape) {

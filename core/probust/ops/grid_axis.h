@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 #include "probust/graph/attributes.h"
 
 namespace probust {
@@ -29,7 +29,7 @@ struct GridAxis {
     float u;             ///< NaN if the position is not finite
   };
 
-  PROBUST_EVERYWHERE Place place(float position) const {
+  PROBUST_HOST_DEVICE Place place(float position) const {
     float pixel = taps == 1 ? std::nearbyint(position) : std::floor(position);
     const float u = position - pixel;
     if (period > 0) {
@@ -42,7 +42,7 @@ struct GridAxis {
   }
 
   /// The pixel that a tap reads, or -1 for a zero.
-  PROBUST_EVERYWHERE std::int32_t cell(std::int32_t tap) const {
+  PROBUST_HOST_DEVICE std::int32_t cell(std::int32_t tap) const {
     if (zeros) return tap >= 0 && tap < extent ? tap : -1;
     if (period > 0) {
       tap = tap % period + (tap % period < 0 ? period : 0);
@@ -52,7 +52,7 @@ struct GridAxis {
   }
 
   template <class Number>
-  PROBUST_EVERYWHERE Number weight_of(int tap, Number u) const {
+  PROBUST_HOST_DEVICE Number weight_of(int tap, Number u) const {
     return ((Number{weight[3][tap]} * u + Number{weight[2][tap]}) * u + Number{weight[1][tap]}) * u + Number{weight[0][tap]};
   }
 };

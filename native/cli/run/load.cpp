@@ -32,7 +32,7 @@ ModelSummary summary_of_model(const Arguments& arguments) {
   return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
 }
 
-// The number of channels of images that a model takes: 1 or 3, or 0 if its input does not tell.
+// The number of channels of the images that a model expects: 1 or 3, or 0 if its input does not determine it.
 std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summary) {
   Shape shape = arguments.input_shape;
   if (shape.empty() && !summary.inputs.empty()) shape = summary.inputs[0].shape;
@@ -49,7 +49,7 @@ std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summ
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-// Whether there may be labels, whose classes the names in the model may determine.
+// Whether there may be labels whose classes are determined by the names in the model.
 bool may_have_labels(const DataArguments& data) {
   return !data.labels.empty() || std::filesystem::path(data.path).extension() != ".npy";
 }

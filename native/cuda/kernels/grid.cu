@@ -10,7 +10,7 @@ struct SampleImage {
   Operand image, at;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int64_t q = e % grid.positions, plane = e / grid.positions;
     const float* const position = at.floats(lane) + plane / grid.channels * 2 * grid.positions + q;
     const float* const x = image.floats(lane) + plane * grid.pixels;
@@ -35,7 +35,7 @@ struct SampleTranspose {
   Operand values, at;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t plane) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t plane) const {
     const float* const position = at.floats(lane) + plane / grid.channels * 2 * grid.positions;
     const float* const value = values.floats(lane) + plane * grid.positions;
     float* const y = to.floats(lane) + plane * grid.pixels;

@@ -42,7 +42,7 @@ ValueId pixels_of(Lowering& l, ValueId grid, std::int64_t rows, std::int64_t col
 
 void grid_sample(Lowering& l) {
   const Shape image = l.shape(0), grid = l.shape(1);
-  if (image.size() == 5) l.unsupported("samples a volume", "only images [N, C, H, W] can be sampled");
+  if (image.size() == 5) l.unsupported("cannot sample a volume", "only images [N, C, H, W] can be sampled");
   if (image.size() != 4 || grid.size() != 4 || grid[3] != 2 || grid[0] != image[0])
     l.malformed("has an image " + to_string(image) + " and a grid " + to_string(grid) + ", which do not fit each other");
   GridAttributes attributes{image[2], image[3], interpolation_of(l), padding_of(l)};
@@ -61,7 +61,7 @@ float normalised(std::int64_t pixel, std::int64_t extent, bool centres) {
 void affine_grid(Lowering& l) {
   const Shape theta = l.shape(0);
   const std::vector<std::int64_t> size = l.integers(1);
-  if (size.size() == 5) l.unsupported("makes positions in a volume", "only images [N, C, H, W] can be sampled");
+  if (size.size() == 5) l.unsupported("cannot compute positions in a volume", "only images [N, C, H, W] can be sampled");
   if (size.size() != 4 || size[2] < 1 || size[3] < 1 || size[2] > kMaxElements || size[3] > kMaxElements)
     l.malformed("has a size " + to_string(size) + ", which is not that of images [N, C, H, W]");
   if (theta.size() != 3 || theta[1] != 2 || theta[2] != 3)
