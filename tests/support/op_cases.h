@@ -94,6 +94,27 @@ inline std::vector<OpCase> pools() {
   };
 }
 
+inline std::vector<OpCase> grids() {
+  using enum GridAttributes::Interpolation;
+  using enum GridAttributes::Padding;
+  const std::vector<Shape> sampled{{1, 2, 4, 5}, {1, 2, 2, 3}}, spread{{1, 2, 2, 3}, {1, 2, 2, 3}};
+  const std::vector<Shape> two{{2, 1, 3, 3}, {2, 2, 4}}, spread_two{{2, 1, 4}, {2, 2, 4}};
+  const float low = -1.19F, high = 4.81F;  // their samples are not near integers, which are kinks
+  return {
+      {Op::grid_sample, sampled, GridAttributes{4, 5, linear, zeros}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, linear, reflect_centres}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, cubic, border}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, cubic, reflect_edges, -0.75F}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, cubic, zeros, -0.5F, 1, 0}, low, high},
+      {Op::grid_sample, two, GridAttributes{3, 3, cubic, reflect_centres, -0.5F, 0, 2}, low, high},
+      {Op::grid_sample, {{1, 1, 2, 5}, {1, 2, 6}}, GridAttributes{2, 5, linear, reflect_edges, -0.5F, 0, 1}, low, high},
+      {Op::grid_sample_transpose, spread, GridAttributes{4, 5, linear, zeros}, low, high},
+      {Op::grid_sample_transpose, spread, GridAttributes{4, 5, linear, reflect_edges, -0.5F, 1, 0}, low, high},
+      {Op::grid_sample_transpose, spread, GridAttributes{4, 5, cubic, border}, low, high},
+      {Op::grid_sample_transpose, spread_two, GridAttributes{3, 3, cubic, reflect_centres, -0.75F}, low, high},
+  };
+}
+
 inline std::vector<OpCase> elementwise_operators() {
   return {
       {Op::negate, {{2, 3}}, {}},
@@ -167,7 +188,7 @@ inline std::vector<OpCase> moves_and_choices() {
 inline const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> all = [] {
     std::vector<OpCase> cases;
-    for (const auto part : {products_and_convolutions, pools, elementwise_operators, moves_and_choices}) {
+    for (const auto part : {products_and_convolutions, pools, grids, elementwise_operators, moves_and_choices}) {
       for (OpCase& each : part()) cases.push_back(std::move(each));
     }
     return cases;
@@ -196,6 +217,8 @@ inline const std::map<Op, Smoothness>& smoothness() {
       {Op::max_gather, linear},
       {Op::sum_pool, linear},
       {Op::sum_unpool, linear},
+      {Op::grid_sample, curved},
+      {Op::grid_sample_transpose, curved},
       {Op::negate, linear},
       {Op::absolute, linear},
       {Op::sign, flat},

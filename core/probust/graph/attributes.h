@@ -39,6 +39,21 @@ struct Window {
   Shape output() const;
 };
 
+/// How `grid_sample` interpolates an image between its pixels.
+struct GridAttributes {
+  enum class Interpolation : std::uint8_t { nearest, linear, cubic };
+  /// The image beyond its border: zeros; its nearest pixel; or its reflection, about the outer edges of its outermost pixels (one
+  /// pixel occurs twice) or about their centres.
+  enum class Padding : std::uint8_t { zeros, border, reflect_edges, reflect_centres };
+  std::int64_t rows = 0, columns = 0;  ///< of the image
+  Interpolation interpolation = Interpolation::linear;
+  Padding padding = Padding::zeros;
+  float cubic = -0.5F;  ///< Keys' parameter a; -0.5 is Catmull-Rom's spline
+  /// How often the interpolating function is differentiated with respect to the row and the column.
+  std::int32_t row_derivative = 0, column_derivative = 0;
+  bool operator==(const GridAttributes&) const = default;
+};
+
 /// The maximum over no cells, for a window that lies entirely in the padding, as in ONNX Runtime.
 inline constexpr float kLargestOfNone = std::numeric_limits<float>::lowest();
 
@@ -136,7 +151,7 @@ struct ParameterAttribute {
 /// The parameters of an operator besides its operands. Each family of operators uses one alternative.
 using Attributes = std::variant<std::monostate, ConstantData, MatmulAttributes, Window, AxesAttributes, AxisAttribute,
                                 ShapeAttribute, PermutationAttribute, SliceAttributes, PadAttributes, GatherAttributes,
-                                AxisExtent, TreesAttribute, ParameterAttribute>;
+                                AxisExtent, TreesAttribute, ParameterAttribute, GridAttributes>;
 
 /// The parameter of an element-wise operator; 0 if it has none.
 inline float parameter_of(const Attributes& attributes) {

@@ -26,6 +26,9 @@ enum class Op : std::uint8_t {
   max_gather,
   sum_pool,
   sum_unpool,
+  // ops/grid_sample.cpp
+  grid_sample,
+  grid_sample_transpose,
   // ops/unary.cpp
   negate,
   absolute,

@@ -27,9 +27,9 @@ constexpr OpDefinition kLeaves[] = {
 // The list of all operators. The README says how to add one.
 std::vector<OpDefinition> collect() {
   std::vector<OpDefinition> all(std::begin(kLeaves), std::end(kLeaves));
-  for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(),
-                            ops::binary_family(), ops::reduce_family(), ops::arrange_family(), ops::softmax_family(),
-                            ops::choice_family(), ops::trees_family(), ops::gaussian_family()}) {
+  for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::grid_sample_family(),
+                            ops::unary_family(), ops::binary_family(), ops::reduce_family(), ops::arrange_family(),
+                            ops::softmax_family(), ops::choice_family(), ops::trees_family(), ops::gaussian_family()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   std::sort(all.begin(), all.end(), [](const OpDefinition& a, const OpDefinition& b) { return a.op < b.op; });

@@ -11,6 +11,7 @@ namespace probust::ops {
 std::span<const OpDefinition> matmul_family();
 std::span<const OpDefinition> conv_family();
 std::span<const OpDefinition> pool_family();
+std::span<const OpDefinition> grid_sample_family();
 std::span<const OpDefinition> unary_family();
 std::span<const OpDefinition> binary_family();
 std::span<const OpDefinition> reduce_family();

@@ -117,6 +117,7 @@ Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);
 Kernel make_sum_pool(const Graph&, const Node&);
 Kernel make_sum_unpool(const Graph&, const Node&);
+Kernel make_grid_sample(const Graph&, const Node&);
 Kernel make_unary(const Graph&, const Node&);
 Kernel make_binary(const Graph&, const Node&);
 Kernel make_select(const Graph&, const Node&);

@@ -191,6 +191,7 @@ std::span<const OperatorFamily> operator_families() {
       {"Shapes and moves", "", arrange_operators()},
       {"Positions", "", index_operators()},
       {"Resizing", "", resize_operators()},
+      {"Sampling at positions", "", grid_operators()},
       {"Quantisation", "", quantize_operators()},
       {"Classical models", "ai.onnx.ml", ml_operators()},
       {"Decision trees", "ai.onnx.ml", tree_operators()},

@@ -147,6 +147,7 @@ std::span<const OnnxOperator> einsum_operators();
 std::span<const OnnxOperator> arrange_operators();
 std::span<const OnnxOperator> index_operators();
 std::span<const OnnxOperator> resize_operators();
+std::span<const OnnxOperator> grid_operators();
 std::span<const OnnxOperator> quantize_operators();
 std::span<const OnnxOperator> ml_operators();
 std::span<const OnnxOperator> tree_operators();
