@@ -8,6 +8,7 @@
 #include "cuda/scalar_ops.h"
 #include "probust/noise/clip_math.h"
 #include "probust/noise/noise.h"
+#include "probust/ops/grid_axis.h"
 
 // All kernels of our own, as functions. A value is stored as [lanes][elements]; `own` is the number of lanes of an operand, and
 // lane l of a result reads lane l % own of it (program.h: constants have one lane, examples repeat for every seed). Tables hold
@@ -99,6 +100,14 @@ void take_chosen(Device& device, Operand values, const std::int32_t* which, std:
 /// to[e] = sum of from[q] over those windows q in windows[begin[e]] .. windows[begin[e + 1] - 1] that chose e.
 void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
                 const std::int32_t* windows, Output to);
+
+// ---- grid.cu: sampling of images [N, C, rows, columns] at positions [N, 2, ..]
+struct Grid {
+  GridAxis rows, columns;
+  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< pixels of a plane
+};
+void grid_sample(Device& device, const Grid& grid, Operand image, Operand at, Output to);
+void grid_sample_transpose(Device& device, const Grid& grid, Operand values, Operand at, Output to);
 
 // ---- lines.cu: operations along an axis of a value. A line starts at start[line], and its elements are `stride` apart.
 struct Lines {

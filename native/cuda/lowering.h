@@ -197,6 +197,7 @@ void lower_elementwise(DeviceLowering&, ValueId);
 void lower_move(DeviceLowering&, ValueId);
 void lower_concat(DeviceLowering&, ValueId);
 void lower_sum(DeviceLowering&, ValueId);
+void lower_grid_sample(DeviceLowering&, ValueId);
 void lower_lines(DeviceLowering&, ValueId);
 /// For an operator without a kernel: evaluates its reference implementation on the host.
 void lower_on_the_host(DeviceLowering&, ValueId);
