@@ -178,6 +178,71 @@ TEST(GridSample, KernelsAgreeForManyChannelsAndLanes) {
   }
 }
 
+// The kernel has one image for all lanes of a group if their bits are equal.
+TEST(GridSample, BitsDoNotDependOnWhetherLanesShareAnImage) {
+  std::mt19937 random(4);
+  const std::int64_t lanes = 16, pixels = 2 * 5 * 7;
+  test::Values shared{std::vector<float>(pixels * lanes), test::random_tensor({2 * 33, lanes}, random, -3, 9).data};
+  for (std::int64_t e = 0; e < pixels; ++e) {
+    const float value = test::random_tensor({1}, random).data[0];
+    std::fill_n(shared[0].begin() + e * lanes, lanes, e % 3 == 0 ? 0.0F : value);
+  }
+  test::Values separate = shared;
+  for (std::int64_t e = 0; e < pixels; ++e) separate[0][e * lanes + lanes - 1] += 0.5F;
+  for (const auto interpolation : kInterpolations) {
+    for (const auto padding : kPaddings) {
+      const Graph graph = graph_of(Op::grid_sample, {5, 7, interpolation, padding}, {1, 2, 5, 7}, {1, 2, 33});
+      const auto program = compile_cpu(graph);
+      const std::vector<float> one = test::run(*program, graph, {lanes, 1}, shared)[0];
+      const std::vector<float> several = test::run(*program, graph, {lanes, 1}, separate)[0];
+      EXPECT_EQ(test::take_examples(one, lanes, 0, lanes - 1), test::take_examples(several, lanes, 0, lanes - 1))
+          << to_text(graph);
+      test::expect_same_bits(test::kCompilers[0], graph, {lanes, 1}, separate, {1}, to_text(graph));
+    }
+  }
+}
+
+TEST(GridSample, ConstantImagesAreConstantBetweenAndBeyondTheirPixels) {
+  std::mt19937 random(5);
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {1, 6}, {9, 2}}) {
+    const Tensor at = test::random_tensor({1, 2, 50}, random, -20, 20);
+    Tensor image({1, 1, rows, columns});
+    std::fill(image.data.begin(), image.data.end(), 0.7F);
+    for (const auto interpolation : kInterpolations) {
+      for (const auto padding : {border, reflect_edges, reflect_centres}) {
+        const Graph graph = graph_of(Op::grid_sample, {rows, columns, interpolation, padding}, image.shape, at.shape);
+        const Tensor values = test::run_one(*compile_cpu(graph), graph, {image, at})[0];
+        for (const float y : values.data) EXPECT_NEAR(y, 0.7, 1e-6) << to_text(graph);
+      }
+    }
+  }
+}
+
+// Positions of one lane that are huge or not finite change neither other lanes nor the memory around the image.
+TEST(GridSample, ExtremePositionsInSomeLanes) {
+  std::mt19937 random(6);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::int64_t lanes = 19;
+  for (const Op op : {Op::grid_sample, Op::grid_sample_transpose}) {
+    for (const auto interpolation : kInterpolations) {
+      for (const auto padding : kPaddings) {
+        const Shape values = op == Op::grid_sample ? Shape{1, 2, 4, 3} : Shape{1, 2, 6};
+        const Graph graph = graph_of(op, {4, 3, interpolation, padding}, values, {1, 2, 6});
+        test::Values inputs = test::random_inputs(graph, {lanes, 1}, random, -2, 5);
+        const float extremes[] = {1e30F, -1e30F, 3e9F, NAN, infinity, -infinity};
+        for (std::int64_t q = 0; q < 6; ++q) inputs[1][(q + q % 2 * 6) * lanes + 3 * q] = extremes[q];
+        const std::vector<float> actual = test::run(*compile_cpu(graph), graph, {lanes, 1}, inputs)[0],
+                                 expected = test::run(*compile_reference(graph), graph, {lanes, 1}, inputs)[0];
+        for (std::size_t e = 0; e < expected.size(); ++e) {
+          EXPECT_EQ(std::isnan(actual[e]), std::isnan(expected[e])) << to_text(graph) << e;
+          if (std::isnan(expected[e])) continue;
+          EXPECT_NEAR(actual[e], expected[e], 1e-5 * (1 + std::fabs(expected[e]))) << to_text(graph) << e;
+        }
+      }
+    }
+  }
+}
+
 TEST(GridSample, MisfittingOperandsAreRefused) {
   Graph graph;
   const ValueId image = append_input(graph, {1, 2, 4, 5}, Extent::example, "image");

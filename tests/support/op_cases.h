@@ -40,6 +40,7 @@ inline std::vector<OpCase> products_and_convolutions() {
   const Window grouped{{4, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2};
   const Window depthwise{{4, 3}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 3};
   const Window line{{7}, {3}, {2}, {2}, {2}, {1}};
+  const Window blur{{6, 3}, {5, 1}, {1, 1}, {1, 1}, {2, 0}, {0, 0}};
   const Window volume{{3, 4, 3}, {2, 2, 3}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}};
   const Window point{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
   const Window sparse{{5, 5}, {1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}};  // some pixels are never read
@@ -56,6 +57,7 @@ inline std::vector<OpCase> products_and_convolutions() {
       {Op::conv, {{1, 4, 4, 4}, {2, 2, 3, 3}}, grouped},
       {Op::conv, {{1, 3, 4, 3}, {3, 1, 2, 2}}, depthwise},
       {Op::conv, {{1, 2, 7}, {2, 2, 3}}, line},
+      {Op::conv, {{2, 1, 6, 3}, {1, 1, 5, 1}}, blur},
       {Op::conv, {{1, 1, 3, 4, 3}, {2, 1, 2, 2, 3}}, volume},
       {Op::conv, {{1, 3, 3, 3}, {2, 3, 1, 1}}, point},
       {Op::conv_transpose, {{1, 3, 5, 6}, {3, 2, 3, 3}}, same},
@@ -63,10 +65,13 @@ inline std::vector<OpCase> products_and_convolutions() {
       {Op::conv_transpose, {{1, 2, 2, 2}, {2, 2, 3, 3}}, grouped},
       {Op::conv_transpose, {{1, 3, 3, 2}, {3, 1, 2, 2}}, depthwise},
       {Op::conv_transpose, {{1, 2, 3}, {2, 2, 3}}, line},
+      {Op::conv_transpose, {{2, 1, 4, 3}, {1, 1, 5, 1}}, blur},
       {Op::conv_transpose, {{1, 2, 2, 2}, {2, 3, 1, 1}}, sparse},
       {Op::conv_filter_grad, {{1, 2, 5, 6}, {1, 3, 5, 6}}, same},
       {Op::conv_filter_grad, {{2, 1, 6, 5}, {2, 2, 3, 2}}, strided},
       {Op::conv_filter_grad, {{1, 4, 4, 4}, {1, 2, 2, 2}}, grouped},
+      {Op::conv_filter_grad, {{1, 3, 4, 3}, {1, 3, 3, 2}}, depthwise},
+      {Op::conv_filter_grad, {{2, 1, 6, 3}, {2, 1, 4, 3}}, blur},
   };
 }
 

@@ -1,184 +1,34 @@
 // SPDX-License-Identifier: MIT
 // Sampling of images at positions (ops/grid_sample.cpp). If the positions differ between lanes, a lane's taps are consecutive
 // pixels of its own image, but far apart in [elements][lanes]. So the images of a few lanes are copied to one place each, with
-// the pixels beyond the border that taps can reach; then every row of taps is one load, without a test for the border. The
-// transpose adds to such images and folds the pixels beyond the border back. If the positions are constant, taps are the same for
-// all lanes.
+// the pixels beyond the border that taps can reach; then every row of taps is one load, without a test for the border. Rows are
+// weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results written, for all of them at
+// once. The transpose adds to such images and folds the pixels beyond the border back. If the positions are constant, taps are
+// the same for all lanes.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
-#include "probust/exec/cpu/block.h"
+#include "probust/exec/cpu/four.h"
+#include "probust/exec/cpu/grid_images.h"
+#include "probust/exec/cpu/grid_places.h"
 #include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/lane_block.h"
 #include "probust/ops/grid_axis.h"
 
 namespace probust::cpu {
 namespace {
 
-// One pixel of as many lanes is a cache line.
-constexpr std::int64_t kSampledLanes = kBlock;
-// Floats of images in one place: in the second-level cache, if one plane of all lanes fits.
-constexpr std::int64_t kSampledFloats = std::int64_t{1} << 17;
+// How many positions to compute the places of before sampling there: more than the processor computes at the same time.
+constexpr std::int64_t kPositions = 8;
+
+// Into how many parts positions are divided, from which the transpose takes one after the other: taps of neighbouring positions
+// overlap, and adding to what was just written takes long.
+constexpr std::int64_t kStreams = 4;
 
 // How many positions ahead their cache lines are fetched: those of one group are too far apart for the processor's own guess.
 constexpr std::int64_t kAhead = 8;
-
-// The pixels that taps can reach along an axis.
-struct ReachedPixels {
-  GridAxis axis;
-  std::int64_t first, count;  // taps
-
-  explicit ReachedPixels(const GridAxis& of)
-      : axis(of),
-        first(static_cast<std::int64_t>(axis.lowest) - axis.before),
-        count(static_cast<std::int64_t>(axis.highest) - axis.before + axis.taps - first) {}
-};
-
-// The plan of one node.
-struct Sampling {
-  ReachedPixels rows, columns;
-  std::int64_t images, channels, pixels, positions;
-  std::vector<std::int32_t> source;  // [rows.count][columns.count] the pixel of an image; -1 for a zero
-
-  Sampling(const GridAttributes& grid, const Shape& values, const Shape& at)
-      : rows(row_axis(grid)),
-        columns(column_axis(grid)),
-        images(values[0]),
-        channels(values[1]),
-        pixels(grid.rows * grid.columns),
-        positions(element_count({at.begin() + 2, at.end()})) {
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      const std::int32_t row = rows.axis.cell(static_cast<std::int32_t>(rows.first + r));
-      for (std::int64_t c = 0; c < columns.count; ++c) {
-        const std::int32_t column = columns.axis.cell(static_cast<std::int32_t>(columns.first + c));
-        source.push_back(row < 0 || column < 0 ? -1 : row * columns.axis.extent + column);
-      }
-    }
-  }
-
-  std::int64_t reached() const { return static_cast<std::int64_t>(source.size()); }
-  // How many channels to process at a time.
-  std::int64_t channels_together() const {
-    return std::clamp<std::int64_t>(kSampledFloats / (kSampledLanes * reached()), 1, std::max<std::int64_t>(1, channels));
-  }
-};
-
-// Some lanes of the result: examples from `example` on, of one seed.
-struct SampledGroup {
-  std::int64_t example, seed, count;
-
-  // The first lane of an operand, or of the result, that has `own` lanes.
-  std::int64_t first_of(std::int64_t own, const Batch& batch) const { return (seed * batch.examples + example) % own; }
-};
-
-// Calls visit(group) for all groups, seed by seed; begin(example, count) before the seeds of the same examples.
-template <class Begin, class Visit>
-void each_group(const Call& call, const Begin& begin, const Visit& visit) {
-  const std::int64_t examples = std::min(call.batch.examples, call.lanes), seeds = call.lanes / examples;
-  for (std::int64_t example = 0; example < examples; example += kSampledLanes) {
-    const std::int64_t count = std::min(kSampledLanes, examples - example);
-    begin(example, count);
-    for (std::int64_t seed = 0; seed < seeds; ++seed) {
-      call.stop_if_asked();
-      visit(SampledGroup{example, seed, count});
-    }
-  }
-}
-
-// Along one axis, for one position of each lane of a group: the first tap and u. Of unused lanes, those at position 0.
-struct AxisPlaces {
-  Eigen::Array<std::int32_t, kSampledLanes, 1> first;
-  Block u;
-
-  // As GridAxis::place, for all lanes at once.
-  AxisPlaces(const GridAxis& axis, const float* positions, std::int64_t lanes) {
-    Block at = Block::Zero();
-    std::copy_n(positions, lanes, at.data());
-    Block pixel = axis.taps == 1 ? Block(at.rint()) : Block(at.floor());
-    u = at - pixel;
-    if (axis.period > 0) {
-      const auto length = static_cast<float>(axis.period);
-      pixel -= length * (pixel / length).floor();
-    }
-    const Block lowest = Block::Constant(axis.lowest), highest = Block::Constant(axis.highest);
-    pixel = highest.min(lowest.max(pixel));  // as std::max: in this order, NaN becomes a valid pixel
-    first = pixel.cast<std::int32_t>() - axis.before;
-  }
-};
-
-// Where each lane of a group samples its image, for one position.
-struct Places {
-  AxisPlaces rows, columns;
-  Eigen::Array<std::int32_t, kSampledLanes, 1> offset;  // of the first tap in an image with its surroundings
-
-  Places(const Sampling& s, const float* row, const float* column, std::int64_t lanes)
-      : rows(s.rows.axis, row, lanes), columns(s.columns.axis, column, lanes) {
-    const auto first_row = static_cast<std::int32_t>(s.rows.first), first_column = static_cast<std::int32_t>(s.columns.first);
-    offset = (rows.first - first_row) * static_cast<std::int32_t>(s.columns.count) + (columns.first - first_column);
-  }
-};
-
-// The weights of the taps of an axis for each lane of a group.
-template <int taps>
-struct LaneWeights {
-  std::array<Block, taps> of;
-
-  LaneWeights(const GridAxis& axis, const Block& u) {
-    const auto& weight = axis.weight;
-    for (int tap = 0; tap < taps; ++tap)
-      of[tap] = ((weight[3][tap] * u + weight[2][tap]) * u + weight[1][tap]) * u + weight[0][tap];
-  }
-};
-
-// The weights of all taps of an axis, and sums over taps.
-template <int taps>
-struct TapWeights {
-  using Row = Eigen::Array<float, taps, 1>;
-  Row one, u, square, cube;
-
-  explicit TapWeights(const GridAxis& axis)
-      : one(Eigen::Map<const Row>(axis.weight[0])),
-        u(Eigen::Map<const Row>(axis.weight[1])),
-        square(Eigen::Map<const Row>(axis.weight[2])),
-        cube(Eigen::Map<const Row>(axis.weight[3])) {}
-
-  Row at(float x) const { return ((cube * x + square) * x + u) * x + one; }
-
-  static Row load(const float* from) { return Row(Eigen::Map<const Row>(from)); }
-};
-
-// Copies planes of images in lanes first .. first + lanes - 1 to images [lane][plane] with their surroundings.
-void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
-              float* to) {
-  const std::int64_t reached = s.reached(), image = planes * reached;
-  for (std::int64_t p = 0; p < planes; ++p) {
-    const float* const plane = from + p * s.pixels * own + first;
-    for (std::int64_t e = 0; e < reached; ++e) {
-      float* const pixel = to + p * reached + e;
-      if (s.source[e] < 0) {
-        for (std::int64_t l = 0; l < lanes; ++l) pixel[l * image] = 0;
-      } else {
-        const float* const x = plane + s.source[e] * own;
-        for (std::int64_t l = 0; l < lanes; ++l) pixel[l * image] = x[l];
-      }
-    }
-  }
-}
-
-// The transpose: sets planes of images in these lanes to the sums of what reads them.
-void fold(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
-          float* to) {
-  const std::int64_t reached = s.reached(), image = planes * reached;
-  for (std::int64_t p = 0; p < planes; ++p) {
-    float* const plane = to + p * s.pixels * own + first;
-    for (std::int64_t pixel = 0; pixel < s.pixels; ++pixel) std::fill_n(plane + pixel * own, lanes, 0.0F);
-    for (std::int64_t e = 0; e < reached; ++e) {
-      if (s.source[e] < 0) continue;
-      float* const y = plane + s.source[e] * own;
-      for (std::int64_t l = 0; l < lanes; ++l) y[l] += from[l * image + p * reached + e];
-    }
-  }
-}
 
 // The operands and the result for some channels of an image.
 struct ImagePlanes {
@@ -196,78 +46,225 @@ void each_planes(const Sampling& s, const Visit& visit) {
   }
 }
 
-Places places_of(const Sampling& s, const Call& call, const ImagePlanes& planes, const SampledGroup& group, std::int64_t q) {
-  const std::int64_t own = call.lanes_of(1), first = group.first_of(own, call.batch);
-  const float* const at = call.in[1].data + planes.image * 2 * s.positions * own + first;
-  const std::int64_t next = std::min(q + kAhead, s.positions - 1);
-  __builtin_prefetch(at + next * own);
-  __builtin_prefetch(at + (s.positions + next) * own);
-  return {s, at + q * own, at + (s.positions + q) * own, group.count};
+// The positions of a group.
+struct GroupPositions {
+  const float* at;
+  std::int64_t own, count, lanes;
+
+  GroupPositions(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group)
+      : at(call.in[1].data + planes.image * 2 * s.positions * call.lanes_of(1) + group.first_of(call.lanes_of(1), call.batch)),
+        own(call.lanes_of(1)),
+        count(s.positions),
+        lanes(group.count) {}
+
+  template <int taps>
+  void find(const PlaceFinder<taps>& finder, std::int64_t q, Places<taps>& places) const {
+    const std::int64_t next = std::min(q + kAhead, count - 1);
+    __builtin_prefetch(at + next * own);
+    __builtin_prefetch(at + (count + next) * own);
+    finder.find(at + q * own, at + (count + q) * own, lanes, places);
+  }
+};
+
+// The samples of four lanes from `first` on. Taps of lane l begin at tap[l], in images with rows of `width` reached pixels.
+template <int taps, int together>
+[[gnu::always_inline]] inline Four sample_four(const float* const (&tap)[4], std::int64_t width, const Places<taps>& places,
+                                               std::int64_t first) {
+  const auto row = [&](int i) { return load_four(places.rows[i] + first); };
+  const auto column = [&](int i) { return load_four(places.columns[i] + first); };
+  if constexpr (taps == 1) {
+    return Four{*tap[0], *tap[1], *tap[2], *tap[3]} * (row(0) * column(0));
+  } else if constexpr (taps == 2) {
+    Four values[4];
+    for (int l = 0; l < 4; ++l) values[l] = together == 2 ? load_four(tap[l]) : load_pairs(tap[l], tap[l] + width);
+    transpose(values);
+    const int right = together == 2 ? 2 : 1, below = 3 - right;
+    const Four in_left = multiply_add(row(1), values[below], row(0) * values[0]);
+    const Four in_right = multiply_add(row(1), values[3], row(0) * values[right]);
+    return multiply_add(column(1), in_right, column(0) * in_left);
+  } else if constexpr (together == 1) {
+    Four values[4];
+    for (int l = 0; l < 4; ++l) {
+      const float* const at = tap[l];
+      const auto weight = [&](int i) { return four_times(places.rows[i][first + l]); };
+      const Four even = multiply_add(weight(2), load_four(at + 2 * width), weight(0) * load_four(at));
+      const Four odd = multiply_add(weight(3), load_four(at + 3 * width), weight(1) * load_four(at + width));
+      values[l] = even + odd;
+    }
+    transpose(values);
+    const Four left = multiply_add(column(1), values[1], column(0) * values[0]);
+    const Four right = multiply_add(column(3), values[3], column(2) * values[2]);
+    return left + right;
+  } else {
+    // The same sums, in the same order.
+    Eight values[4];
+    for (int l = 0; l < 4; ++l) {
+      const float* const weights = places.row_pairs + 4 * (first + l);
+      values[l] = multiply_add(four_pairs(weights + 2), load_eight(tap[l] + 4 * width), four_pairs(weights) * load_eight(tap[l]));
+    }
+    // Of pairs of lanes, sums of pairs of rows: columns 0 and 1 of each lane, then columns 2 and 3.
+    const auto even = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14); };
+    const auto odd = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15); };
+    const Eight low = even(values[0], values[1]) + odd(values[0], values[1]);
+    const Eight high = even(values[2], values[3]) + odd(values[2], values[3]);
+    const Eight left = join(column(0), column(2)) * even(low, high);
+    const Eight sums = multiply_add(join(column(1), column(3)), odd(low, high), left);
+    return __builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+  }
 }
 
-// images [lane or one][plane][reached], `step` apart.
-template <int taps>
-void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const SampledGroup& group, const float* images,
+// Sets row_pairs.
+void pair_rows(Places<4>& places) {
+  for (std::int64_t first = 0; first < kSampledLanes; first += 4) {
+    Four weights[4];
+    for (int i = 0; i < 4; ++i) weights[i] = load_four(places.rows[i] + first);
+    transpose(weights);
+    for (int l = 0; l < 4; ++l) store_four(weights[l], places.row_pairs + 4 * (first + l));
+  }
+}
+
+// images [lane or one][plane][reached], as surround() makes them, `step` apart. Those of unused lanes may have any values.
+template <int taps, int together>
+void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, const float* images,
                   std::int64_t step) {
-  const TapWeights<taps> by_column(s.columns.axis);
-  const std::int64_t reached = s.reached(), width = s.columns.count, lanes = call.lanes;
-  float* const out = call.out + planes.first(s) * s.positions * lanes + group.first_of(lanes, call.batch);
-  for (std::int64_t q = 0; q < s.positions; ++q) {
-    const Places places = places_of(s, call, planes, group, q);
-    const LaneWeights<taps> rows(s.rows.axis, places.rows.u);
-    const std::int64_t next = std::min(q + kAhead, s.positions - 1);
-    for (std::int64_t p = 0; p < planes.count; ++p) __builtin_prefetch(out + (p * s.positions + next) * lanes, 1);
-    for (std::int64_t l = 0; l < group.count; ++l) {
-      const auto columns = by_column.at(places.columns.u[l]);
-      const float* tap = images + l * step + places.offset[l];
-      for (std::int64_t p = 0; p < planes.count; ++p, tap += reached) {
-        typename TapWeights<taps>::Row sum = rows.of[0][l] * TapWeights<taps>::load(tap);
-        for (int i = 1; i < taps; ++i) sum += rows.of[i][l] * TapWeights<taps>::load(tap + i * width);
-        out[(p * s.positions + q) * lanes + l] = (sum * columns).sum();
+  const PlaceFinder<taps> finder(s);
+  const GroupPositions positions(s, call, planes, group);
+  const std::int64_t reached = s.reached(), width = s.columns.count, lanes = call.lanes, plane = s.positions * lanes;
+  const std::int64_t used = group.count;
+  float* const out = call.out + planes.first(s) * plane + group.first_of(lanes, call.batch);
+  Places<taps> places[kPositions];
+  for (std::int64_t begin = 0; begin < positions.count; begin += kPositions) {
+    const std::int64_t end = std::min(begin + kPositions, positions.count);
+    for (std::int64_t q = begin; q < end; ++q) {
+      positions.find(finder, q, places[q - begin]);
+      if constexpr (taps == 4 && together == 2) pair_rows(places[q - begin]);
+    }
+    for (std::int64_t p = 0; p < planes.count; ++p) {
+      const float* const image = images + p * reached * together;
+      for (std::int64_t q = begin; q < end; ++q) {
+        const Places<taps>& place = places[q - begin];
+        float* const to = out + p * plane + q * lanes;
+        __builtin_prefetch(to + std::min(kAhead, positions.count - 1 - q) * lanes, 1);
+        for (std::int64_t first = 0; first < used; first += 4) {
+          const float* tap[4];
+          for (int l = 0; l < 4; ++l) tap[l] = image + (first + l) * step + place.offset[first + l] * together;
+          const Four y = sample_four<taps, together>(tap, width, place, first);
+          if (first + 4 <= used) {
+            store_four(y, to + first);
+          } else {
+            float rest[4];
+            store_four(y, rest);
+            std::copy_n(rest, used - first, to + first);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Adds the values of four lanes from `first` on, at one position, to the pixels where taps read them: those of lane l begin at
+// tap[l]. Only the first `used` lanes have images.
+template <int taps>
+[[gnu::always_inline]] inline void add_four(const Four& values, float* const (&tap)[4], int used, std::int64_t width,
+                                            const Places<taps>& places, std::int64_t first) {
+  if constexpr (taps == 4) {
+    Four columns[4];
+    for (int j = 0; j < 4; ++j) columns[j] = load_four(places.columns[j] + first) * values;
+    transpose(columns);
+    for (int l = 0; l < used; ++l) {
+      float* at = tap[l];
+      for (int i = 0; i < 4; ++i, at += width)
+        store_four(multiply_add(four_times(places.rows[i][first + l]), columns[l], load_four(at)), at);
+    }
+  } else {
+    for (int i = 0; i < taps; ++i) {
+      for (int j = 0; j < taps; ++j) {
+        const Four added = load_four(places.rows[i] + first) * load_four(places.columns[j] + first) * values;
+        for (int l = 0; l < used; ++l) tap[l][i * width + j] += added[l];
       }
     }
   }
 }
 
 template <int taps>
-void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const SampledGroup& group, float* images,
+void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, float* images,
                std::int64_t step) {
-  using Row = typename TapWeights<taps>::Row;
-  const TapWeights<taps> by_column(s.columns.axis);
-  const std::int64_t reached = s.reached(), width = s.columns.count, own = call.lanes_of(0);
-  const std::int64_t stride = own == 1 ? 0 : 1;
-  const float* const values = call.in[0].data + planes.first(s) * s.positions * own + group.first_of(own, call.batch);
-  for (std::int64_t q = 0; q < s.positions; ++q) {
-    const Places places = places_of(s, call, planes, group, q);
-    const LaneWeights<taps> rows(s.rows.axis, places.rows.u);
-    const std::int64_t next = std::min(q + kAhead, s.positions - 1);
-    for (std::int64_t p = 0; p < planes.count; ++p) __builtin_prefetch(values + (p * s.positions + next) * own);
-    for (std::int64_t l = 0; l < group.count; ++l) {
-      const Row columns = by_column.at(places.columns.u[l]);
-      float* tap = images + l * step + places.offset[l];
-      for (std::int64_t p = 0; p < planes.count; ++p, tap += reached) {
-        const Row value = columns * values[(p * s.positions + q) * own + l * stride];
-        for (int i = 0; i < taps; ++i) Eigen::Map<Row>(tap + i * width) += rows.of[i][l] * value;
+  const PlaceFinder<taps> finder(s);
+  const GroupPositions positions(s, call, planes, group);
+  const std::int64_t reached = s.reached(), width = s.columns.count, own = call.lanes_of(0), plane = s.positions * own;
+  const float* const values = call.in[0].data + planes.first(s) * plane + group.first_of(own, call.batch);
+  const std::int64_t apart = (positions.count + kStreams - 1) / kStreams;
+  Places<taps> places;
+  for (std::int64_t i = 0; i < apart * kStreams; ++i) {
+    const std::int64_t q = i / kStreams + i % kStreams * apart;
+    if (q >= positions.count) continue;
+    positions.find(finder, q, places);
+    for (std::int64_t p = 0; p < planes.count; ++p) {
+      const float* const from = values + p * plane + q * own;
+      for (std::int64_t first = 0; first < group.count; first += 4) {
+        const int used = static_cast<int>(std::min<std::int64_t>(4, group.count - first));
+        float* tap[4];
+        for (int l = 0; l < 4; ++l) tap[l] = images + (first + l) * step + p * reached + places.offset[first + l];
+        Four value = four_times(*from);
+        if (own != 1 && used == 4) value = load_four(from + first);
+        if (own != 1 && used != 4) std::memcpy(&value, from + first, static_cast<std::size_t>(used) * sizeof(float));
+        if (used == 4) {
+          add_four<taps>(value, tap, 4, width, places, first);
+        } else {
+          add_four<taps>(value, tap, used, width, places, first);
+        }
       }
     }
   }
+}
+
+// Whether some lanes have the same bits, as those of noisy samples of one point do if the noise is only in the positions. If so,
+// copies one of them.
+bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std::int64_t pixels, float* to) {
+  using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
+  for (std::int64_t e = 0; e < pixels; ++e, from += own) {
+    if (lanes == kSampledLanes) {
+      const auto value = Bits(four_times(*from));
+      Bits differ = Bits(load_four(from)) ^ value;
+      for (int l = 4; l < kSampledLanes; l += 4) differ |= Bits(load_four(from + l)) ^ value;
+      if ((differ[0] | differ[1] | differ[2] | differ[3]) != 0) return false;
+    } else {
+      for (std::int64_t l = 1; l < lanes; ++l) {
+        if (std::memcmp(from, from + l, sizeof *from) != 0) return false;
+      }
+    }
+    to[e] = *from;
+  }
+  return true;
 }
 
 template <int taps>
 void sample(const Sampling& s, const Call& call) {
-  const std::int64_t own = call.lanes_of(0);
-  const bool one = call.in[0].extent == Extent::constant, seeded = call.in[0].extent == Extent::seeded;
-  const std::int64_t most = one ? 1 : kSampledLanes;
-  float* const images = call.scratch(most * s.channels_together() * s.reached());
-  each_planes(s, [&](const ImagePlanes& planes) {
+  constexpr int together = taps == 1 ? 1 : 2;  // if many lanes sample one image
+  const std::int64_t own = call.lanes_of(0), channels = s.channels_together(),
+                     images_together = own == 1 ? together : kSampledLanes;
+  const bool constant = own == 1, seeded = call.in[0].extent == Extent::seeded;
+  const auto [images, copy] =
+      call.scratch(std::array{images_together * channels * s.reached(), constant ? 0 : channels * s.pixels});
+  each_planes(s, [&, images = images, copy = copy](const ImagePlanes& planes) {
     const float* const from = call.in[0].data + planes.first(s) * s.pixels * own;
-    const auto begin = [&](std::int64_t example, std::int64_t count) {
-      if (!one && !seeded) surround(s, from, own, example % own, count, planes.count, images);
+    bool one = constant;
+    const auto prepare = [&](std::int64_t first, std::int64_t count) {
+      one = copy_if_equal(from + first, own, count, planes.count * s.pixels, copy);
+      if (one) {
+        surround<together>(s, copy, 1, 0, 1, planes.count, images);
+      } else {
+        surround<1>(s, from, own, first, count, planes.count, images);
+      }
     };
-    if (one) surround(s, from, 1, 0, 1, planes.count, images);
-    each_group(call, begin, [&](const SampledGroup& group) {
-      if (seeded) surround(s, from, own, group.first_of(own, call.batch), group.count, planes.count, images);
-      sample_group<taps>(s, call, planes, group, images, one ? 0 : planes.count * s.reached());
+    const auto begin = [&](std::int64_t example, std::int64_t count) {
+      if (!constant && !seeded) prepare(example % own, count);
+    };
+    if (constant) surround<together>(s, from, 1, 0, 1, planes.count, images);
+    each_lane_block(call, begin, [&](const LaneBlock& group) {
+      if (!constant && seeded) prepare(group.first_of(own, call.batch), group.count);
+      const auto run = one ? sample_group<taps, together> : sample_group<taps, 1>;
+      run(s, call, planes, group, images, one ? 0 : planes.count * s.reached());
     });
   });
 }
@@ -278,7 +275,7 @@ void sample_transpose(const Sampling& s, const Call& call) {
   each_planes(s, [&](const ImagePlanes& planes) {
     const std::int64_t step = planes.count * s.reached();
     const auto begin = [](std::int64_t, std::int64_t) {};
-    each_group(call, begin, [&](const SampledGroup& group) {
+    each_lane_block(call, begin, [&](const LaneBlock& group) {
       std::fill_n(images, group.count * step, 0.0F);
       add_group<taps>(s, call, planes, group, images, step);
       fold(s, images, call.lanes, group.first_of(call.lanes, call.batch), group.count, planes.count,
@@ -290,12 +287,14 @@ void sample_transpose(const Sampling& s, const Call& call) {
 // Calls visit(position q, pixel or -1, weight) for the taps of all constant positions of an image.
 template <class Visit>
 void each_tap(const Sampling& s, const float* at, const Visit& visit) {
+  const GridAxis &rows = s.rows.axis, &columns = s.columns.axis;
   for (std::int64_t q = 0; q < s.positions; ++q) {
-    const Places places(s, at + q, at + s.positions + q, 1);
-    for (int i = 0; i < s.rows.axis.taps; ++i) {
-      for (int j = 0; j < s.columns.axis.taps; ++j) {
-        const float weight = s.rows.axis.weight_of(i, places.rows.u[0]) * s.columns.axis.weight_of(j, places.columns.u[0]);
-        visit(q, s.source[places.offset[0] + i * s.columns.count + j], weight);
+    const GridAxis::Place row = rows.place(at[q]), column = columns.place(at[s.positions + q]);
+    for (int i = 0; i < rows.taps; ++i) {
+      for (int j = 0; j < columns.taps; ++j) {
+        const std::int32_t r = rows.cell(row.first + i), c = columns.cell(column.first + j);
+        const float weight = rows.weight_of(i, row.u) * columns.weight_of(j, column.u);
+        visit(q, r < 0 || c < 0 ? -1 : r * columns.extent + c, weight);
       }
     }
   }
@@ -352,6 +351,7 @@ RunSampling run_for(Op op, int taps, bool alike) {
 Kernel make_grid_sample(const Graph& graph, const Node& node) {
   const Node &values = graph[node.inputs[0]], &at = graph[node.inputs[1]];
   Sampling sampling(std::get<GridAttributes>(node.attributes), values.shape, at.shape);
+  if (sampling.reached() > kMostReached) return make_reference(graph, node);
   const RunSampling run = run_for(node.op, sampling.rows.axis.taps, at.extent == Extent::constant);
   return [sampling = std::move(sampling), run](const Call& call) { run(sampling, call); };
 }

@@ -112,6 +112,9 @@ Kernel make_matmul(const Graph&, const Node&);
 Product make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
 Product make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_variable_conv(const Graph&, const Node&);
+/// Whether a convolution, or one of its derivatives, has one channel per group on both sides; and the kernel for these.
+bool has_single_channels(const Graph&, const Node&);
+Kernel make_lane_conv(const Graph&, const Node&);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);

@@ -208,7 +208,8 @@ void run_filter_grad(const Call& call, const Cells& cells, const Sizes& size, co
 
 }  // namespace
 
-Kernel make_variable_conv(const Graph&, const Node& node) {
+Kernel make_variable_conv(const Graph& graph, const Node& node) {
+  if (has_single_channels(graph, node)) return make_lane_conv(graph, node);
   const auto& window = std::get<Window>(node.attributes);
   const Op op = node.op;
   return [cells = plan_conv(window)[0], groups = window.groups, op](const Call& call) {
