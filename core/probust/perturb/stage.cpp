@@ -39,9 +39,10 @@ class Parser {
     std::string amount;
     const std::size_t colon = text.find(':');
     for (const std::string& part : split(colon == std::string::npos ? "" : text.substr(colon + 1), ':')) {
+      if (part.empty()) continue;
       if (part.starts_with("fill=")) {
         set_border(part.substr(5));
-      } else if (amount.empty() && !part.empty()) {
+      } else if (amount.empty()) {
         amount = part;
       } else {
         refuse("has '" + part + "', which is not understood");
