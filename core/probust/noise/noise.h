@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -230,6 +231,7 @@ class NoiseStream {
   std::uint32_t word();
   std::uint64_t seed_;
   std::uint32_t point_, sample_, stream_, used_ = 0;
+  std::array<std::uint32_t, 4> block_{};  // the words of the generator's last call
 };
 
 /// A user's own sampler: draw(stream, scale, x) makes x, the elements of one point, noisy. It must depend only on its arguments.

@@ -30,6 +30,7 @@ struct Parameter {
   double identity;        ///< the value that changes nothing
   Link link = Link::plain;
   double lowest = -1e30, highest = 1e30;  ///< of a value that is given
+  bool whole = false;                     ///< whether a value must be a whole number, and fixed
 };
 
 /// What a map is made of: values of the graph.
@@ -61,6 +62,8 @@ struct Family {
   /// T(x, theta) in place, x [channels, rows, columns], for families that jump or draw once per pixel.
   void (*draw)(const DrawInputs&, std::span<float> x) = nullptr;
   bool draws = false;  ///< whether `draw` uses random numbers besides theta
+  /// What hints give as a value and as two bounds, if Number is a value.
+  std::string_view example = "0.2", bounds = "0.1,0.3";
 };
 
 /// All families, and the one of this name; null if there is none.
@@ -73,5 +76,6 @@ std::vector<Family> light();         ///< brightness, exposure, contrast, gamma
 std::vector<Family> optics();        ///< blur, motion
 std::vector<Family> sensor();        ///< shot, salt-pepper
 std::vector<Family> transmission();  ///< jpeg, occlude
+std::vector<Family> corruptions();   ///< corruption:gaussian_noise, ..., corruption:jpeg_compression
 
 }  // namespace probust::perturb

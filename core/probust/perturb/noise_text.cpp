@@ -106,7 +106,30 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-const Family* family_in(const std::string& part) { return family_of(part.substr(0, part.find(':'))); }
+constexpr std::string_view kCorruption = "corruption:";
+
+[[noreturn]] void refuse_corruption(const std::string& part) {
+  std::string names;
+  for (const Family& family : families()) {
+    if (family.name.starts_with(kCorruption))
+      names += (names.empty() ? "" : ", ") + std::string(family.name.substr(kCorruption.size()));
+  }
+  throw Error{ErrorCode::usage, "noise '" + part + "'", "names no known corruption",
+              "write corruption:NAME:3 with one of the names " + names};
+}
+
+// The family with the longest name that the text begins with, up to its end or a colon: "corruption:fog" of "corruption:fog:3".
+// Null if there is none.
+const Family* family_in(const std::string& part) {
+  const Family* longest = nullptr;
+  for (const Family& family : families()) {
+    const std::size_t size = family.name.size();
+    const bool begins = part.starts_with(family.name) && (part.size() == size || part[size] == ':');
+    if (begins && (longest == nullptr || size > longest->name.size())) longest = &family;
+  }
+  if (longest == nullptr && (part + ":").starts_with(kCorruption)) refuse_corruption(part);
+  return longest;
+}
 
 Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
   std::vector<Stage> stages;
@@ -152,9 +175,12 @@ Noise clipped_like_data(Noise noise, double lowest, double highest) {
 
 std::string known_noise() {
   std::string text = known_additive_noise();
-  for (const perturb::Family& family : perturb::families())
-    text += ", " + std::string(family.name) + (family.number == perturb::Family::Number::scale ? ":0.1" : ":0.2");
-  return text;
+  for (const perturb::Family& family : perturb::families()) {
+    if (family.name.starts_with(perturb::kCorruption)) continue;  // many of one kind
+    const bool value = family.number == perturb::Family::Number::value;
+    text += ", " + std::string(family.name) + ":" + std::string(value ? family.example : "0.1");
+  }
+  return text + ", corruption:fog:3";
 }
 
 }  // namespace probust
