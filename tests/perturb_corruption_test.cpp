@@ -188,6 +188,27 @@ TEST(Raster, IndicesBeyondTheBorder) {
   EXPECT_EQ(indices(1, Edge::about_values), std::vector<std::int64_t>(11, 0));
 }
 
+// A value at the centre of four corners is their mean and a random number, which shrinks from one size of detail to the next.
+TEST(Raster, DetailsOfFractalsShrink) {
+  for (const double decay : {1.5, 2.0}) {
+    NoiseStream random(3, 1, 4, 1);
+    const perturb::Plane map = perturb::fractal(128, 120, decay, random);
+    const auto roughness = [&](std::int64_t half) {
+      double sum = 0, count = 0;
+      for (std::int64_t r = half; r + half < 128; r += 2 * half) {
+        for (std::int64_t c = half; c + half < 120; c += 2 * half, ++count) {
+          const double corners = double{map.row(r - half)[c - half]} + map.row(r - half)[c + half] + map.row(r + half)[c - half] +
+                                 map.row(r + half)[c + half];
+          sum += std::pow(map.row(r)[c] - corners / 4, 2);
+        }
+      }
+      return std::sqrt(sum / count);
+    };
+    EXPECT_NEAR(roughness(2) / roughness(1), decay * decay, 0.1 * decay * decay);
+    EXPECT_NEAR(roughness(4) / roughness(2), decay * decay, 0.15 * decay * decay);
+  }
+}
+
 TEST(Raster, MotionAndEnlargement) {
   perturb::Plane plane(1, 9);
   plane.values[4] = 1;
@@ -195,10 +216,11 @@ TEST(Raster, MotionAndEnlargement) {
   const double first = 1, second = std::exp(-0.5), third = std::exp(-2.0), sum = first + second + third;
   const std::vector<double> expected = {0, 0, third / sum, second / sum, first / sum, 0, 0, 0, 0};
   for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(moved.values[i], expected[i], 1e-6) << i;
-  // The middle five of nine values, with ten values between and on them; the first is cut off in neither direction but the last.
   for (std::size_t i = 0; i < 9; ++i) plane.values[i] = static_cast<float>(i);
-  const perturb::Plane larger = perturb::enlarged(plane, 2);
-  for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(larger.values[i], 2 + static_cast<double>(i) * 4 / 9, 1e-5) << i;
+  const perturb::Plane twice = perturb::enlarged(plane, 2);  // values 2 to 6 become ten, of which the last is cut off
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(twice.values[i], 2 + static_cast<double>(i) * 4 / 9, 1e-5) << i;
+  const perturb::Plane larger = perturb::enlarged(plane, 2.9);  // values 2 to 5 become twelve, of which one and two are cut off
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(larger.values[i], 2 + static_cast<double>(i + 1) * 3 / 11, 1e-5) << i;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::vector<float> formula_image(const test::JpegCase& each) {
   for (std::int64_t k = 0; k < each.channels; ++k) {
     for (std::int64_t r = 0; r < each.rows; ++r) {
       for (std::int64_t c = 0; c < each.columns; ++c)
-        x.push_back(static_cast<float>((r * 11 + c * 7 + k * 50 + (r / 3 + c / 4) % 2 * 60) % 256) / 255);
+        x.push_back(static_cast<float>((r * (11 + 20 * k) + c * (7 + 13 * k) + k * 50 + (r / 3 + c / 4) % 2 * 60) % 256) / 255);
     }
   }
   return x;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "probust/perturb/noise_text.h"
 #include "probust/run/run.h"
 #include "support/networks.h"
 
