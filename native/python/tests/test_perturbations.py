@@ -28,8 +28,8 @@ def picture(shape, seed=0):
     """A smooth image with noise, in bytes."""
     random = np.random.default_rng(seed)
     rows, columns = np.arange(shape[-2])[:, None], np.arange(shape[-1])
-    waves = [np.sin(random.uniform(0.1, 1) * rows) * np.cos(random.uniform(0.1, 1) * columns) for _ in range(int(np.prod(shape[:-2])))]
-    image = 128 + 90 * np.reshape(waves, shape) + random.normal(scale=15, size=shape)
+    speeds = random.uniform(0.1, 1, (2, *shape[:-2], 1, 1))
+    image = 128 + 90 * np.sin(speeds[0] * rows) * np.cos(speeds[1] * columns) + random.normal(scale=15, size=shape)
     return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
