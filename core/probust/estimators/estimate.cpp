@@ -2,6 +2,7 @@
 // Checks that an estimator suits the model and the noise, then runs it.
 #include "probust/estimators/common.h"
 #include "probust/estimators/latent.h"
+#include "probust/estimators/statistics/counts.h"
 
 namespace probust {
 namespace {
@@ -78,6 +79,41 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
+// For noise whose samples of a point are all the same: whether that sample keeps the target, exactly, by one pass.
+std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
+  const Points& points = evaluation.points();
+  const std::int64_t elements = points.size() == 0 ? 0 : points.x.size() / points.size();
+  Tensor changed = points.x;
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(points.index[i]), sample = std::uint32_t{0};
+    noise.shape->add({points.seed, {&index, 1}, {&sample, 1}}, elements, static_cast<float>(noise.scale), changed.row(i).data());
+  }
+  const Tensor logits = evaluation.executor().logits(changed).value();
+  std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const auto placed = placed_classes(evaluation.event(), logits.row(i));
+    Estimate& own = estimates[i];
+    own.p = survivors_of(evaluation.event(), placed, points.target[i]) > 0 ? 1 : 0;
+    own.p_fail = 1 - own.p;
+    own.forwards = 1;
+    if (const std::int64_t label = other_label(points, i); label >= 0)
+      own.p_label = survivors_of(evaluation.event(), placed, label) > 0 ? 1 : 0;
+    if (evaluation.event().per_class) own.classes.assign(placed.begin(), placed.end());
+  }
+  return estimates;
+}
+
+// Estimators that linearise at the point see nothing of a map that changes nothing to first order there.
+bool sees_first_order_only(const EstimatorSpec& estimator) {
+  return uses_gradients(*estimator.definition) && estimator.samples == 0 && !estimator.is_auto();
+}
+
+std::vector<Estimate> by_estimator(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
+  if (noise.shape->fixed()) return certain(evaluation, noise);
+  return uses_gradients(*estimator.definition) ? analytical(evaluation, noise, estimator)
+                                               : estimator.definition->estimate(evaluation, noise, estimator);
+}
+
 }  // namespace
 
 bool concerns_one_estimator(const Error& error) {
@@ -93,16 +129,16 @@ std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points)
 
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
-    if (auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise)) {
-      Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
-      return estimate(own, latent->noise, estimator).value();
-    }
     const Points& points = evaluation.points();
     require_answerable(evaluation.executor(), estimator);
     refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
-    std::vector<Estimate> estimates = uses_gradients(*estimator.definition)
-                                          ? analytical(evaluation, noise, estimator)
-                                          : estimator.definition->estimate(evaluation, noise, estimator);
+    if (auto latent = noise.shape->fixed() ? std::nullopt : latent_problem(evaluation.executor(), points, noise)) {
+      if (!latent->flat.empty() && sees_first_order_only(estimator))
+        return unanswered(points.size(), Status::degenerate, latent->flat + " has no effect of first order; use mc:N");
+      Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
+      return estimate(own, latent->noise, estimator).value();
+    }
+    std::vector<Estimate> estimates = by_estimator(evaluation, noise, estimator);
     const bool missing = evaluation.executor().handles_missing();
     stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
     for (std::int64_t i = 0; i < points.size(); ++i) {

@@ -19,6 +19,7 @@ class Clipped final : public NoiseShape {
   std::string text(double scale) const override { return shape_->text(scale) + suffix(); }
   bool one_parameter() const override { return shape_->one_parameter(); }
   void fit(std::int64_t elements, std::int64_t points) const override { shape_->fit(elements, points); }
+  bool fixed() const override { return shape_->fixed(); }
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
     auto own = shape_->bound(point);
     return own == nullptr ? nullptr : std::make_shared<const Clipped>(std::move(own), range_);

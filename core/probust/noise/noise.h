@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -65,6 +66,8 @@ struct NoiseMap {
   std::int64_t latents = 0;                     ///< k
   std::shared_ptr<const NoiseShape> latent;     ///< the distribution of z around 0
   std::shared_ptr<const NoiseShape> on_points;  ///< the same for points [x, z]
+  /// The parts of the map that change nothing to first order at z = 0, as a blur of width |z|; empty if there are none.
+  std::string flat{};
 };
 
 /// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance.
@@ -133,6 +136,12 @@ class NoiseShape {
   /// The same noise for points of this shape, if it depends on more than their number of elements, as a rotation does; null: it
   /// does not. Noise that does must be bound before it is drawn. Throws Error{usage} if it does not apply to such points.
   virtual std::shared_ptr<const NoiseShape> bound(const Shape& /*point*/) const { return nullptr; }
+
+  /// Whether all samples of a point are the same, as with a fixed rotation.
+  virtual bool fixed() const { return false; }
+
+  /// Whether its samples should be clipped to [0, 1] if the data are in this range (clip_like_data).
+  virtual bool clips_like_data() const { return false; }
 
   /// The map, if the noise is one and a graph computes it; else null.
   virtual std::shared_ptr<const NoiseMap> map() const { return nullptr; }
@@ -233,6 +242,7 @@ class NoiseStream {
   std::uint32_t word();
   std::uint64_t seed_;
   std::uint32_t point_, sample_, stream_, used_ = 0;
+  std::array<std::uint32_t, 4> block_{};  // the words of the generator's last call
 };
 
 /// A sampler supplied by the user: draw(stream, scale, x) adds noise to x, the elements of one point. It must depend only on

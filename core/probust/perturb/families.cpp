@@ -10,7 +10,7 @@ namespace probust::perturb {
 std::span<const Family> families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list;
-    for (const auto group : {geometry, light, optics, transmission}) {
+    for (const auto group : {geometry, light, optics, sensor, transmission, corruptions}) {
       for (Family& family : group()) list.push_back(std::move(family));
     }
     return list;

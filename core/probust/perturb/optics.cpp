@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Optics: an image that is out of focus, or moves while it is taken.
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 
 #include "probust/ops/build.h"
 #include "probust/perturb/family.h"
@@ -9,19 +9,21 @@
 namespace probust::perturb {
 namespace {
 
-constexpr std::int64_t kLargestRadius = 64;  // in pixels: of a blur of up to 13 pixels
+constexpr float kLeast = 1e-5F;              // the least weight, of the largest: 4.8 standard deviations away
+constexpr std::int64_t kLargestRadius = 64;  // in pixels: enough for a width of 13
 
 // [2 radius + 1] Gaussian weights of standard deviation `width`, with sum 1. A weight below kLeast of the largest is exactly 0,
 // which a kernel can leave out, and so are all but one at width 0.
 ValueId gaussian_weights(Graph& g, ValueId width, std::int64_t radius) {
-  constexpr float kLeast = 1e-5F, kLeastVariance = 1e-6F;
+  constexpr float kLeastVariance = 1e-6F;
   const Shape shape{2 * radius + 1};
   Tensor exponents(shape);
   for (std::int64_t o = -radius; o <= radius; ++o) exponents.data[o + radius] = -0.5F * static_cast<float>(o * o);
   const ValueId variance = append(g, Op::maximum, {build::multiply(g, width, width), build::constant(g, kLeastVariance)});
   const ValueId scaled = build::divide(g, append_constant(g, std::move(exponents)), build::broadcast(g, variance, shape));
-  const ValueId least = build::broadcast(g, build::constant(g, kLeast), shape);
-  const ValueId weights = append(g, Op::relu, {build::subtract(g, append(g, Op::exp, {scaled}), least)});
+  const ValueId all = append(g, Op::exp, {scaled});
+  const ValueId counts = append(g, Op::less, {build::broadcast(g, build::constant(g, kLeast), shape), all});
+  const ValueId weights = build::multiply(g, all, counts);
   return build::divide(g, weights, build::broadcast(g, build::reduce_sum(g, weights, {0}), shape));
 }
 
@@ -56,7 +58,8 @@ ValueId blurred(const MapInputs& in) {
   const Image& image = in.image;
   const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // beyond the border is 0 otherwise
   const ValueId fill = filled ? build::broadcast(g, build::constant(g, in.border.value), image.planes()) : kNoValue;
-  const std::int64_t radius = std::min(kLargestRadius, std::max(image.rows, image.columns));
+  const double reach = std::ceil(std::min(in.most * std::sqrt(-2 * std::log(double{kLeast})), double{kLargestRadius}));
+  const std::int64_t radius = std::min(static_cast<std::int64_t>(reach), std::max(image.rows, image.columns));
   const ValueId weights = gaussian_weights(g, in.theta[0], radius);
   ValueId x = build::reshape(g, filled ? build::subtract(g, in.x, fill) : in.x, {image.channels, 1, image.rows, image.columns});
   for (const std::int64_t axis : {2, 3}) x = filtered(in, x, weights, axis, radius);
@@ -101,12 +104,14 @@ std::vector<Family> optics() {
        .summary = "blurs the image with a Gaussian of a random width",
        .parameters = {{"width", "pixels", 0, Link::magnitude, 0, 13}},
        .has_border = true,
-       .map = blurred},
+       .map = blurred,
+       .even = true},
       {.name = "motion",
        .summary = "moves the image, in any direction, while it is taken",
        .parameters = {{"across", "pixels", 0}, {"down", "pixels", 0}},
        .has_border = true,
-       .map = moved_while_taken},
+       .map = moved_while_taken,
+       .even = true},
   };
 }
 

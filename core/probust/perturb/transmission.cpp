@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What happens to an image on its way: a patch covers a part of it.
+// What happens to an image on its way: a patch covers a part of it, or a JPEG file loses details.
 #include <cmath>
 
 #include "probust/ops/build.h"
 #include "probust/perturb/family.h"
+#include "probust/perturb/jpeg.h"
 
 namespace probust::perturb {
 namespace {
@@ -51,6 +52,7 @@ std::vector<Family> transmission() {
        .number = Family::Number::value,
        .has_border = true,
        .map = occluded},
+      jpeg_family(),
   };
 }
 

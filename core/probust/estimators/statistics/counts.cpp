@@ -81,10 +81,14 @@ Estimate from_counts(std::int64_t survivors, std::int64_t trials, const Interval
   return estimate;
 }
 
-bool keeps_target(const Event& event, std::span<const float> logits, std::int64_t target) {
+std::vector<std::int64_t> placed_classes(const Event& event, std::span<const float> logits) {
   std::vector<std::int64_t> order(logits.size()), placed(logits.size(), 0);
   place(logits, event.top, order, placed);
-  return survivors_of(event, placed, target) > 0;
+  return placed;
+}
+
+bool keeps_target(const Event& event, std::span<const float> logits, std::int64_t target) {
+  return survivors_of(event, placed_classes(event, logits), target) > 0;
 }
 
 std::int64_t survivors_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target) {

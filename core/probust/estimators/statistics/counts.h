@@ -16,6 +16,9 @@ namespace probust {
 std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
                                                     std::int64_t samples, std::int64_t top, std::int64_t first = 0);
 
+/// [C] 1 for the classes among the event's `top` largest logits, else 0. None if a logit is NaN.
+std::vector<std::int64_t> placed_classes(const Event& event, std::span<const float> logits);
+
 /// Whether a noisy sample with these logits [C] keeps the target, as `event` defines it.
 bool keeps_target(const Event& event, std::span<const float> logits, std::int64_t target);
 
