@@ -121,14 +121,14 @@ TEST(Comparison, GroupsMeetByNoiseAndEstimator) {
 
 TEST(Comparison, OtherPointsAreRefused) {
   const std::vector<Row> labelled{row_of_p(0, 0.5, 3), row_of_p(7, 0.5, 1)}, others{row_of_p(0, 0.5, 3), row_of_p(7, 0.5, 2)};
-  EXPECT_NE(problem_of(labelled, others).find("point 7 has label 2, and 1 in the baseline"), std::string::npos);
+  EXPECT_NE(problem_of(labelled, others).find("point 7 has label 2 here, but 1 in the baseline"), std::string::npos);
   EXPECT_EQ(problem_of(labelled, rows_of_p({0.5})), "");  // no label to differ
 
   std::vector<Row> predicted = rows_of_p({0.5}), asked = rows_of_p({0.5});
   predicted[0].predicted = predicted[0].target = 1;
   EXPECT_EQ(problem_of(asked, predicted), "");  // each model's own prediction
   asked[0].predicted = 2;
-  EXPECT_NE(problem_of(asked, predicted).find("point 0 has target 1, and 0 in the baseline"), std::string::npos);
+  EXPECT_NE(problem_of(asked, predicted).find("point 0 has target 1 here, but 0 in the baseline"), std::string::npos);
 }
 
 TEST(Comparison, ModelsAreFoundByName) {

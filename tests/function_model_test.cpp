@@ -145,13 +145,13 @@ TEST(FunctionModel, ReportsErrorsOfAFunction) {
   expect_failure({[](const Tensor& x) {
                    return Tensor({x.shape[0], 2});
                  }},
-                 ErrorCode::usage, "logits returned [1, 2] with 2 numbers; return [1, 3]");
+                 ErrorCode::usage, "logits returned an array of shape [1, 2] with 2 numbers; return [1, 3]");
   expect_failure({[](const Tensor& x) {
                    Tensor lacking({x.shape[0], 3});
                    lacking.data.pop_back();
                    return lacking;
                  }},
-                 ErrorCode::usage, "logits returned [1, 3] with 2 numbers");
+                 ErrorCode::usage, "logits returned an array of shape [1, 3] with 2 numbers");
   expect_failure({[](const Tensor&) -> Tensor { throw std::runtime_error("no connection"); }}, ErrorCode::internal,
                  "no connection");
   expect_failure({[](const Tensor&) -> Tensor {

@@ -254,8 +254,8 @@ TEST(Noise, RecordsThatDoNotFitAreRefused) {
   EXPECT_EQ(refused({2}, {1, 2}), "bad.npy has shape [2]; give deviations [M, d], or [N, M, d] with a set for each point");
   EXPECT_NE(refused({0, 2}, {}), "");
   EXPECT_NE(refused({2, 0}, {}), "");
-  EXPECT_NE(refused({1, 1}, {NAN}).find("not finite"), std::string::npos);
-  EXPECT_NE(refused({1, 1}, {1e300}).find("not finite"), std::string::npos);
+  EXPECT_NE(refused({1, 1}, {NAN}).find("non-finite"), std::string::npos);
+  EXPECT_NE(refused({1, 1}, {1e300}).find("non-finite"), std::string::npos);
   EXPECT_NE(refusal([] { recorded_noise(kRecords, "records")->fit(4, 1); }), "");
   EXPECT_NE(refusal([] { recorded_noise(kRecordsPerPoint, "records")->fit(3, 3); }), "");
 }
@@ -317,7 +317,7 @@ TEST(Noise, BadCovariancesAreRejectedWithTheReason) {
   expect(refused({2, 2}, {1, 2, 2, 1}), "negative eigenvalue");
   expect(refused({2, 2}, {0, 1, 1, 1}), "negative eigenvalue");
   expect(refused({2, 2}, {-1, 0, 0, 1}), "negative");
-  expect(refused({2, 2}, {1, NAN, NAN, 1}), "not finite");
+  expect(refused({2, 2}, {1, NAN, NAN, 1}), "non-finite");
   expect(refused({2, 3}, {1, 0, 0, 0, 1, 0}), "shape [2, 3]");
   expect(refused({4}, {1, 0, 0, 1}), "shape [4]");
   expect(refused({2, 2, 2}, {1, 0, 0, 1, 1, 2, 2, 1}), "[1] is not a covariance");

@@ -42,7 +42,7 @@ TEST(Corruptions, AreFourteen) { EXPECT_EQ(presets().size(), 14); }
 
 // For both sets of constants, and for images that are smaller than the filters.
 TEST(Corruptions, AreDeterministicAndBetweenBlackAndWhite) {
-  for (const Shape& shape : {Shape{3, 32, 32}, Shape{1, 86, 90}, Shape{5, 4, 3}, Shape{1, 1}, Shape{4, 2, 7}, Shape{20, 1}}) {
+  for (const Shape& shape : {Shape{3, 32, 32}, Shape{1, 86, 90}, Shape{5, 4, 3}, Shape{1, 1}, Shape{4, 2, 7}}) {
     std::vector<float> x = picture(shape);
     x[0] = 1.5F;
     x.back() = -0.5F;

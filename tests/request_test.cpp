@@ -74,7 +74,7 @@ TEST(Request, BudgetsNeedAutoAndSharingNeedsModelsOfMargins) {
   EXPECT_EQ(texts({"auto:60", "probit:9", "regression:20", "regression:20:adf"}, {.share = "draws"}),
             (Texts{"auto:60", "probit:9:shared", "regression:20:learned", "regression:20:adf"}));
   EXPECT_EQ(texts({"probit:9"}, {.share = "learned"}), (Texts{"probit:9:learned"}));
-  EXPECT_NE(refusal([&] { texts({"regression:20"}, {.share = "learned"}); }).find("none, pooled or draws"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"regression:20"}, {.share = "learned"}); }).find("none, pooled, or draws"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"probit:7"}, {.share = "draws"}); }).find("at least 8"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"auto", "mc:9"}, {.share = "pooled"}); }).find("none of the estimators"), std::string::npos);
   EXPECT_EQ(texts({"auto:60", "mc:9"}, {.independent = true, .share = "none"}), (Texts{"auto:60:independent", "mc:9"}));
@@ -86,7 +86,7 @@ TEST(Request, BudgetsNeedAutoAndSharingNeedsModelsOfMargins) {
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {50}); }).find("needs auto"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"mc:10"}, {{}, 50}); }).find("needs auto"), std::string::npos);
   EXPECT_NE(refusal([&] { texts({"auto"}, {50, 50}); }).find("cannot be combined"), std::string::npos);
-  EXPECT_NE(refusal([&] { texts({"auto", "auto:60"}, {{}, 50}); }).find("exactly one"), std::string::npos);
+  EXPECT_NE(refusal([&] { texts({"auto", "auto:60"}, {{}, 50}); }).find("exactly once"), std::string::npos);
   for (const double wrong : {1.0, -5.0, std::nan(""), HUGE_VAL})
     EXPECT_NE(refusal([&] { texts({"auto"}, {wrong}); }).find("is not a number, or is less than 2"), std::string::npos);
 }
