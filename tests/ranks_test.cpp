@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "probust/perturb/noise_text.h"
 #include "support/command.h"
 
 namespace probust::cli {

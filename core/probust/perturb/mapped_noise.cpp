@@ -141,6 +141,7 @@ class MappedNoise final : public SampledNoise {
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
+  bool in_data_units() const override { return false; }
   bool mirrored() const override { return map_->latent->mirrored(); }
   bool additive() const override { return false; }
   bool differs() const override { return map_->latent->differs(); }
@@ -181,6 +182,7 @@ class DrawnNoise final : public SampledNoise {
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
+  bool in_data_units() const override { return false; }
   bool mirrored() const override { return false; }
   bool additive() const override { return false; }
   std::optional<std::int64_t> normals(std::int64_t) const override {

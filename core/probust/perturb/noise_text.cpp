@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "probust/base/error.h"
+#include "probust/base/similar.h"
 #include "probust/base/text.h"
 #include "probust/perturb/mapped_noise.h"
+#include "probust/perturb/noise_list.h"
 #include "probust/perturb/stage.h"
 
 namespace probust {
@@ -30,6 +32,7 @@ class Perturbation final : public NoiseShape {
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
+  bool in_data_units() const override { return false; }
   bool clipped() const { return clip_.has_value(); }
 
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
@@ -108,6 +111,37 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 const Family* family_in(const std::string& part) { return family_of(part.substr(0, part.find(':'))); }
 
+constexpr const char* kList = "probust noise list";
+
+// Names like the first unknown one of the text, as examples.
+std::string known_noise_like(const std::string& text) {
+  std::vector<std::string> names;
+  const std::vector<NoiseEntry> known = noise_list();
+  for (const NoiseEntry& entry : known) names.push_back(entry.name);
+  for (const std::string& part : parts_of(text)) {
+    const std::string name = part.substr(0, part.find_first_of(":@"));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::vector<std::string> similar = similar_words(name, names);
+    for (std::string& each : similar)
+      each = std::find_if(known.begin(), known.end(), [&](const NoiseEntry& entry) { return entry.name == each; })->example;
+    return similar.empty() ? "" : join(similar, " or ");
+  }
+  return {};
+}
+
+// Additive noise. The hint of an unknown name also lists perturbations.
+Noise additive(const std::string& text, const NoiseSource& source) {
+  try {
+    return parse_additive_noise(text, source);
+  } catch (Error& error) {
+    if (error.problem != kUnknownNoise) throw;
+    const std::string similar = known_noise_like(text);
+    error.hint =
+        similar.empty() ? "use one of " + known_noise() + ", or see " + kList : "did you mean " + similar + "? See " + kList;
+    throw;
+  }
+}
+
 Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
   std::vector<Stage> stages;
   for (const std::string& part : parts) {
@@ -115,7 +149,7 @@ Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source
       stages.push_back(parse_stage(*family, part));
     } else {
       Stage stage;
-      stage.noise = parse_additive_noise(part, source);
+      stage.noise = additive(part, source);
       stage.text = stage.noise.text();
       stages.push_back(std::move(stage));
     }
@@ -136,12 +170,7 @@ Noise parse_noise(const std::string& text, const NoiseSource& source) {
   const std::vector<std::string> parts = perturb::parts_of(text);
   if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return perturb::family_in(part) != nullptr; }))
     return perturb::perturbed(parts, source);
-  try {
-    return parse_additive_noise(text, source);
-  } catch (Error& error) {
-    if (error.problem == kUnknownNoise) error.hint = "use one of " + known_noise();
-    throw;
-  }
+  return perturb::additive(text, source);
 }
 
 Noise clipped_like_data(Noise noise, double lowest, double highest) {
@@ -152,8 +181,7 @@ Noise clipped_like_data(Noise noise, double lowest, double highest) {
 
 std::string known_noise() {
   std::string text = known_additive_noise();
-  for (const perturb::Family& family : perturb::families())
-    text += ", " + std::string(family.name) + (family.number == perturb::Family::Number::scale ? ":0.1" : ":0.2");
+  for (const perturb::Family& family : perturb::families()) text += ", " + perturb::example_of(family);
   return text;
 }
 
