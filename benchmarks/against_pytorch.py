@@ -35,16 +35,16 @@ QUICKLY = {"threads": "1", "rounds": 1, "seconds": 0.2, "budget": 10, "names": "
 SLOW_BLAS = 0.5  # of Eigen's product
 
 INTRO = [
-    """probust and PyTorch on the same ONNX files, measured in turn in one run. **Ratios are PyTorch's time divided by probust's:
-    above 1, probust is faster.** `benchmarks/against_pytorch.py -o docs/performance.md` writes this page. Networks other than
-    `cifar10_resnet_2b` have random weights; the points are random.""",
-    """PyTorch gets the fastest of several formulations and batches, which a search chooses first. For forwards: eager, frozen by
-    TorchScript (`frozen`), and optimized for inference (`fused`). For Jacobians: all rivals of a point as copies in one batch
-    (`repeated`), one sweep per rival (`one by one`), and sweeps batched by vmap (`vectorized`). Most are tried with channels last,
-    too. With several threads, PyTorch uses one if that is faster. Batch normalization after convolutions is folded.
-    `torch.compile` is not used.""",
-    """"The paper" is Han, Srinivas and Lakkaraju (UAI 2024). Its formulation is written from its text;
-    `benchmarks/pytorch_paper.py` says what the text leaves open."""]
+    """probust and PyTorch run the same ONNX files, and are measured in turn in one run. **Ratios are PyTorch's time divided by
+    probust's: above 1, probust is faster.** `benchmarks/against_pytorch.py -o docs/performance.md` writes this page. Networks
+    other than `cifar10_resnet_2b` have random weights; the points are random.""",
+    """A search first finds the fastest of several formulations and batch sizes for PyTorch. For forward passes, they are eager,
+    frozen by TorchScript (`frozen`), and optimized for inference (`fused`). For Jacobians, they are one batch with a
+    repetition of the point for each rival (`repeated`), one sweep per rival (`one by one`), and sweeps batched by vmap
+    (`vectorized`). Most are also tried with channels last. If several threads are available but one is faster, PyTorch uses
+    one. Batch normalization after convolutions is folded. `torch.compile` is not used.""",
+    """"The paper" is Han, Srinivas and Lakkaraju (UAI 2024). Its formulation was implemented from its text;
+    `benchmarks/pytorch_paper.py` lists what the text does not specify."""]
 
 
 def parsed():

@@ -28,21 +28,21 @@ class Network:
 NETWORKS = [
     Network("paper_cnn", "the paper's CNN, 28 x 28", 4, 2, 5),
     Network("resnet18", "ResNet-18, 32 x 32", 1.2, 2, 5, "resnet18",
-            limits="Of a Jacobian, the products of Winograd's algorithm take about 40% and its transforms 20%, masks and "
-                   "residual sums 10%, copies 6%."),
+            limits="In a Jacobian, the products of Winograd's algorithm take about 40% of the time, its transforms take 20%, "
+                   "masks and residual sums take 10%, and copies take 6%."),
     Network("cifar10_resnet_2b", "cifar10_resnet_2b, 32 x 32", 3, 2, 5,
-            limits="Its convolutions have few channels, so every operand is used only a few times after it was read."),
+            limits="Its convolutions have few channels, so each operand is used only a few times after it is read."),
     Network("mobilenet_v2", "MobileNetV2, 224 x 224", 1, 1.5, 0, "mobilenet_v2",
-            limits="The values between its layers are large and each is used in few operations: at nine rivals, a Jacobian "
-                   "writes and reads about 0.5 GB for a point, more than any cache."),
+            limits="The values between its layers are large, and each is used in only a few operations. With nine rivals, a "
+                   "Jacobian writes and reads about 0.5 GB for each point, which is more than any cache holds."),
     Network("densenet121", "DenseNet-121, 224 x 224", 1, 1.5, 0, "densenet121",
-            limits="Its 1 x 1 convolutions dominate. With the lanes of one point, their operands come from the third-level "
-                   "cache. Concatenations and slices copy."),
+            limits="Its 1 x 1 convolutions dominate. With a batch of one point, their operands come from the third-level "
+                   "cache. Concatenations and slices take time for copying."),
     Network("vit_b16", "ViT-B/16, 224 x 224", 1, 1.5, 0, "vit_b16",
-            limits="Products already run at 75% to 90% of the product's rate. Softmax, erf, transposes and the sums of layer "
-                   "normalization take most of the rest."),
+            limits="Its matrix products already run at 75% to 90% of the rate of a large one. Softmax, erf, transposes and "
+                   "the sums of layer normalization take most of the other time."),
     Network("resnet50", "ResNet-50, 224 x 224", 1, 1.5, 0, "resnet50",
-            limits="Its 1 x 1 convolutions dominate. With the lanes of one point, their operands come from the third-level "
+            limits="Its 1 x 1 convolutions dominate. With a batch of one point, their operands come from the third-level "
                    "cache."),
 ]
 HUNDRED = [

@@ -4,7 +4,7 @@ import os
 import statistics
 import textwrap
 
-WIDTH = 132
+WIDTH = 120
 FLAGS = ["avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd"]
 
 

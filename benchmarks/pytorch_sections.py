@@ -107,12 +107,13 @@ def for_each(session, networks, measure, failures):
 # ---- forward and Jacobian
 
 
-TARGETS = """Medians of the rounds; ranges are the smallest and the largest ratio of a round. Bold: the target is reached. A
-forward is one example of a batch. On probust's side it is a noisy sample of `mc:N`, which includes drawing the noise and
-counting; PyTorch's forward draws no noise. A Jacobian is the gradients of all C - 1 margins at a point, with their Gram matrix.
-Both sides use the batch that is fastest for them: probust's is what `probust bench` reports."""
-DETAILS = """Times per example. "Default" is probust with the batch that it chooses itself, as `probust estimate` does. The
-formulation and batch are those that were fastest in PyTorch."""
+TARGETS = """The numbers are medians over the rounds; ranges are from the smallest to the largest ratio of a round. Bold ratios
+reach the target. A forward pass is for one example of a batch. For probust, it is a noisy sample of `mc:N`, which includes
+drawing the noise and counting; for PyTorch, it does not include noise. A Jacobian is the gradients of all C - 1 margins at a
+point, with their Gram matrix. Both sides use the batch size that is fastest for them; for probust, it is the one that `probust
+bench` reports."""
+DETAILS = """Times are per example. "Default" is probust with the batch size that it chooses itself, as in `probust estimate`.
+The last columns give PyTorch's fastest formulation and batch size."""
 
 
 def round_of_passes(session, worker, network, threads, chosen):
@@ -127,13 +128,13 @@ def round_of_passes(session, worker, network, threads, chosen):
 
 
 def needed(session, network, kind, ratio, target):
-    """What rate the target would take, in words."""
+    """What rate the target would require, in words."""
     bench = session.benches[network.name, 1]
     flops = sum(one["us"] * one["gflops"] for one in bench[kind + "_kinds"])
     rate = flops / sum(one["us"] for one in bench[kind + "_kinds"])
-    name = {"forward": "a forward", "jacobian": "a Jacobian"}[kind]
-    return (f"{name} runs at {rate:.0f} GFLOP/s, the target takes {rate * target / ratio:.0f}, "
-            f"a matrix product has {bench['gemm_gflops']:.0f}")
+    name = {"forward": "A forward pass", "jacobian": "A Jacobian"}[kind]
+    return (f"{name} runs at {rate:.0f} GFLOP/s; the target requires {rate * target / ratio:.0f}, "
+            f"and a matrix product reaches {bench['gemm_gflops']:.0f}")
 
 
 def passes(session, networks):
@@ -161,9 +162,9 @@ def passes(session, networks):
     for_each(session, networks, measure, failures)
     failures.say()
     if missed:
-        page.add("\nTargets that were missed on one thread, and why (rates count the operations of the definition):\n")
+        page.add("\nThese targets were missed on one thread (rates count the operations in the definitions of the layers):\n")
     for label, (limits, *rates) in missed.items():
-        page.paragraph(f"- {label}: {'; '.join(rates)}. {limits}")
+        page.paragraph(f"- {label}: {' '.join(rate + '.' for rate in rates)} {limits}")
     if not missed:
         page.add()
     page.paragraph(DETAILS)
@@ -176,17 +177,17 @@ def passes(session, networks):
 # ---- estimators
 
 
-ESTIMATORS = """Seconds per point, for `mc` per noisy sample, at sigma {sigma:g}. probust's are differences of two runs of
-`probust estimate` with different numbers of points (for `mc`: of samples of one point), divided by the difference of these
-numbers: the start of the program does not count, the multivariate normal probability does. PyTorch's best is the fastest
-formulation of the table above in the same batches, up to limits z and correlations R: **it omits the multivariate normal
-probability**, which is in its favour. The paper's formulation {cdf}. Its serial form is that of the paper's table 1. The
-batched form, the other column of the table of runtimes in its preprints, is measured once, and left out if a call takes more
-than {call} s. Bold: the target against the serial form is reached."""
-ESTIMATORS_MISSED = """Where convolutions dominate, as in ResNet-18, the paper's serial formulation takes about twice the time of PyTorch's best, and
-its targets are out of reach for the reasons above: with 100 classes, 20 would take nine times the rate of a matrix product. With
-100 classes, most of the time of the paper's `taylor` on small networks is SciPy's normal CDF, which `mmse:5` computes once as
-well; so the ratio of `mmse:5` is smaller."""
+ESTIMATORS = """Times are per point (for `mc`, per noisy sample), at sigma {sigma:g}. Those of probust are differences: two runs
+of `probust estimate` have different numbers of points (for `mc`, of samples of one point), and the difference in time is divided
+by the difference of these numbers. So they include the multivariate normal probability, but not the start of the program.
+PyTorch's best is the fastest formulation of the table above in the same batches, up to limits z and correlations R: **it omits
+the multivariate normal probability**, which is in its favour. The paper's formulation {cdf}. Its serial form is that of the
+paper's table 1. Its batched form is in the other column of the table of runtimes in its preprints; it was measured once, and is
+missing if a call takes more than {call} s. Bold ratios reach the target against the serial form."""
+ESTIMATORS_MISSED = """If convolutions dominate, as in ResNet-18, the paper's serial formulation takes about twice the time of
+PyTorch's best, and its targets are out of reach for the reasons above: with 100 classes, a ratio of 20 would require nine times
+the rate of a matrix product. On small networks with 100 classes, most of the time of the paper's `taylor` is SciPy's normal CDF.
+`mmse:5` also computes it only once, so its ratio is smaller."""
 WITH_CDF = "includes SciPy's multivariate normal CDF"
 WITHOUT_CDF = "**omits the multivariate normal CDF**, because SciPy is not installed"
 
@@ -242,13 +243,13 @@ def estimators(session, networks, has_scipy):
 
 MEMORY_TASKS = [("paper_cnn", "mc", 16384), ("paper_cnn", "taylor", 1024), ("resnet18", "mc", 256), ("resnet18", "taylor", 16),
                 ("resnet18", "mmse", 4), ("resnet50", "taylor", 1)]
-MEMORY = """Peak memory of whole processes on one thread (the maximum resident set size), in MiB. PyTorch runs the formulation
-and batch that are fastest; the paper's is serial and processes one sample or point at a time. A process that only imports PyTorch and numpy
-takes {idle:.0f} MiB, which is part of PyTorch's numbers. probust keeps to `--memory`, 2 GB by default, and uses less if its
-batches need less."""
-GROWTH = """Whole tasks on one thread: seconds and peak memory, and in parentheses the factor to the row above. probust's
-seconds are those of the whole process; PyTorch's omit its start and its first call. The formulation is the one that a short
-search found to be fastest."""
+MEMORY = """The table has the peak memory of whole processes on one thread (the maximum resident set size), in MiB. PyTorch runs
+its fastest formulation and batch size; the paper's formulation is serial and processes one sample or point at a time. PyTorch's
+numbers include the {idle:.0f} MiB of a process that only imports PyTorch and numpy. probust stays within `--memory`, 2 GB by
+default, and uses less if its batches need less."""
+GROWTH = """The table has seconds and peak memory of whole tasks on one thread. In parentheses is the factor relative to the row
+above. The seconds of probust are those of the whole process; those of PyTorch omit its start and its first call. The formulation
+is the fastest one found by a short search."""
 
 
 def batch_for(items, batch):
@@ -339,9 +340,10 @@ def growth(session, networks):
 # ---- profile
 
 
-PROFILE = """Share of the time of each kind of layer on one thread, its rate, and that rate in percent of Eigen's product of 768
-x 768 matrices in the same run, from `probust bench`. Kinds with less than 1% of both times are left out. Kinds without products
-have low rates by nature. Convolutions count the operations of the definition, so Winograd's algorithm can exceed 100%."""
+PROFILE = """The table has the share of the time of each kind of layer on one thread, its rate, and that rate in percent of
+Eigen's product of 768 x 768 matrices in the same run, from `probust bench`. Kinds that take less than 1% of both times are left
+out. Kinds without matrix products always have low rates. Rates count the operations in the definition of a convolution, so
+Winograd's algorithm can exceed 100%."""
 
 
 def profile(session, networks):

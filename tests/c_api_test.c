@@ -109,7 +109,7 @@ static void test_sizes(probust_model* model, const probust_points* points) {
   EXPECT(row.index == 0 && row.size == offsetof(probust_row, p));
   EXPECT(memcmp(&row.p, "\x55\x55\x55\x55\x55\x55\x55\x55", sizeof row.p) == 0);
   row.size = 0;
-  REFUSED(probust_get_row(rows, 0, &row), PROBUST_USAGE, "impossible size");
+  REFUSED(probust_get_row(rows, 0, &row), PROBUST_USAGE, "invalid size");
   probust_free_rows(rows);
 }
 
@@ -380,7 +380,7 @@ static void test_devices(const char* path, const probust_points* points) {
   REFUSED(probust_load_model(path, &loading, &there), PROBUST_USAGE, "device cannot be 'gpu'");
   loading.device = "cpu";
   loading.precision = "tf32";
-  REFUSED(probust_load_model(path, &loading, &there), PROBUST_USAGE, "precision is tf32, but the processor has only float32");
+  REFUSED(probust_load_model(path, &loading, &there), PROBUST_USAGE, "precision is tf32, but the CPU supports only float32");
 }
 
 static void test_tolerance(const char* path, const probust_points* points) {

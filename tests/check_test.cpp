@@ -542,7 +542,7 @@ TEST(Check, PixelsUpTo255AndSmallNoiseAreAWarning) {
   for (const Shape& shape : {Shape{5, 1, 8, 8}, Shape{5, 3, 8, 8}, Shape{5, 8, 8, 3}, Shape{5, 64}}) {
     const CheckReport report = check(of_values(shape, pixel, {0.3}));
     ASSERT_EQ(kinds(report, Severity::warning), std::vector<std::string>{"range"}) << to_string(shape) << all_text(report);
-    EXPECT_NE(report.warnings()[0].find("pixels range from 0 to 255, and sigma is 0.3"), std::string::npos);
+    EXPECT_NE(report.warnings()[0].find("pixels range from 0 to 255, but sigma is 0.3"), std::string::npos);
     EXPECT_EQ(report.options.text(), "scale 0.00392156862745098");
     EXPECT_FALSE(check(of_values(shape, pixel, {30})).suspicious());
     EXPECT_FALSE(check(of_values(shape, pixel, {})).suspicious());

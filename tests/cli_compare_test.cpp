@@ -124,11 +124,11 @@ TEST(CliCompare, RejectsRunsThatCannotBeCompared) {
     EXPECT_TRUE(mentions(finished.err, part)) << finished.err;
   };
   refused(run_file_of(folder / "labels.sqlite", {row_of_p(0, 0.5, 4)}), 3,
-          "labels.sqlite has different data: point 0 has label 4");
+          "labels.sqlite has different data: point 0 has label 4 here, but 3 in the baseline");
   refused(run_file_of(folder / "data.sqlite", {row_of_p(0, 0.5, 3)}, {{"data", "two"}}), 3, "data is 'two' here and 'one' there");
   Row other = row_of_p(0, 0.5);
   other.noise = "gaussian:0.5";
-  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "shares no point, noise and estimator");
+  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "has no point, noise and estimator in common");
   refused("", 2, "cannot be compared with itself");
   refused(folder / "none.sqlite", 3, "cannot be opened");
 }

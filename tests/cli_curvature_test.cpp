@@ -63,10 +63,10 @@ TEST(CliCurvature, ASmoothNetworkHasBoundsToo) {
 TEST(CliCurvature, ErrorsAreOnOneLine) {
   for (const auto& [arguments, problem] : std::vector<std::pair<std::string, std::string>>{
            {"", "--sigma is missing"},
-           {"--sigma 0", "--sigma is '0', which has a value that is not a positive number"},
+           {"--sigma 0", "--sigma is '0', which contains a value that is not a positive number"},
            {"--sigma 0.1 --pairs 1", "--pairs"},
            {"--sigma 0.1 --plot x.png", "--plot is 'x.png', which does not end in .svg"},
-           {"--sigma 0.1 --target 10", "--target names class 10, which does not exist"}}) {
+           {"--sigma 0.1 --target 10", "--target is class 10, which does not exist"}}) {
     const Finished wrong = curvature(test::kDigits + " --limit 2 --quiet " + arguments);
     EXPECT_EQ(wrong.status, 2) << arguments;
     EXPECT_TRUE(mentions(wrong.err, problem)) << wrong.err;

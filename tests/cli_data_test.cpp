@@ -84,7 +84,7 @@ TEST(CliData, ErrorsAreOnOneLine) {
   const std::string out = " -o " + (folder / "x.npz");
   folder.write("file", "");
   for (const auto& [arguments, status, problem] : std::vector<std::tuple<std::string, int, std::string>>{
-           {"digit" + out, 2, "data cannot write 'digit'; use moons, blobs"},
+           {"digit" + out, 2, "data cannot generate 'digit'; use moons, blobs"},
            {"digits", 2, "--output is missing"},
            {"digits -o " + (folder / "x.csv"), 2, "x.csv', which does not end in .npz"},
            {"moons -o " + (folder / "x.txt"), 2, "does not end in .npz or .csv"},
@@ -104,7 +104,7 @@ TEST(CliData, ErrorsAreOnOneLine) {
            {"fetch mnist --unverified --cache " + (folder / "c"), 2,
             "--unverified applies only to files of a folder; give --from FOLDER"},
            {"fetch mnist --cache " + (folder / "file/c"), 5,
-            "cannot be created: Not a directory; name another folder with --cache"},
+            "cannot be created: Not a directory; choose another folder with --cache"},
            {"fetch mnist --from " + (folder / "none") + " --cache " + (folder / "c"), 3, "none cannot be searched"},
            {"fetch mnist --from " + (folder / "") + " --cache " + (folder / "c"), 3,
             "has no file for train-images-idx3-ubyte.gz of mnist; give a file whose name ends in images-idx3-ubyte.gz, with "

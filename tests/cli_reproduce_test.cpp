@@ -66,7 +66,7 @@ TEST_F(CliReproduce, AModelTrainedWithOtherOptionsIsNotUsed) {
   ASSERT_EQ(reproduce("distribution").status, 0);
   const Finished other = reproduce("distribution", "--seed 1");
   EXPECT_EQ(other.status, static_cast<int>(ErrorCode::conflict));
-  EXPECT_TRUE(mentions(other.err, "was trained with other options")) << other.err;
+  EXPECT_TRUE(mentions(other.err, "was trained with different options")) << other.err;
 }
 
 TEST_F(CliReproduce, PointsThatAreNotImagesHaveNoGallery) {

@@ -97,7 +97,7 @@ TEST(CliRuns, AnUnfinishedTextOutputIsOnlyContinuedByItsCommand) {
   ASSERT_TRUE(std::filesystem::exists(file + "-unfinished"));
   const Finished refused = test::probust(command + " --seed 1");
   EXPECT_EQ(refused.status, 7);
-  EXPECT_NE(refused.err.find("seed was '0', now '1'"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("seed was '0' and is now '1'"), std::string::npos) << refused.err;
   EXPECT_EQ(test::probust(command + " --seed 1 --force-new").status, 0);
   EXPECT_EQ(test::probust(command).status, 0) << "a finished output is replaced";
   EXPECT_EQ(test::read_whole(file), test::probust("estimate " + kLong + " --format csv").out);
@@ -142,7 +142,7 @@ TEST(CliRuns, OutputsMustBeOutsideTheDataFolder) {
     const Finished refused =
         test::probust("estimate '" + test::digits("digits.onnx") + "' " + folder / "images" + " --sigma 0.1 -o " + folder / name);
     EXPECT_EQ(refused.status, 2);
-    EXPECT_NE(refused.err.find("which is in the data folder"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("which is inside the data folder"), std::string::npos) << refused.err;
   }
 }
 
@@ -164,7 +164,7 @@ TEST(CliRuns, AnotherConfigurationIsRefused) {
   EXPECT_NE(test::probust(command + " --sigma 0.1").err.find("20 points were already done"), std::string::npos);
   const Finished refused = test::probust(command + " --sigma 0.2");
   EXPECT_EQ(refused.status, 7);
-  EXPECT_NE(refused.err.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("noise was 'gaussian:0.1' and is now 'gaussian:0.2'"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("--force-new"), std::string::npos) << refused.err;
   EXPECT_EQ(test::probust(command + " --sigma 0.2 --force-new").status, 0);
   EXPECT_EQ(lines_of(test::probust("export " + run).out).size(), 20U);
@@ -293,7 +293,7 @@ TEST(CliRuns, AnEstimatorThatChangesTheShardsCannotBeAdded) {
   EXPECT_EQ(test::probust(command + " --extend --estimator mc:20,taylor").status, 0);
   const Finished refused = test::probust(command + " --extend --estimator mc:20,taylor,auto:20");
   EXPECT_EQ(refused.status, 7);
-  EXPECT_TRUE(test::mentions(refused.err, "shard_unit was 'points', now 'blocks'")) << refused.err;
+  EXPECT_TRUE(test::mentions(refused.err, "shard_unit was 'points' and is now 'blocks'")) << refused.err;
 }
 
 // ---- rejected options, and remains of other processes

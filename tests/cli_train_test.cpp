@@ -139,7 +139,7 @@ TEST(CliTrain, ACheckpointOfAnotherTrainingIsRefused) {
   EXPECT_EQ(train(diverging).status, 6);
   const Finished other = train("--data " + data + " --model mlp:9 --epochs 1 -o " + model);
   EXPECT_EQ(other.status, 7) << other.err;
-  EXPECT_TRUE(mentions(other.err, "belongs to another training")) << other.err;
+  EXPECT_TRUE(mentions(other.err, "belongs to a different training run")) << other.err;
 }
 
 TEST(CliTrain, ErrorsAreOnOneLine) {

@@ -175,7 +175,7 @@ TEST(CliMvn, EndsWithAnErrorIfNoLineCouldBeAnswered) {
   EXPECT_EQ(status("\n"), 6);
   const Finished finished = test::probust("mvn", bad + bad);
   EXPECT_EQ(lines_of(finished.out).size(), 2U);
-  EXPECT_TRUE(mentions(finished.err, "has no line that could be answered")) << finished.err;
+  EXPECT_TRUE(mentions(finished.err, "has no line that could be evaluated")) << finished.err;
 }
 
 // ---- hints about data and noise
@@ -300,7 +300,7 @@ TEST(CliRows, CategoricalNoiseTakesItsColumnsFromItsFile) {
   const Finished overlap =
       test::probust("estimate " + model + " " + points + " --noise 'gaussian:0.5@0..2+categorical:" + file + "'");
   EXPECT_EQ(overlap.status, 2);
-  EXPECT_TRUE(mentions(overlap.err, "names column 2 in two parts")) << overlap.err;
+  EXPECT_TRUE(mentions(overlap.err, "has column 2 in two parts")) << overlap.err;
 }
 
 }  // namespace

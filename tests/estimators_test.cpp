@@ -666,10 +666,10 @@ TEST(Pairs, RivalsThatCannotMatterAreLeftOut) {
       pairs.minus(i, j) = mean - eps;
     }
   }
-  const Rivals all = decisive({pairs.plus.topRows(64), pairs.minus.topRows(64)}, 7);
+  const Rivals all = nearest_rivals({pairs.plus.topRows(64), pairs.minus.topRows(64)}, 7);
   EXPECT_EQ(all.rows.size(), 64U);
   EXPECT_EQ(all.target, 7);
-  const Rivals some = decisive(pairs, 150, std::array<std::int64_t, 1>{1});
+  const Rivals some = nearest_rivals(pairs, 150, std::array<std::int64_t, 1>{1});
   EXPECT_EQ(some.rows.size(), 101U);  // every third, and the required one
   EXPECT_EQ(some.rows[1], 1);
   EXPECT_EQ(some.target, 51);  // 50 of the rows 0, 3, ... and row 1 are before the target

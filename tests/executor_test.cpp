@@ -461,7 +461,7 @@ TEST(Devices, AutoFallsBackToTheProcessorWithAWarning) {
   ExecutorOptions options{.precision = Precision::tf32};
   options.warn = [&](const std::string& text) { told.push_back(text); };
   EXPECT_EQ(make_executor("auto", test::small_cnn(), options).value()->name(), "cpu");
-  EXPECT_EQ(told, std::vector<std::string>{"it is out of order; using the processor"});
+  EXPECT_EQ(told, std::vector<std::string>{"it is out of order; using the CPU"});
   EXPECT_EQ(make_executor("pretended", test::small_cnn(), options).error().code, ErrorCode::resources);
 }
 

@@ -208,7 +208,7 @@ TEST_F(ImageFolders, LabelsOfATableReplaceThoseOfFolders) {
 TEST_F(ImageFolders, ImagesAreResizedAndCropped) {
   write("d/a.png", plain_png(20, 30, 1));
   write("d/b.png", plain_png(50, 10, 2));
-  expect_folder_refused(at("d"), "b.png has 10 x 50 pixels, but a.png has 30 x 20; give resize and crop");
+  expect_folder_refused(at("d"), "b.png has 10 x 50 pixels, but a.png has 30 x 20; use resize and crop");
   expect_folder_refused(at("d"), "b.png has 8 x 40 pixels after resizing, but a.png has 12 x 8", {.resize = 8});
   const Dataset data = read_dataset(at("d"), {.resize = 8, .crop = 6}).value();
   EXPECT_EQ(data.x.shape, (Shape{2, 1, 6, 6}));
@@ -283,13 +283,13 @@ TEST_F(ImageFolders, OtherFoldersAreRefused) {
   write("mixed/cat/a.png", plain_png(1, 1, 1));
   expect_folder_refused(at("mixed"), "has both folders and images, such as cat and a.png");
   write("deep/train/cat/a.png", plain_png(1, 1, 1));
-  expect_folder_refused(at("deep"), "deep/train/cat is a folder within the folder of a class");
+  expect_folder_refused(at("deep"), "deep/train/cat is a folder inside a class folder");
   pets();
   fs::create_directories(at("pets/eel"));
   expect_folder_refused(at("pets"), "eel has no images");
   fs::remove(at("pets/eel"));
   fs::create_directory_symlink(at("pets"), at("pets/loop"));
-  expect_folder_refused(at("pets"), "loop/cat is a folder within the folder of a class");
+  expect_folder_refused(at("pets"), "loop/cat is a folder inside a class folder");
 }
 
 TEST_F(ImageFolders, FilesWithoutReadPermissionAreBad) {

@@ -62,7 +62,7 @@ TEST(Intervals, ReconciledIsNormalWithoutModelError) {
 // The posterior by brute force: zeta = z - b - e, with a Student prior with one degree of freedom for b in units of the model
 // error, e normal, and counts worth n / (1 - the share of their variance that the model explains) samples.
 double posterior_cdf(const Evidence& evidence, double zeta) {
-  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.kept);
+  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.survivors);
   const double at = normal::quantile((k + 1) / (n + 2));  // nearer to 0 than the model's z in these cases
   const double count_error = std::sqrt(normal::cdf(at) * normal::complement(at) / n) / normal::pdf(at);
   const double worth = 1 / (1 - std::pow(evidence.std_error / count_error, 2));
@@ -98,10 +98,10 @@ TEST(Intervals, CountsHave90Percent) {
 // A confident model does not exclude values that the samples do not contradict.
 TEST(Intervals, ReconciledIntervalsContainThoseOfTheCounts) {
   Estimate sure = normal_estimate(4);
-  judge(sure, 0.01, 50, 50, 1);
+  attach_interval(sure, 0.01, 50, 50, 1);
   EXPECT_NEAR(*sure.ci_low, std::pow(0.05, 1 / 50.0), 1e-9);
   Estimate lost = normal_estimate(-4);
-  judge(lost, 0.01, 0, 50, 1);
+  attach_interval(lost, 0.01, 0, 50, 1);
   EXPECT_NEAR(*lost.ci_high, 1 - std::pow(0.05, 1 / 50.0), 1e-9);
 }
 
@@ -109,7 +109,7 @@ TEST(Intervals, ReconciledIntervalsContainThoseOfTheCounts) {
 // counts' variance.
 TEST(Intervals, ReconciledIntervalsInflateTheModelErrorFivefold) {
   Estimate estimate = normal_estimate(1);  // p = 0.84, but 95 of 100 samples survive
-  judge(estimate, 0.02, 95, 100, 1);
+  attach_interval(estimate, 0.02, 95, 100, 1);
   const Interval cautious = reconciled_p95({1, 0.02, 95, 100, 5 * 0.035, 0});
   const Reconciled plain = reconcile({1, 0.02, 95, 100, 0.035});
   ASSERT_LT(cautious.low, counted_interval(95, 100).low);
@@ -121,7 +121,7 @@ TEST(Intervals, ReconciledIntervalsInflateTheModelErrorFivefold) {
 // The model error applies only to the sampled share of the margins.
 TEST(Intervals, ReconciledIntervalsInflateOnlyTheSampledPart) {
   Estimate estimate = normal_estimate(1);
-  judge(estimate, 0.02, 95, 100, 0.5);
+  attach_interval(estimate, 0.02, 95, 100, 0.5);
   EXPECT_NEAR(*estimate.ci_low, reconciled_p95({1, 0.02, 95, 100, 2.5 * 0.035, 0}).low, 1e-12);
 }
 

@@ -67,7 +67,7 @@ TEST(ManyClasses, GradientsThroughTheLastLayerAreTheMarginsOwn) {
   const Points points = some_points();
   const std::vector<std::int64_t> rows = first_rows();
   const Noise noise = parse_noise("gaussian:0.2");
-  for (const Linearizing& how : {at_points(noise), under_noise(noise), over_copies(noise, 9)}) {
+  for (const Linearizing& how : {at_points(noise), under_noise(noise), over_samples(noise, 9)}) {
     SCOPED_TRACE(how.key);
     const auto whole = how.ask(*few, points), cut = how.ask(*many, points);
     for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -445,6 +445,39 @@ std::vector<OperatorCase> resize_cases() {
   };
 }
 
+// Positions (x, y), i.e. (column, row), between -1 and 1.
+std::vector<OperatorCase> grid_cases() {
+  const Attribute centres = Attribute::integer("align_corners", 1);
+  const Operand grid = f({1, 1, 3, 2}, {0, 0, 1, -1, -1, 0.5F});
+  return {
+      {"GridSample", {1, 1, 2, 2}, {1, 2, 3, 4}, {x(), grid}, {2.5F, 0.5F, 1.5F}},
+      {"GridSample", {1, 1, 2, 2}, {1, 2, 3, 4}, {x(), grid}, {2.5F, 2, 2.5F}, {centres}},
+      {"GridSample", {1, 1, 2, 2}, {1, 2, 3, 4}, {x(), grid}, {2.5F, 2, 2.5F}, {centres, Attribute::text("mode", "linear")}, 20},
+      {"GridSample", {1, 1, 2, 2}, {1, 2, 3, 4}, {x(), grid}, {2.5F, 2, 3}, {Attribute::text("padding_mode", "border")}},
+      {"GridSample",
+       {1, 1, 1, 3},
+       {1, 2, 4},
+       {x(), f({1, 1, 2, 2}, {-1.5F, 0, 2, 0})},
+       {1.5F, 2},
+       {centres, Attribute::text("padding_mode", "reflection")}},
+      {"GridSample",
+       {1, 1, 1, 3},
+       {1, 2, 4},
+       {x(), f({1, 1, 2, 2}, {-0.9F, 0, 1.9F, 0})},
+       {1, 2},
+       {Attribute::text("mode", "nearest"), Attribute::text("padding_mode", "reflection")}},
+      // Weights of Keys' kernel with a = -0.75 half way between two pixels: -0.09375, 0.59375, 0.59375, -0.09375.
+      {"GridSample",
+       {1, 1, 1, 4},
+       {0, 1, 0, 0},
+       {x(), f({1, 1, 1, 2}, {0, 0})},
+       {0.59375F},
+       {centres, Attribute::text("mode", "bicubic")}},
+      {"AffineGrid", {1, 2, 3}, {1, 0, 0, 0, 1, 0.5F}, {x(), i({1, 1, 1, 2})}, {-0.5F, 0.5F, 0.5F, 0.5F}, {}, 20},
+      {"AffineGrid", {1, 2, 3}, {0, 2, 0, 1, 0, 0}, {x(), i({1, 1, 2, 1})}, {-2, 0, 2, 0}, {centres}, 20},
+  };
+}
+
 // Quantisation: halves round to even; the range is that of the zero point's type.
 std::vector<OperatorCase> quantisation_cases() {
   return {
@@ -552,8 +585,9 @@ std::vector<OperatorCase> constant_cases() {
 const std::vector<OperatorCase>& operator_cases() {
   static const std::vector<OperatorCase> all = [] {
     std::vector<OperatorCase> cases;
-    for (const auto part : {elementwise_cases, broadcast_cases, product_cases, reduction_cases, window_cases, normalisation_cases,
-                            attention_cases, position_cases, resize_cases, quantisation_cases, moving_cases, constant_cases}) {
+    for (const auto part :
+         {elementwise_cases, broadcast_cases, product_cases, reduction_cases, window_cases, normalisation_cases, attention_cases,
+          position_cases, resize_cases, grid_cases, quantisation_cases, moving_cases, constant_cases}) {
       for (OperatorCase& each : part()) cases.push_back(std::move(each));
     }
     return cases;

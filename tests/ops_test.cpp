@@ -295,7 +295,8 @@ TEST(Ops, KernelsGiveTheSameBitsForAnyNumberOfLanes) {
 }
 
 TEST(Ops, CommonOperatorsHaveFastKernels) {
-  for (const Op op : {Op::matmul, Op::conv, Op::conv_transpose, Op::max_pool, Op::max_scatter, Op::relu, Op::add, Op::multiply}) {
+  for (const Op op : {Op::matmul, Op::conv, Op::conv_transpose, Op::max_pool, Op::max_scatter, Op::relu, Op::add, Op::multiply,
+                      Op::grid_sample, Op::grid_sample_transpose}) {
     EXPECT_TRUE(cpu::has_fast_kernel(op)) << definition(op).name;
   }
 }

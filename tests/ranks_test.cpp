@@ -45,8 +45,8 @@ Results results_with_all_fields() {
   row.estimate.p_label_low = 0.1;
   row.estimate.ci_low = 0.25;
   row.estimate.forwards = 1LL << 50;
-  row.estimate.copies = 9;
-  row.estimate.kept = 8;
+  row.estimate.model_samples = 9;
+  row.estimate.survivors = 8;
   row.estimate.status = Status::inexact;
   row.estimate.method = parse_estimator("probit:5");
   row.estimate.note = "a note";
@@ -69,7 +69,7 @@ TEST(Ranks, ResultsArriveAsTheyWereSent) {
   EXPECT_EQ(std::tie(e.p_label, e.p_label_low, e.p_label_high), std::tie(f.p_label, f.p_label_low, f.p_label_high));
   EXPECT_EQ(std::tie(e.p, e.p_fail, e.std_error, e.ci_low, e.ci_high, e.forwards, e.backwards, e.status, e.note, e.classes),
             std::tie(f.p, f.p_fail, f.std_error, f.ci_low, f.ci_high, f.forwards, f.backwards, f.status, f.note, f.classes));
-  EXPECT_EQ(std::tie(e.copies, e.kept), std::tie(f.copies, f.kept));
+  EXPECT_EQ(std::tie(e.model_samples, e.survivors), std::tie(f.model_samples, f.survivors));
   EXPECT_EQ(b.method(), "probit:5");
   EXPECT_TRUE(std::isnan(arrived.rows[1].estimate.p));
   EXPECT_EQ(arrived.rows[1].label, std::nullopt);

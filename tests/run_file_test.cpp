@@ -116,7 +116,7 @@ TEST(RunFile, OneConfigurationAndOneWriter) {
     ADD_FAILURE() << "another configuration was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::conflict);
-    EXPECT_NE(error.problem.find("noise was 'gaussian:0.1', now 'gaussian:0.2'"), std::string::npos) << error.problem;
+    EXPECT_NE(error.problem.find("noise was 'gaussian:0.1' and is now 'gaussian:0.2'"), std::string::npos) << error.problem;
   }
   EXPECT_EQ(RunFile::open(path, other, Mode::replace).rows(), 0);
   EXPECT_EQ(code_of([&] { RunFile::open(path, one, Mode::resume); }), ErrorCode::conflict);

@@ -10,6 +10,7 @@
 #include "probust/exec/executor.h"
 #include "probust/ops/append.h"
 #include "probust/passes/affine_prefix.h"
+#include "probust/perturb/noise_text.h"
 #include "support/first_layers.h"
 
 namespace probust {

@@ -10,6 +10,7 @@
 #include "probust/analysis/curve.h"
 #include "probust/analysis/geometry/jacobian.h"
 #include "probust/analysis/geometry/slice.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/run.h"
 #include "support/networks.h"
 #include "support/refusal.h"

@@ -159,12 +159,12 @@ TEST(Calibration, RemovesMostOfAKnownBias) {
   }
 }
 
-Estimate counted(double z, std::int64_t kept, std::int64_t copies) {
+Estimate counted(double z, std::int64_t survivors, std::int64_t samples) {
   Estimate estimate;
   estimate.p = normal::cdf(z);
   estimate.p_fail = normal::complement(z);
-  estimate.kept = kept;
-  estimate.copies = copies;
+  estimate.survivors = survivors;
+  estimate.model_samples = samples;
   return estimate;
 }
 
@@ -188,7 +188,7 @@ TEST(Calibration, IsCrossFitted) {
   std::vector<Estimate> one, other;
   for (int i = 0; i < 60; ++i) one.push_back(counted(0.02 * i, 40 + i % 3, 60));
   other = one;
-  other[17].kept = 5;
+  other[17].survivors = 5;
   (void)calibrate(one);
   (void)calibrate(other);
   EXPECT_EQ(one[17].p, other[17].p);

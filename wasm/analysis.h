@@ -8,7 +8,7 @@
 
 namespace probust::wasm {
 
-/// "summary", "bias", "rank", "agree", "curve" or "distance" of `arguments.rows`. Throws Error{usage}.
+/// Computes "summary", "bias", "rank", "agree", "curve" or "distance" of `arguments.rows`. Throws Error{usage}.
 val analyse(const std::string& operation, const CallArguments& arguments);
 
 }  // namespace probust::wasm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions that JavaScript can call. An Error becomes a plain object; nothing is thrown at JavaScript. The package's own
-// code (src/) is the only caller.
+// The functions that JavaScript can call. An Error becomes a plain object; no exception reaches JavaScript. Only the package's
+// own code (src/) calls them.
 #include <emscripten/bind.h>
 
 #include <limits>
@@ -16,7 +16,7 @@
 namespace probust::wasm {
 namespace {
 
-// A model and what runs it: a handle, as are trainings and calls in progress.
+// A handle of a model and the function that runs it. Trainings and calls in progress are handles, too.
 class ModelHandle {
  public:
   /// `run` is called for each call.
@@ -34,7 +34,7 @@ class ModelHandle {
   std::function<Runner()> run_;
 };
 
-// A training in progress: a handle too.
+// A handle of a training in progress.
 class Training {
  public:
   explicit Training(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
@@ -52,7 +52,7 @@ val train(const val& given) {
   return outcome("train", [&] { return val(std::make_shared<Training>(make_trainer(CallArguments(given)))); });
 }
 
-// {value: Call} or {error}.
+// Starts generating data. Returns {value: Call} or {error}.
 val data(const val& given) {
   return outcome("data", [&] { return val(start_data(CallArguments(given))); });
 }
@@ -89,8 +89,8 @@ Graph identity(const Shape& shape) {
   return graph;
 }
 
-// A model run by another engine, which reports its input shape and classes: this module does the rest. `bytes` is empty if it is
-// not an ONNX model.
+// Loads a model that another engine runs and whose input shape and classes that engine reports; everything else is computed by
+// this module. `bytes` is empty if it is not an ONNX model.
 val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -114,7 +114,7 @@ val load_external(const val& bytes, const val& given) {
     const Graph preparation = with_preprocessing(model, point, asked.preprocessing).value();
     ExecutorOptions& running = asked.execution;
     running.batch = options.integer("batch", 1, 1);
-    running.threads = 1;  // ExternalEngine is called by one thread
+    running.threads = 1;  // only one thread may call ExternalEngine
     val info = write(model, point, engine, std::numeric_limits<double>::quiet_NaN());
     if (buffer.empty()) info.set("parameters", std::numeric_limits<double>::quiet_NaN());
     const bool gradients = options.flag("gradients");
@@ -155,12 +155,12 @@ val estimators() {
   return list;
 }
 
-// {value}: what an analysis makes of rows.
+// {value}: the result of an analysis of rows.
 val analysis(const std::string& operation, const val& given) {
   return outcome(operation, [&] { return analyse(operation, CallArguments(given)); });
 }
 
-// {value: {points, estimators}}: how many points of a call are estimated together, and its estimators' full names.
+// {value: {points, estimators}}: how many points a call estimates together, and the full names of its estimators.
 val points_together(const val& given) {
   return outcome("estimators", [&] {
     const CallArguments arguments(given);

@@ -14,6 +14,7 @@
 #include "probust/analysis/geometry/slice.h"
 #include "probust/estimators/linearization.h"
 #include "probust/estimators/tolerance.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/run.h"
 
 namespace probust::wasm {
@@ -21,14 +22,14 @@ namespace {
 
 std::uint64_t read_seed(const CallArguments& arguments) { return static_cast<std::uint64_t>(arguments.integer("seed", 0, 0)); }
 
-// A job that asks the model, and how its result is converted: write(job).
+// A job that uses the model; write(job) converts its result.
 template <class ModelJob, class Write>
 std::shared_ptr<Call> call(const Runner& runner, std::shared_ptr<ModelJob> job, Write write) {
   const auto value = [job, write] { return write(*job); };
   return std::make_shared<Call>(job, value, runner);
 }
 
-// What `body` returns, of an executor of the runner.
+// A call that returns the result of `body` for an executor of the runner.
 std::shared_ptr<Call> computation(const Runner& runner, Executor& executor, std::int64_t planned,
                                   std::function<val(Executor&)> body) {
   auto job = std::make_shared<Computation<val>>(executor, planned, std::move(body), runner.external.get());
@@ -45,16 +46,22 @@ val write_rows(std::span<const Row> rows) {
   return list;
 }
 
-void refuse_beside_tolerance(const Runner& runner, const CallArguments& arguments) {
+void reject_classifier_options(const Runner& runner, const CallArguments& arguments) {
   if (runner.regression() == nullptr) return;
-  probust::refuse_beside_tolerance({{"target", arguments.has("target") || arguments.has("targetText")},
-                                    {"groups", arguments.has("groups")},
-                                    {"top", arguments.has("top")},
-                                    {"labels", arguments.has("labels")}});
+  probust::reject_classifier_options({{"target", arguments.has("target") || arguments.has("targetText")},
+                                      {"groups", arguments.has("groups")},
+                                      {"top", arguments.has("top")},
+                                      {"labels", arguments.has("labels")}});
+}
+
+// Noise for the points x, as an estimate uses it.
+Noise for_points(Noise noise, const Tensor& x, const Runner& runner) {
+  clip_like_data(std::span(&noise, 1), [&] { return range_of(x.data); });
+  return bound_to(std::move(noise), x, runner.model->point_shape());
 }
 
 EstimateRequest read_request(const Runner& runner, const CallArguments& arguments) {
-  refuse_beside_tolerance(runner, arguments);
+  reject_classifier_options(runner, arguments);
   EstimateRequest request;
   request.x = read_points(arguments, runner.model->point_shape());
   request.regression = runner.regression();
@@ -65,7 +72,8 @@ EstimateRequest read_request(const Runner& runner, const CallArguments& argument
   request.event = read_event(arguments, runner.executor().classes());
   request.offset = arguments.integer("index", 0, 0);
   request.seed = read_seed(arguments);
-  request.noises = read_noises(arguments);
+  std::vector<Noise> noises = read_noises(arguments);
+  for (Noise& noise : noises) request.noises.push_back(for_points(std::move(noise), request.x, runner));
   request.estimators = read_estimators(arguments, "estimators");
   request.others = arguments.flag("others");
   request.total = static_cast<std::int64_t>(arguments.number("totalBudget", 0));
@@ -92,16 +100,16 @@ struct Setting {
   Tensor logits;
 };
 
-// The arguments shared by the calls at one point.
+// The arguments that calls at one point share.
 struct PointArguments {
   Tensor x;
-  std::vector<std::int64_t> target;  // empty: as `wanted` says
+  std::vector<std::int64_t> target;  // if empty, `wanted` determines the target
   std::string wanted;                // as in targets_of
   std::vector<std::int64_t> labels;
   std::vector<std::string> names;
   std::int64_t index;
   std::uint64_t seed;
-  Executor* regression;  // if the executor is within its tolerance
+  Executor* regression;  // the regression model, if the executor is for a tolerance
 
   Setting at(Executor& executor) const {
     const Tensor point = regression ? with_outputs(x, regression->logits(x).value()) : x;
@@ -127,22 +135,22 @@ PointArguments read_point(const Runner& runner, const CallArguments& arguments) 
 }
 
 std::shared_ptr<Call> start_logits(const Runner& runner, const CallArguments& arguments) {
-  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not to be copied
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not copied
   Executor& executor = runner.regression() != nullptr ? *runner.regression() : runner.executor();
   return computation(runner, executor, x->shape[0],
                      [x](Executor& of) { return write(std::span<const float>(of.logits(*x).value().data)); });
 }
 
-// A check that is interrupted reports what is known. Here a pause interrupts it, and the next step repeats it.
+// A check that is interrupted reports its findings so far. Here a pause interrupts it, and the next step repeats it.
 CheckReport unless_paused(CheckReport report) {
   if (!report.complete) throw interruption();
   return report;
 }
 
-// The report as JSON, and in words.
+// The report as JSON and as text.
 std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arguments) {
   constexpr std::int64_t kPoints = 500, kUsualAlternatives = 12;
-  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not to be copied
+  const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not copied
   const std::vector<std::int64_t> labels = arguments.integers("labels");
   const std::vector<double> sigmas = arguments.numbers("sigma");
   return computation(runner, std::min(x->shape[0], kPoints) * kUsualAlternatives, [=](Executor& of) {
@@ -154,14 +162,14 @@ std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arg
   });
 }
 
-// What precedes an estimate of the same arguments: its warnings, and what to add to the note of every row. `oneClass`: the class
-// that all points got.
+// Starts the check that precedes an estimate with the same arguments. The result has its warnings and the text to add to the
+// note of every row. `oneClass` is the class that is predicted for all points.
 std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArguments& arguments) {
   const auto request = std::make_shared<const EstimateRequest>(read_request(runner, arguments));
   const std::int64_t one_class = arguments.integer("oneClass", -1, -1);
   return computation(runner, 0, [=](Executor& of) {
     CheckReport report = unless_paused(first_check(runner.model->checked(of), *request));
-    const bool classifies = runner.regression() == nullptr;  // else most answers should be alike, within the tolerance
+    const bool classifies = runner.regression() == nullptr;  // for a tolerance, most points should have the same class
     if (classifies && one_class >= 0) add_one_class(report, request->x.shape[0], one_class);
     val object = val::object();
     object.set("hint", report.hint(in_javascript));
@@ -192,16 +200,16 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
 
 std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
-  const Noise noise = read_noise(arguments);
+  const Noise noise = for_points(read_noise(arguments), point.x, runner);
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor().classes());
   return computation(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
 }
 
-// A curve as columns; NaN if there is no number.
+// A curve as columns, with NaN for missing numbers.
 val write_curve(std::span<const double> sigmas, std::vector<std::vector<Estimate>> estimates, const EstimatorSpec& estimator) {
   for (auto& at_scale : estimates) {
-    if (sees_failures_in_copies(at_scale[0].method.value_or(estimator).text())) bound_failure(at_scale[0]);
+    if (sees_failures_in_samples(at_scale[0].method.value_or(estimator).text())) bound_failure(at_scale[0]);
   }
   const auto column = [&](auto get) {
     std::vector<double> values;
@@ -235,11 +243,11 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   const std::vector<double> sigmas = arguments.numbers("sigmas");
   for (const double sigma : sigmas) {
     if (!(sigma > 0) || !std::isfinite(sigma))
-      throw Error{ErrorCode::usage, "sigmas", "has a value that is not a positive number", "try [0.1, 0.2]"};
+      throw Error{ErrorCode::usage, "sigmas", "contains a value that is not a positive number", "try [0.1, 0.2]"};
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "try [0.1, 0.2]"};
-  refuse_beside_tolerance(runner, arguments);
-  Noise noise = arguments.has("noise") ? read_noise(arguments) : Noise{isotropic_gaussian(), 1};
+  reject_classifier_options(runner, arguments);
+  Noise noise = arguments.has("noise") ? for_points(read_noise(arguments), point.x, runner) : Noise{isotropic_gaussian(), 1};
   if (point.regression != nullptr)
     noise.shape = on_inputs(noise.shape, element_count(point.regression->point_shape()), point.regression->classes());
   const EstimatorSpec estimator = read_estimator(arguments);
@@ -292,7 +300,7 @@ val write_cloud(const Cloud& cloud) {
 
 std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
-  const Noise noise = read_noise(arguments);
+  const Noise noise = for_points(read_noise(arguments), point.x, runner);
   const std::int64_t count = arguments.integer("count", 1000, 1);
   const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
   return call(runner, std::make_shared<CloudMaker>(runner.executor(), points, noise, count, runner.external.get()),
@@ -333,7 +341,7 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
 struct Operation {
   const char* name;
   std::shared_ptr<Call> (*start)(const Runner&, const CallArguments&);
-  bool of_regression = false;  // whether regression models have it, too
+  bool of_regression = false;  // whether it also exists for regression models
 };
 
 constexpr Operation kOperations[] = {
@@ -354,7 +362,7 @@ val Call::step(double milliseconds) {
   const Result<val> result = guarded("run", [&] { return job_->step(milliseconds) ? value_() : val::undefined(); });
   val report = val::object();
   report.set("passes", static_cast<double>(job_->done()));
-  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // a search may take longer than planned
+  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // the plan may be exceeded
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
   const ExternalEngine::Inputs* wants = runner_.external ? runner_.external->wanted() : nullptr;
@@ -370,7 +378,7 @@ val Call::step(double milliseconds) {
 
 val Call::answer(const val& values) {
   return outcome("logits", [&] {
-    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "answer only what step asks for"};
+    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
     runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor().classes());
     return val(true);
   });
@@ -380,7 +388,7 @@ std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, 
   for (const Operation& entry : kOperations) {
     if (operation != entry.name) continue;
     if (runner.regression() != nullptr && !entry.of_regression)
-      throw Error{ErrorCode::usage, operation, "is for classifiers, but this is a regression model within a tolerance",
+      throw Error{ErrorCode::usage, operation, "is for classifiers, but this is a regression model with a tolerance",
                   "use estimate or sweep"};
     return entry.start(runner, arguments);
   }

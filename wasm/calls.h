@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of a model and of a training: jobs, whose results go to JavaScript.
+// Calls of a model and of a training: jobs whose results are returned to JavaScript.
 #pragma once
 
 #include <emscripten/val.h>
@@ -16,25 +16,26 @@
 
 namespace probust::wasm {
 
-/// What runs calls: a model, and the external engine if its executor does not run it itself.
+/// The model that calls use, and the external engine if the executor does not run the model itself.
 struct Runner {
   std::shared_ptr<LoadedModel> model = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
 
   Executor& executor() const { return model->executor(); }
-  /// Of a regression model within a tolerance: the model itself; or null.
+  /// The regression model, if the executor is for its tolerance; otherwise null.
   Executor* regression() const { return model->regression(); }
 };
 
 /// A job in progress.
 class Call {
  public:
-  /// `value` converts the result of the finished job. `runner` is what the job asks, if it asks a model.
+  /// `value` converts the result of the finished job. `runner` is the model that the job uses, if any.
   Call(std::shared_ptr<Job> job, std::function<val()> value, Runner runner = {})
       : runner_(std::move(runner)), value_(std::move(value)), job_(std::move(job)) {}
 
-  /// Works for about `milliseconds`: {passes, planned} so far, with `value` or `error` at the end, or with `wants`:
-  /// {count, values} of inputs [count, d] whose logits the next step needs or, with `cotangents` [count, C], their gradients.
+  /// Works for about `milliseconds`. Returns {passes, planned} so far; at the end, also `value` or `error`. If the next step
+  /// needs logits of inputs, also `wants`: {count, values} of inputs [count, d] or, with `cotangents` [count, C], the request
+  /// for their gradients.
   val step(double milliseconds);
 
   /// Supplies the wanted logits [count, C] or gradients [count, d]: {value} or {error}.
@@ -46,17 +47,17 @@ class Call {
   std::shared_ptr<Job> job_;
 };
 
-/// Starts "logits", "check", "firstCheck", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws Error
-/// if arguments are invalid.
+/// Starts "logits", "check", "firstCheck", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws
+/// Error if arguments are invalid.
 std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments);
 
-/// Generates data of `arguments.kind`. Throws likewise.
+/// Starts generating data of `arguments.kind`. Throws Error if arguments are invalid.
 std::shared_ptr<Call> start_data(const CallArguments& arguments);
 
-/// A trainer for `arguments.x` with `arguments.labels`. Throws likewise.
+/// Creates a trainer for `arguments.x` with `arguments.labels`. Throws Error if arguments are invalid.
 std::shared_ptr<Trainer> make_trainer(const CallArguments& arguments);
 
-/// Starts "run" or "save". Throws likewise.
+/// Starts "run" or "save". Throws Error if arguments are invalid.
 std::shared_ptr<Call> start_training(const std::string& operation, const std::shared_ptr<Trainer>& trainer,
                                      const CallArguments& arguments);
 

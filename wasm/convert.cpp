@@ -35,7 +35,7 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
   constexpr auto kExact = static_cast<double>(kMostInteger);
   std::vector<std::int64_t> integers;
   for (const double value : values) {
-    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "has a number that is not whole", "");
+    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "contains a number that is not an integer", "");
     integers.push_back(static_cast<std::int64_t>(value));
   }
   return integers;
@@ -46,8 +46,10 @@ NoiseArray read_array(const val& entry, const std::string& name) {
   const CallArguments array(entry);
   NoiseArray result{array.extents("shape"), array.numbers("data"), name};
   if (element_count(result.shape) != static_cast<std::int64_t>(result.values.size()))
-    refuse(name, "has " + std::to_string(result.values.size()) + " numbers",
-           "give as many as its shape " + to_string(result.shape) + " needs");
+    refuse(name,
+           "has " + std::to_string(result.values.size()) + " numbers, but its shape " + to_string(result.shape) + " needs " +
+               std::to_string(element_count(result.shape)),
+           "");
   return result;
 }
 
@@ -66,7 +68,7 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
   return categories;
 }
 
-// The values that noise texts name: a page has no files.
+// The arrays that noise texts name, because a page has no files.
 NoiseSource named_values(const CallArguments& arguments) {
   const auto entry = [arguments](const char* map, const std::string& name) {
     return arguments.has(map) ? arguments[map][name] : val::undefined();
@@ -118,7 +120,7 @@ val copy(const T* values, std::size_t count) {
 
 }  // namespace
 
-// Options of the package are the core's in camel case, but for one.
+// The package's name of an option: the core's name in camel case, with one exception.
 std::string in_javascript(std::string_view field) {
   if (field == "output_name") return "output";
   std::string name;
@@ -194,7 +196,7 @@ Tensor read_points(const CallArguments& arguments, const Shape& point) {
   return {std::move(shape), std::move(values)};
 }
 
-// Named values are arguments here, so a missing one is not an unreadable file.
+// Named arrays are arguments here, so the error for a missing one is a usage error.
 Noise parsed(const std::string& text, const NoiseSource& source) {
   try {
     return parse_noise(text, source);
@@ -297,11 +299,11 @@ val number_or_null(const std::optional<double>& value) { return value && std::is
 
 val text_or_null(const std::string& text) { return text.empty() ? val::null() : val(text); }
 
-// Whole numbers are a double's: a page has no use for 64-bit integers.
+// An integer as a double, because pages have no use for 64-bit integers.
 val whole(std::int64_t value) { return val(static_cast<double>(value)); }
 
-// Fields of rows. Not by FieldValue: a variant's destructor, which must not throw, calls functions that the loaded parts of the
-// module may lack (split/).
+// Fields of rows. FieldValue is not used: the destructor of a variant, which must not throw, calls functions that the loaded
+// parts of the module may lack (split/).
 val field_value(std::int64_t field) { return whole(field); }
 val field_value(std::optional<std::int64_t> field) { return field ? whole(*field) : val::null(); }
 val field_value(double field) { return number_or_null(field); }

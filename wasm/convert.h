@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts between JavaScript's values and the core's. Everything is copied, since memory moves when it grows. Values are checked
-// only here (types in src/arguments.ts); all `read` functions throw Error{usage} naming the argument.
+// Converts between JavaScript's values and those of the core. Everything is copied, because memory moves when it grows. Values
+// are checked only here (types in src/arguments.ts); all `read` functions throw Error{usage} naming the argument.
 #pragma once
 
 #include <emscripten/val.h>
@@ -48,21 +48,21 @@ class CallArguments {
 /// x as [N, ...point], with N from its length. Its values must be finite.
 Tensor read_points(const CallArguments& arguments, const Shape& point);
 
-/// `noise`: texts that name entries of `arrays` and `categories`; `clip` and `levels`.
+/// Reads `noise` (texts that name entries of `arrays` and `categories`), `clip` and `levels`.
 std::vector<Noise> read_noises(const CallArguments& arguments);
 Noise read_noise(const CallArguments& arguments);
 
-/// With `budget`, `totalBudget`, `independent` and `share`.
+/// Also reads `budget`, `totalBudget`, `independent` and `share`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
 EstimatorSpec read_estimator(const CallArguments& arguments);  ///< `estimator`
 
-/// `classNames`, or none.
+/// Reads `classNames`; empty if there are none.
 std::vector<std::string> read_class_names(const CallArguments& arguments);
 
-/// `groups` (a text, or lists of numbers and names), `perClass` and `top`.
+/// Reads `groups` (a text, or lists of numbers and names), `perClass` and `top`.
 Event read_event(const CallArguments& arguments, std::int64_t classes);
 
-/// A matrix given as a flat array of `rows` rows. Its length must be a multiple of `rows`.
+/// Reads a matrix that is given as a flat array with `rows` rows. The length of the array must be a multiple of `rows`.
 Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, std::size_t rows);
 
 val write(std::span<const double> values);             ///< Float64Array
@@ -75,13 +75,13 @@ val write(const Row& row);
 val write(const Document& document);  ///< with names in JavaScript's style
 val write(const normal::Probability& answer);
 val write(const Model& model, const Shape& point, const std::string& engine, double flops);
-/// An option of the core as JavaScript names it, for texts about it.
+/// The JavaScript name of an option of the core, for texts.
 std::string in_javascript(std::string_view field);
 
 val number_or_null(const std::optional<double>& value);
 val text_or_null(const std::string& text);
 
-/// {value} or {error}: what `body` returns, or the Error that it throws.
+/// {value} or {error}: the result of `body`, or the Error that it throws.
 val outcome(const std::string& where, const std::function<val()>& body);
 
 }  // namespace probust::wasm

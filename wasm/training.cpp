@@ -39,7 +39,7 @@ std::shared_ptr<Call> start_run(const std::shared_ptr<Trainer>& trainer, const C
   });
 }
 
-// A job, so that JavaScript asks for the model as it asks for a run.
+// A job, so that JavaScript requests the model in the same way as a run.
 class SaveJob final : public Job {
  public:
   explicit SaveJob(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
@@ -64,7 +64,7 @@ Tensor read_labelled_points(const CallArguments& arguments, std::size_t labels) 
   const auto values = static_cast<std::int64_t>(arguments.numbers("x").size()), points = static_cast<std::int64_t>(labels);
   if (points == 0 || values % points != 0)
     throw Error{ErrorCode::usage, "x", "has " + std::to_string(values) + " numbers for " + std::to_string(points) + " labels",
-                "give the same number for each point"};
+                "give each point the same number of values"};
   return read_points(arguments, {std::max<std::int64_t>(1, values / points)});
 }
 

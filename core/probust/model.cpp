@@ -37,7 +37,7 @@ void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
 
 void require_classifier(const Executor* regression, const char* call) {
   if (regression != nullptr)
-    throw Error{ErrorCode::usage, call, "is for classifiers, but this is a regression model within a tolerance", "use estimate"};
+    throw Error{ErrorCode::usage, call, "is for classifiers, but this is a regression model with a tolerance", "use estimate"};
 }
 
 }  // namespace
@@ -110,6 +110,7 @@ EstimateRun LoadedModel::start_estimate(const Tensor& x, const std::vector<std::
   request.offset = options.first_index;
   request.seed = options.seed;
   for (const std::string& noise : noises) request.noises.push_back(parse_noise(noise, options.noise_source));
+  clip_like_data(request.noises, [&] { return range_of(request.x.data); });
   for (const std::string& estimator : estimators) request.estimators.push_back(parse_estimator(estimator));
   return start_estimate(std::move(request));
 }

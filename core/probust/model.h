@@ -70,12 +70,13 @@ class DeviceWarnings {
 /// x is [N, ...], or one point, in the units of the data.
 class LoadedModel {
  public:
-  /// `model` is kept without its graph. `regression`: if `executor` is within_tolerance of it.
+  /// `model` is kept without its graph. `regression` is given if `executor` is within_tolerance of it.
   LoadedModel(Model model, std::unique_ptr<Executor> executor, Preprocessing preprocessing = {},
               std::shared_ptr<DeviceWarnings> warnings = std::make_shared<DeviceWarnings>(),
               std::unique_ptr<Executor> regression = nullptr);
 
-  /// Within a tolerance of K outputs: 2 K + 1 (estimators/tolerance.h), the last of which is "all are within it".
+  /// The number of classes. With a tolerance and K outputs, there are 2 K + 1 (estimators/tolerance.h); the last one is "all
+  /// outputs are within the tolerance".
   std::int64_t classes() const { return executor_->classes(); }
   /// The shape of one point of the data.
   const Shape& point_shape() const { return regression_ ? regression_->point_shape() : executor_->point_shape(); }
@@ -86,7 +87,7 @@ class LoadedModel {
 
   /// The number of outputs of logits() per point: C, or K of a regression model.
   std::int64_t outputs() const { return regression_ ? regression_->classes() : classes(); }
-  /// [N, C]; of a regression model its outputs [N, K].
+  /// The logits [N, C] or, for a regression model, its outputs [N, K].
   Tensor logits(const Tensor& x);
 
   /// [N, C - 1] margins f_t - f_i over the rivals i of the target t, in order. Targets are [N]; empty: the predicted classes.
@@ -98,12 +99,12 @@ class LoadedModel {
   std::vector<Row> estimate(const Tensor& x, const std::vector<std::string>& noises,
                             const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
 
-  /// Checks whether the points, the preprocessing and the labels [N] (may be empty) suit the model; `sigmas` are noise scales to
-  /// compare with the data's range.
+  /// Checks whether the points, the preprocessing and the labels [N] (may be empty) suit the model; `sigmas` are noise scales,
+  /// which are compared with the data's range.
   CheckReport check(const Tensor& x, const std::vector<std::int64_t>& labels = {}, const std::vector<double>& sigmas = {});
 
-  /// A shorter check, the first step of an estimate (check/of_model.h). `points`: the number of all points, if those of the
-  /// request are a selection; 0: they are all.
+  /// A shorter check, the first step of an estimate (check/of_model.h). `points` is the number of all points if the request has
+  /// a selection of them; 0: it has all.
   CheckReport first_check(const EstimateRequest& request, std::int64_t points = 0);
 
   /// Adds the findings of the check before an estimate to the note of every row, and returns the warnings. Points without labels
@@ -116,7 +117,7 @@ class LoadedModel {
                              const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
   EstimateRun start_estimate(EstimateRequest request);
 
-  /// The model as the check sees it, run by `of`: its executor, or one that wraps it.
+  /// The model in the form that the check needs. `of` runs it, and is its executor or one that wraps it.
   CheckedModel checked(Executor& of) const;
 
   /// Warnings of the device since the last call, for example about rounding, or that the processor is used instead. Empty if

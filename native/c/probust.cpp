@@ -30,7 +30,7 @@ struct probust_data {
 struct probust_rows {
   std::vector<probust::Row> rows;
   std::vector<std::string> warnings;
-  std::vector<std::string> methods;  // created on request, but a C string must stay valid
+  std::vector<std::string> methods;  // created when first requested; a C string must stay valid
 };
 
 namespace {
@@ -41,7 +41,7 @@ using probust::ErrorCode;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMillisecondsBetweenCalls = 50;
 
-// Error messages are stored here. A fixed array, because memory may have run out.
+// The last error message. A fixed array, because memory may be exhausted.
 thread_local char last_error[2048] = "no call has failed";
 
 probust_status keep(const Error& error) {
@@ -52,7 +52,7 @@ probust_status keep(const Error& error) {
   return error.code == ErrorCode::conflict ? PROBUST_INTERNAL : static_cast<probust_status>(error.code);
 }
 
-// No exception leaves the library.
+// Runs the body; no exception leaves the library.
 template <class Body>
 probust_status door(const char* function, Body&& body) noexcept {
   try {
@@ -74,21 +74,21 @@ void require(bool condition, const char* argument, const char* mistake, const ch
 
 void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
 
-// The caller's struct as this version knows it: members missing in the caller's version are zero.
+// The caller's struct in this version's form: members that the caller's version lacks are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
   if (given == nullptr) return options;
-  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an impossible size", "set its size to sizeof");
+  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size", "set its size to sizeof");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
 
-// Writes the part of `value` that the caller's version of the struct has.
+// Writes the part of `value` that exists in the caller's version of the struct.
 template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
-  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an impossible size", "set its size to sizeof");
+  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size", "set its size to sizeof");
   value.size = to->size;
   std::memcpy(to, &value, std::min(to->size, sizeof value));
 }
@@ -177,6 +177,7 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   require(from.noise_count > 0, "noises", "is empty", "give at least one, such as \"gaussian:0.1\"");
   for (const std::string& noise : texts(from.noises, from.noise_count, "noises"))
     request.noises.push_back(probust::parse_noise(noise, probust::datasets::noise_files()));
+  probust::clip_like_data(request.noises, [&] { return probust::range_of(request.x.data); });
   request.estimators =
       probust::parse_estimators(texts(from.estimators, from.estimator_count, "estimators"), {.share = text(from.share)});
   return request;
@@ -206,7 +207,7 @@ probust_row row_of(const probust::Row& row, const std::string& method) {
   result.ci_high = estimate.ci_high.value_or(kNone);
   result.forwards = estimate.forwards;
   result.backwards = estimate.backwards;
-  result.status = probust::word(estimate.status).data();  // of a literal
+  result.status = probust::word(estimate.status).data();  // a string literal
   result.method = method.c_str();
   result.note = estimate.note.c_str();
   result.classes = estimate.classes.empty() ? nullptr : estimate.classes.data();

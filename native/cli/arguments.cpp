@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
+// Parses "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
@@ -38,7 +38,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
-// Whether `folder` is a folder with the file in it.
+// Whether the file is in `folder` or in a folder below it.
 bool lies_in(const std::string& file, const std::string& folder) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
@@ -81,7 +81,8 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// "MODEL:SCALES@COLUMNS" for every scale; a text without a list of scales is one model. All scales share one shape.
+// Parses "MODEL:SCALES@COLUMNS" into one model per scale; a text without a list of scales is one model. All scales share one
+// shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
@@ -96,10 +97,10 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
   for (const double scale : parse_numbers(list, "--noise")) {
     if (!std::isfinite(scale) || scale <= 0)
       throw Error{ErrorCode::usage, "noise '" + text + "'", "has a scale that is not a positive number", "try gaussian:0.1,0.2"};
-    if (noises.empty()) noises.push_back(parse_noise(text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at), source));
-    noises.push_back({noises.front().shape, scale});
+    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);  // not if it is no scale
+    const std::string one = text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at);
+    noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(one, source));
   }
-  noises.erase(noises.begin());  // only used to create the shape
   return noises;
 }
 
@@ -119,7 +120,7 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
   for (const std::string& list : arguments.question.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) {
       if (!std::isfinite(sigma) || sigma <= 0) {
-        throw Error{ErrorCode::usage, "--sigma", "is '" + list + "', which has a value that is not a positive number",
+        throw Error{ErrorCode::usage, "--sigma", "is '" + list + "', which contains a value that is not a positive number",
                     "try 0.1,0.2"};
       }
       noises.push_back({isotropic_gaussian(), sigma});
@@ -140,8 +141,8 @@ void refuse_overwriting(const Arguments& arguments) {
                                      std::pair{"--gallery", arguments.analysis.gallery}}) {
     if (output.empty()) continue;
     if (lies_in(output, data.path)) {
-      throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is in the data folder {}", output, data.path),
-                  "name a file elsewhere"};
+      throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is inside the data folder {}", output, data.path),
+                  "choose a file elsewhere"};
     }
     std::vector<std::string> inputs = arguments.runs;
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
@@ -149,7 +150,7 @@ void refuse_overwriting(const Arguments& arguments) {
     for (const std::string& input : inputs) {
       std::error_code unlike;  // set if a file does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
-        throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "name another file"};
+        throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "choose another file"};
     }
   }
 }

@@ -20,7 +20,7 @@ struct DataArguments {
   std::string layout = "auto";
   bool cifar100 = false;
   std::int64_t limit = -1, offset = 0;
-  std::int64_t resize = 0, crop = 0;  ///< of images; 0: not
+  std::int64_t resize = 0, crop = 0;  ///< for images; 0: unchanged
   bool skip_bad = false;
 };
 
@@ -45,7 +45,7 @@ struct TrainArguments {
 /// The options of `reproduce`.
 struct ReproduceArguments {
   std::string experiment;  ///< a name, or "all"
-  std::string cache;       ///< of published data; empty: the default
+  std::string cache;       ///< folder of published data; empty: the default
   bool quick = false;
 };
 
@@ -78,14 +78,14 @@ struct AnalysisArguments {
   double confidence = 0.999;  ///< of a certified radius
 };
 
-/// Options that several commands have; each reads those it uses. Options of a single command are declared in its file.
+/// Options that several commands have; each command uses some of them. Options of a single command are declared in its file.
 struct Arguments {
   std::string model, output_name, output;
   std::optional<double> decision_threshold;  ///< for one number: class 1 if it is above; empty: chosen by the import
   std::vector<std::int64_t> outputs;         ///< the values of the output to use as classes; empty: all
   std::vector<std::string> more_models;      ///< other models for the same data
   std::string run;                           ///< a run (.sqlite) to read
-  std::vector<std::string> runs;             ///< several
+  std::vector<std::string> runs;             ///< several runs to read
   bool force_new = false;                    ///< replace what --output names
   bool extend = false;                       ///< add to the run that --output names
   std::string shard;                         ///< "2/4": the second of four parts of the data; empty: all
@@ -102,20 +102,21 @@ struct Arguments {
   bool no_check = false;  ///< skip the check of data, preprocessing and labels
 };
 
-/// Parses "0.1,0.2" or "0.01..1:20", 20 values of six digits in geometric progression. Throws Error{usage} naming `option`.
+/// Parses "0.1,0.2" or "0.01..1:20", which stands for 20 values of six digits in geometric progression. Throws Error{usage}
+/// naming `option`.
 std::vector<double> parse_numbers(const std::string& text, const std::string& option);
 
-/// "0,1", "0..9", "0..3,7" as numbers, in this order. Throws Error{usage}.
+/// Parses "0,1", "0..9" or "0..3,7" as numbers in this order. Throws Error{usage}.
 std::vector<std::int64_t> parse_outputs(const std::string& text);
 
-/// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there is none,
-/// and whatever `source` throws.
+/// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there are
+/// none, and the errors of `source`.
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source);
 
 /// Throws Error{usage} if the output would overwrite an input.
 void refuse_overwriting(const Arguments& arguments);
 
-/// Threads to use: the requested number, or one per core.
+/// The number of threads: the requested one, or one per core.
 int thread_count(const DeviceArguments& device);
 
 }  // namespace probust::cli

@@ -28,13 +28,14 @@ constexpr const char* kExitStatuses =
     "  4    the model uses something that is not supported\n"
     "  5    a device or memory is missing, or output cannot be written\n"
     "  6    no row, or no probability, could be computed\n"
-    "  7    the run is in use, or has another configuration\n"
+    "  7    the run is in use, or has a different configuration\n"
     "  130  interrupted; repeat the command to resume a run";
 
-// Initialises every program.
+// Settings for every program.
 void begin() {
 #ifdef M_MMAP_THRESHOLD
-  // Otherwise, after one large block is freed, glibc keeps later freed blocks of that size: the copies of weights made at import.
+  // Without this, glibc does not return the memory of later blocks of the same size after one large block is freed: that of the
+  // copies of weights made at import.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
 #endif
   use_device_modules();
@@ -46,7 +47,7 @@ int report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
-// The position of the command among the arguments: the first word that is not an option, or else the first.
+// The position of the command among the arguments: that of the first word that is not an option, or 1 if there is none.
 int command_position(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (argv[i][0] != '-') return i;
@@ -77,7 +78,7 @@ std::string as_sentence(std::string text) {
   return text;
 }
 
-// The problem in CLI11's words, which contain the option's name, on one line.
+// Reports a problem in CLI11's words, which contain the option's name, on one line.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const bool no_command = app.get_subcommands().empty() && argc > 1;
   const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || no_command;
@@ -97,14 +98,14 @@ int run(CommandLine& line, int argc, char** argv) {
     app.parse(argc, argv);
     return end_output(line.run());
   } catch (const CLI::Success& help) {
-    // CLI11 prints help and the version before it looks for words that nothing takes.
+    // CLI11 prints help and the version before it checks for unknown words.
     const std::vector<std::string> unknown = app.remaining(true);
     if (!unknown.empty()) return usage_error(app, CLI::ExtrasError(unknown), argc, argv);
     return end_output(app.exit(help));
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argc, argv);
   } catch (...) {
-    // A failed write to stdout may have caused the exception, which would look like a bug.
+    // The exception may be the result of a failed write to stdout, which would look like a bug.
     return std::ferror(stdout) != 0 ? end_output(0) : report(handled_error(""));
   }
 }
@@ -112,7 +113,7 @@ int run(CommandLine& line, int argc, char** argv) {
 }  // namespace
 
 CommandLine::CommandLine(CLI::App& app, std::vector<std::string> words) : app_(app), words_(std::move(words)) {
-  app_.formatter(wrapped_help());  // for the commands that are added, too
+  app_.formatter(wrapped_help());  // also for the commands that are added
 }
 
 Command CommandLine::command(const std::string& name) const { return Command(*app_.get_subcommand(name)); }
@@ -123,7 +124,7 @@ Command CommandLine::add(const std::string& name, const std::string& what, std::
   return Command(*command);
 }
 
-// The command as it could be typed again.
+// The command line in a form that can be typed again.
 std::string CommandLine::typed() const {
   std::string text = "probust";
   for (std::size_t i = 1; i < words_.size(); ++i) {
@@ -167,7 +168,7 @@ int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const st
   CommandLine line(app, {words.begin(), words.end()});
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, body);
   add_reproduce_options(command, own);
-  command.set_footer([footer] { return footer; });  // besides the exit statuses
+  command.set_footer([footer] { return footer; });  // in addition to the exit statuses
   return run(line, argc + 1, words.data());
 }
 

@@ -25,7 +25,7 @@ struct Added {
 /// The typed words, and the commands that they may name.
 class CommandLine {
  public:
-  /// `words`: the program's name first.
+  /// `words` begin with the program's name.
   CommandLine(CLI::App& app, std::vector<std::string> words);
 
   /// Adds a command that calls `run`, which prints its results on stdout and returns the exit status, or throws Error. `Own` are
@@ -42,7 +42,7 @@ class CommandLine {
   }
 
   CLI::App& app() { return app_; }
-  Command command(const std::string& name) const;  ///< a command that was added
+  Command command(const std::string& name) const;  ///< a command that was added before
 
   /// Runs the command that the parsed words name, and returns the exit status.
   int run() const { return chosen_(); }

@@ -9,7 +9,7 @@ namespace probust::cli {
 /// Whether the run uses the processor although there is another device, such as a GPU.
 bool leaves_device_idle(const Arguments& arguments);
 
-/// The execution options of the device options; prints the device's warnings.
+/// Converts device options to execution options, and prints the device's warnings.
 ExecutorOptions execution_options(const Arguments& arguments);
 
 }  // namespace probust::cli

@@ -16,7 +16,7 @@
 namespace probust::cli {
 namespace {
 
-// The indentation of a continued line: that of its second column, if it has one, otherwise of its first word.
+// The indentation of continued lines: that of the line's second column, if there is one, otherwise that of its first word.
 std::size_t indentation(const std::string& line) {
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", begin);
@@ -35,7 +35,7 @@ std::string wrapped_line(std::string line, std::size_t width) {
   return text + line;
 }
 
-// The text with line breaks, so that no line is longer than `width` if words allow it. Existing breaks stay.
+// Adds line breaks so that no line is longer than `width`, if words allow it. Existing breaks stay.
 std::string wrapped(std::string_view text, int width) {
   std::vector<std::string> lines = split(std::string(text), '\n');
   std::string result;
@@ -69,7 +69,7 @@ class WrappedHelp final : public CLI::Formatter {
   int width_;
 };
 
-// Columns of the terminal: $COLUMNS, or what the terminal says, or 100. At least 40.
+// The terminal's width in columns, at least 40: $COLUMNS if it is set, otherwise what the terminal reports, otherwise 100.
 int terminal_width() {
   constexpr int kDefault = 100, kLeast = 40;
   const char* columns = std::getenv("COLUMNS");

@@ -15,14 +15,14 @@ void report_accuracy(const std::string& of, std::int64_t correct, std::int64_t l
 
 void report_empty_shards(const Problem& problem, const Plan& plan, const Shard& shard) {
   if (problem.arguments.quiet || !plan.whole_blocks) return;
-  constexpr std::size_t kMost = 10;  // to name
+  constexpr std::size_t kMost = 10;  // maximum number of texts that are named
   std::vector<std::string> empty;
   for (std::int64_t part = 1; part <= shard.parts && empty.size() <= kMost; ++part) {
     const Span span = span_of(problem, plan, {part, shard.parts});
     if (span.first == span.last) empty.push_back(empty.size() < kMost ? std::to_string(part) : "...");
   }
   if (empty.empty() || point_count(problem) == 0) return;
-  say("probust: estimators that pool points need whole blocks of {} points, and --shard asks for more parts than there are "
+  say("probust: estimators that pool points need whole blocks of {} points, but --shard requests more parts than there are "
       "blocks: {} {} of {} {} empty; use fewer shards, or only estimators that do not pool points, such as mc\n",
       kBlock, empty.size() == 1 ? "shard" : "shards", join(empty), shard.parts, empty.size() == 1 ? "is" : "are");
 }

@@ -11,10 +11,10 @@ namespace probust::cli {
 /// From now on, SIGINT, SIGTERM and, unless it is ignored, SIGHUP end the program with the status kInterrupted.
 void end_on_signals();
 
-/// Runs `work` and returns its exit status. Meanwhile, SIGINT, SIGTERM and SIGHUP set `stop` instead of ending the program at
-/// once. A second signal ends the program, and so does a timeout of 1.5 seconds, because some work, such as compiling a model,
-/// does not check for stop requests. If `stop` is set when `work` ends, in whatever way: prints `outcome()`, such as "3 rows were
-/// written", and returns kInterrupted.
+/// Runs `work` and returns its exit status. During the call, SIGINT, SIGTERM and SIGHUP set `stop` instead of ending the
+/// program. A second signal ends the program, and so does a timeout of 1.5 seconds, because some work, such as compiling a
+/// model, does not check for stop requests. If `stop` is set when `work` returns or throws, prints `outcome()`, such as "3 rows
+/// were written", and returns kInterrupted.
 int run_interruptibly(StopToken& stop, const std::function<int()>& work, const std::function<std::string()>& outcome);
 
 }  // namespace probust::cli

@@ -68,7 +68,7 @@ std::string replaced(const std::string& text, const std::map<char, std::string>&
   return result;
 }
 
-// roff: a line that begins with a dot or an apostrophe would be a request.
+// Text for roff, in which a line that begins with a dot or an apostrophe would be a request.
 std::string roff(const std::string& text) {
   std::string result;
   for (const std::string& line : split(replaced(text, {{'\\', "\\e"}, {'-', "\\-"}}), '\n'))
@@ -77,7 +77,7 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-// Lines printed unchanged: footers have columns.
+// Lines that roff must not fill, because footers have columns.
 std::string roff_lines(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string man_page(const CLI::App& app) {
@@ -142,7 +142,7 @@ complete -o filenames -F _probust probust
                      names, cases);
 }
 
-// A single-quoted word of a shell, in one line.
+// A word in single quotes for a shell, on one line.
 std::string quoted(const std::string& text, const std::string& quote) {
   return "'" + replaced(text, {{'\'', quote}, {'\n', " "}}) + "'";
 }

@@ -9,12 +9,13 @@
 namespace probust::cli {
 
 void say(std::string_view message) {
-  // Not fmt::print, which throws.
+  // fmt::print is not used, because it throws.
   [[maybe_unused]] const auto written = std::fwrite(message.data(), 1, message.size(), stderr);
 }
 
 Error write_error() {
-  return {ErrorCode::resources, "the output", "could not be written", "check that the disk is not full and the pipe not closed"};
+  return {ErrorCode::resources, "the output", "could not be written",
+          "check that the disk is not full and that the pipe is not closed"};
 }
 
 int end_output(int status) {

@@ -21,7 +21,7 @@ void say(fmt::format_string<T...> format, T&&... values) {
 /// The error of output that could not be written.
 Error write_error();
 
-/// Flushes stdout. Returns `status`, or that of write_error() after a failed write, which it reports.
+/// Flushes stdout. Returns `status`; after a failed write, reports write_error() and returns its status.
 int end_output(int status);
 
 }  // namespace probust::cli

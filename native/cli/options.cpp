@@ -201,7 +201,7 @@ Arguments parse_problem(const std::string& line, const std::string& where, const
     command.add_option("--sigma", problem.question.sigma, "").required().one_argument_each();
   });
   if (!wrong.empty())
-    throw Error{ErrorCode::usage, where, "is '" + line + "', which is not a problem: " + wrong,
+    throw Error{ErrorCode::usage, where, "is '" + line + "', which cannot be parsed: " + wrong,
                 "try model.onnx points.npz --sigma 0.1,0.2"};
   return problem;
 }

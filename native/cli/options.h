@@ -12,29 +12,29 @@ namespace probust::cli {
 /// The flag of a field of the library's options: "--input-shape" for "input_shape".
 std::string as_flag(std::string_view field);
 
-// Groups of options shared by several commands.
+// Adds groups of options that several commands share.
 void add_model(const Command& command, Arguments& arguments);
 
-/// How the model's numbers become a class. `threshold` is the name of the option, "--threshold" unless the command has another of
-/// that name.
+/// Adds the options that determine how the model's numbers become a class. `threshold` is the name of the option:
+/// "--threshold", unless the command has another option of that name.
 void add_decision_options(const Command& command, Arguments& arguments,
                           const std::string& threshold = "--threshold,--decision-threshold");
 void add_data(const Command& command, Arguments& arguments);  ///< DATA and the options of add_data_options
 void add_data_options(const Command& command, Arguments& arguments);
 void add_device_options(const Command& command, Arguments& arguments);
 
-/// The experiments that `reproduce` repeats, and their data.
+/// Adds the options of `reproduce` that select the experiments and their data.
 void add_reproduce_options(const Command& command, Arguments& arguments);
 
-/// The questions of `estimate`: noise, estimators, budget, target. Sets the footer that explains the estimators.
+/// Adds the options of `estimate`: noise, estimators, budget, target. Sets the footer that explains the estimators.
 void add_question_options(const Command& command, Arguments& arguments);
 
-/// Converts data options to a text and back: a run stores how to read its data.
+/// Converts data options to a text and back. A run stores the text, so that its data can be read again.
 std::string data_options_text(const DataArguments& data);
 DataArguments parse_data_options(const std::string& path, const std::string& text);
 
-/// "MODEL DATA [data options] --sigma S[,S...]": one line of a list of problems; `defaults` supplies omitted options. Throws
-/// Error{usage} about `where`.
+/// Parses "MODEL DATA [data options] --sigma S[,S...]", one line of a list of problems. `defaults` has the omitted options.
+/// Throws Error{usage} about `where`.
 Arguments parse_problem(const std::string& line, const std::string& where, const Arguments& defaults);
 
 }  // namespace probust::cli

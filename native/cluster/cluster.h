@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Processes that work on one command together. Nothing else in the project uses MPI.
+// Processes that work together on one command. Nothing else in the project uses MPI.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ class Cluster {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Sends to a rank, which receives messages of one sender in order. Returns when `bytes` may be reused.
+  /// Sends a message to a rank. Messages of one sender arrive in order. When this returns, `bytes` may be reused.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
 
-  /// Receives a message; false if none has arrived.
+  /// Receives a message. Returns false if none has arrived.
   virtual bool receive(Message& message) = 0;
 
  protected:
   int rank_ = 0, size_ = 1;
 };
 
-/// The ranks that this process was started with, or null if it was started alone. Throws Error{resources} if mpirun started it
+/// The ranks with which this process was started; null if it was started alone. Throws Error{resources} if mpirun started it
 /// but this build has no MPI or MPI does not work.
 std::unique_ptr<Cluster> join();
 

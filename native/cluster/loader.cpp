@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MPI is a separate module, so that the program starts without MPI's libraries and runs on machines without them.
+// MPI support is in a separate module, so that the program starts without MPI's libraries and runs on machines without them.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::unique_ptr<Cluster> join() {
     throw Error{ErrorCode::resources, "mpirun", "needs MPI, which this build does not have",
                 "build with Open MPI installed, or divide the data with " + option("shard")};
   }
-  void* const handle = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules look for its symbols
+  void* const handle = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);  // Open MPI's own modules need its symbols
   void* const found = handle == nullptr ? nullptr : dlsym(handle, kJoin);
   if (found == nullptr)
     throw Error{ErrorCode::resources, "mpirun", "needs MPI, which cannot be loaded: " + reason(), "install Open MPI's libraries"};

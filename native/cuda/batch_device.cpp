@@ -24,7 +24,7 @@ struct CudaCounts final : DeviceBuffer {
 };
 
 struct CudaSums final : DeviceBuffer {
-  Array<double> sums;  // [points][rows][elements], of raw gradients
+  Array<double> sums;  // [points][rows][elements], sums of raw gradients
   std::int64_t points = 0, rows = 0;
 };
 
@@ -99,7 +99,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     }
   }
 
-  // On the side stream, into the other buffer.
+  // Draws on the side stream, into the other buffer.
   void draw_soon(int, const PlacedPoints& placed, const CopyRange& copies) override {
     Array<float>& other = buffers().inputs[static_cast<std::size_t>((current_ + 1) % Buffers::kInputs)];
     other.grown(device_, copies.lanes * elements_);
@@ -144,7 +144,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
       const std::vector<DeviceProgram::Value> values = program.run({count, together}, inputs, buffers().arena);
       group_ = {full(values[1], elements_, lanes, buffers().repeated_gradients), first, together, count, seeds.rows};
       take(first, together);
-      // Waits for the device, so only once everything is submitted.
+      // Downloading waits for the device, so it comes after everything is submitted.
       if (first == 0) logits = downloaded(full(values[0], classes_, count, buffers().repeated_logits), count * classes_);
       progress_->passes += lanes + (first == 0 ? count : 0);
     }
@@ -185,7 +185,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return counts;
   }
 
-  // Waits, so that progress counts finished work, and a stop request takes effect soon.
+  // Waits for the device, so that progress counts finished work and a stop request takes effect soon.
   void count_winners(int, const CopyRange& copies, DeviceBuffer& counts) override {
     Copies lanes;
     lanes.count = copies.count;
@@ -234,7 +234,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return sums;
   }
 
-  // Sums raw gradients only: their mean is whitened at the end.
+  // Sums raw gradients only; their mean is whitened at the end.
   void add(int, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& buffer) override {
     const auto& sums = static_cast<const CudaSums&>(buffer);
     const Copies lanes = there(placed).on_device(copies);
@@ -253,7 +253,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     for (const GradientForm form : {GradientForm::raw, GradientForm::whitened}) make_room(worker, form, sums.points, sums.rows);
     average(device_, sums.sums.data(), samples, size, kept_as(GradientForm::raw).data());
     device_.copy(kept_as(GradientForm::whitened).data(), kept_as(GradientForm::raw).data(), size * kFloatBytes);
-    std::vector<std::int64_t> index;  // each row as if it were a separate example
+    std::vector<std::int64_t> index;  // the point of each row, as if every row were a separate example
     for (const std::int64_t one : placed.points.index) index.insert(index.end(), static_cast<std::size_t>(sums.rows), one);
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     const Array<std::uint32_t> rows(device_, keys);
@@ -279,7 +279,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return downloaded_products(kept_rows_, copies.lanes);
   }
 
-  void read_kept(int, std::span<Eigen::MatrixXf>) override {}  // facts().reads_gradients is not set
+  void read_kept(int, std::span<Eigen::MatrixXf>) override {}  // not called, because facts().reads_gradients is false
   void drop_kept(int) override {}
 
  private:
@@ -293,16 +293,16 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return here;
   }
 
-  // [rows, lanes] of the products, which are [lanes][rows] on the device.
+  // The products as [rows, lanes]. The device has them as [lanes][rows].
   Eigen::MatrixXd downloaded_products(std::int64_t rows, std::int64_t lanes) {
     Eigen::MatrixXd here(rows, lanes);
     device_.download(here.data(), buffers().products.data(), rows * lanes * kDoubleBytes);
     return here;
   }
 
-  // A value expanded to `lanes`, one per example or per seed and example.
+  // A value with `lanes` lanes, one per example or per seed and example. Repeats its lanes if it has fewer.
   float* full(const DeviceProgram::Value& value, std::int64_t elements, std::int64_t lanes, Array<float>& buffer) {
-    if (value.lanes == lanes) return const_cast<float*>(value.data);  // in the arena, which we own
+    if (value.lanes == lanes) return const_cast<float*>(value.data);  // in the arena, which belongs to this
     float* to = buffer.grown(device_, elements * lanes);
     repeat(device_, {value.data, elements, value.lanes}, {to, elements, lanes});
     return to;
@@ -315,7 +315,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     on_device_ = {full(value, classes_, lanes, buffers().repeated_logits), lanes};
   }
 
-  // The first forward in a lower precision: reports its error, measured on the first points.
+  // Runs the first forward in a lower precision and reports its error, measured on the first points.
   void forward_and_tell_error(std::int64_t lanes) {
     error_told_ = true;
     const std::vector<float> exact = exact_logits(std::min<std::int64_t>(16, lanes));
@@ -335,7 +335,8 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     warn_(text.str());
   }
 
-  // Of the points in the lanes; none if there is too little memory, because a report should not end a run.
+  // The float32 logits of the points in the first lanes. Empty if there is too little memory, because a report must not end a
+  // run.
   std::vector<float> exact_logits(std::int64_t most_lanes) {
     try {
       return batches_->exact_logits(input().data(), most_lanes);
@@ -345,7 +346,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     }
   }
 
-  // [points at positions `index`][elements]
+  // Uploads the variances of the noise at these positions: [index][elements].
   const float* place_variances(const Noise& noise, std::span<const std::int64_t> index) {
     const std::vector<float> variances = variances_of(noise, index, elements_);
     buffers().variances.grown(device_, std::ssize(variances));
@@ -353,7 +354,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return buffers().variances.data();
   }
 
-  // The targets and rivals of margins; nothing for logits.
+  // Uploads the targets and rivals of margins. Seeds of logits have none.
   void place_seeds(const Seeds& seeds, std::int64_t examples) {
     if (seeds.targets.empty()) return;
     std::vector<std::int32_t> rivals;
@@ -365,7 +366,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     buffers().rivals = Array<std::int32_t>(device_, rivals);
   }
 
-  // [seeds * examples][classes]
+  // The cotangents [seeds * examples][classes].
   const float* cotangents(const Seeds& all, std::int64_t first, std::int64_t seeds, std::int64_t examples) {
     float* to = buffers().cotangents.grown(device_, seeds * examples * classes_);
     if (!all.targets.empty()) {
@@ -378,7 +379,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return to;
   }
 
-  // Normal probabilities in the memory that is left.
+  // Solves normal probabilities in the memory that is free.
   class NormalSolver final : public normal::ProblemSolver {
    public:
     explicit NormalSolver(CudaBatchDevice& of) : of_(of) {}
@@ -394,12 +395,12 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     CudaBatchDevice& of_;
   };
 
-  // Copies that were drawn before they are needed, into the buffer that is not current.
+  // Noisy samples that were drawn ahead, into the buffer that is not current.
   struct Ahead {
     CopyRange copies;
     Event drawn;
   };
-  // Logits [lanes][classes] on the device, of the last forward.
+  // The logits [lanes][classes] of the last forward, on the device.
   struct DeviceLogits {
     const float* data = nullptr;
     std::int64_t lanes = 0;
@@ -421,7 +422,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   std::optional<Ahead> ahead_;
   std::int64_t kept_examples_ = 0, kept_rows_ = 0;
   GradientGroup group_;
-  std::vector<std::int64_t> index_;  // of the points of a sweep, in the data
+  std::vector<std::int64_t> index_;  // positions in the data of the points of a sweep
   DeviceLogits on_device_;
   std::vector<float> host_logits_, host_variances_;
 };

@@ -8,9 +8,9 @@
 
 namespace probust::cuda {
 
-/// A GPU as a device of an executor, with one worker. Points are uploaded once; noise, copies, counts of the largest logits,
-/// gradients and their Gram matrices are computed there; counts, logits and matrices come back. Throws Error as
-/// make_cuda_executor returns it.
+/// A GPU as the device of an executor, with one worker. Points are uploaded once. Noise, noisy samples, counts of the largest
+/// logits, gradients and their Gram matrices are computed on the GPU; counts, logits and matrices are downloaded. Throws the
+/// errors that make_cuda_executor returns.
 std::unique_ptr<BatchDevice> make_cuda_batch_device(const Graph& classifier, const ExecutorOptions& options,
                                                     const CudaOptions& cuda);
 

@@ -9,9 +9,9 @@
 namespace probust::cuda {
 namespace {
 
-// Lanes of a run: these fill any device in networks of real size; light ones need more.
+// Lanes of a run. The usual number keeps any device busy in networks of real size; small networks need more.
 constexpr std::int64_t kUsualLanes = 4096, kMostLanes = 65536;
-constexpr std::int64_t kSweepValues = 4;  // as many as a point has, for each lane of a sweep
+constexpr std::int64_t kSweepValues = 4;  // values of a point's size for each lane of a sweep
 
 [[noreturn]] void too_little_memory(std::int64_t needed) {
   throw Error{ErrorCode::resources, option("memory"),
@@ -25,7 +25,7 @@ std::string several(const std::vector<std::string>& convolutions) {
   return text;
 }
 
-// A power of two, so that halves are whole.
+// The number of lanes that keeps a device busy: a power of two, so that it can be halved.
 std::int64_t lanes_to_fill(const Device& device, const Graph& graph) {
   const double wanted = device.busy_flops() / std::max(1.0, flops(graph));
   std::int64_t lanes = kUsualLanes;
@@ -73,7 +73,7 @@ Batch Batches::prepare_moments() {
 }
 
 std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
-  // Tables are as long as values, and a small file may declare values too large for any machine.
+  // Tables have as many entries as values have elements, and a small file may declare values too large for any machine.
   for (const Node& node : graph.nodes) {
     const std::int64_t bytes = element_count(node.shape) * kFloatBytes;
     if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
@@ -108,7 +108,7 @@ std::vector<float> Batches::exact_logits(const float* points, std::int64_t most_
   return all;
 }
 
-// Allocates everything that runs of a batch need. False, with nothing held, if the device has too little memory at the moment.
+// Allocates everything that runs of a batch need. Returns false, and holds nothing, if the device has too little free memory.
 bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
   const std::int64_t lanes = batch.examples * batch.seeds;
   const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;
@@ -130,7 +130,7 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
   }
 }
 
-// Leaves room for the gradients of a sweep, which reuses the memory of forwards and needs a few more values of a point's size.
+// Reserves memory for the gradients of a sweep, which reuses that of forwards and needs a few more values of a point's size.
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
   const auto bytes = [&] {
@@ -147,7 +147,7 @@ Batch Batches::fit_forward() {
 Batch Batches::fit_gradient(const DeviceProgram& program, std::int64_t rows) {
   const std::int64_t seeds = std::max<std::int64_t>(1, rows);
   Batch batch{options_.batch > 0 ? options_.batch : std::max<std::int64_t>(1, most_lanes_ / seeds), seeds};
-  // Forwards run between sweeps, in the same arena.
+  // Forwards run between sweeps and use the same arena.
   const auto workspace = [&] { return std::max(program.workspace_bytes(batch), forward_->workspace_bytes(forward_batch_)); };
   const auto bytes = [&] {
     const std::int64_t lanes = batch.examples * batch.seeds;

@@ -12,10 +12,10 @@
 
 namespace probust::cuda {
 
-/// The device memory of runs, reused from call to call. Sizes are those of the largest run so far.
+/// The device memory of runs, reused from call to call. Each buffer has the size of the largest run so far.
 struct Buffers {
   static constexpr std::int64_t kInputs = 2;
-  std::array<Array<float>, kInputs> inputs;  ///< copies that run, and the next ones, which are drawn at the same time
+  std::array<Array<float>, kInputs> inputs;  ///< noisy samples of the current run and, drawn meanwhile, of the next one
   Array<float> arena, variances, cotangents, repeated_logits, repeated_gradients;
   std::array<Array<float>, 2> kept;  ///< by GradientForm, [examples][rows][elements]
   Array<double> products;
@@ -33,15 +33,16 @@ class Batches {
 
   const DeviceProgram& forward() const { return *forward_; }
   Batch forward_batch() const { return forward_batch_; }
-  /// Compiles the gradients if they are not, and reserves what a batch for this number of seeds needs.
+  /// Compiles the gradient program on first use, and reserves the memory for a batch with this number of seeds.
   Sweep prepare(LinearizeAt at, std::int64_t rows);
-  /// The same for moments.
+  /// The same for the moment program.
   Batch prepare_moments();
   const DeviceProgram& moments() const { return *moments_; }
   const DeviceProgram& gradient(LinearizeAt at) const { return at == LinearizeAt::input ? *gradient_ : *smoothed_; }
 
-  /// The logits [lanes][classes] of points [lanes][elements] in float32, whatever the device's precision: of at most this many,
-  /// and of as many as fit the memory of forwards, perhaps none. By a program that does not stay.
+  /// The logits [lanes][classes] in float32, whatever the device's precision, of the first of the points [lanes][elements]: at
+  /// most most_lanes, and at most as many as fit the memory of forwards, perhaps none. They are computed by a program that is
+  /// then released.
   std::vector<float> exact_logits(const float* points, std::int64_t most_lanes);
 
   Buffers buffers;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The speed of the CUDA backend on the largest of the paper's problems: ResNet-18 on 3 x 32 x 32 images (random weights, which
-// cost the same as trained ones). Next to each figure, the best that the device reaches in the same run: cuBLAS's product of
-// large matrices, and a copy of its memory. Lower precisions come first: they take the least time. With --tiny all sizes are
-// minimal: a test that it runs.
+// Measures the CUDA backend on the largest of the paper's problems: ResNet-18 on 3 x 32 x 32 images (random weights, which cost
+// the same as trained ones). Next to each figure it prints the highest rate that the device reaches in the same run: that of
+// cuBLAS's product of large matrices, and that of a copy of its memory. Lower precisions come first because they take the least
+// time. With --tiny all sizes are minimal, to test that it runs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +32,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The best of two repetitions, or four if they are short: the first one plans, and the second may record.
+// The shortest of two repetitions, or of four if they are short. The first one plans the work, and the second may record it.
 double best_seconds(const std::function<void()>& work) {
   constexpr double kShort = 2;
   double best = seconds(work);
@@ -137,7 +137,7 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
           classes, points.size(), estimator, 1e3 * time, 100 * runs * forward / time / rates.product,
           100 * runs * bytes / time / rates.copy);
     };
-    // The backward sweep of one seed costs as much as a forward pass: the transposed convolutions are of the same size.
+    // The backward sweep of one seed costs as much as a forward pass, because its transposed convolutions have the same sizes.
     const auto seeds = static_cast<double>(classes - 1);
     if (few) row(fmt::format("mc:{}", sizes.copies), static_cast<double>(sizes.copies));
     if (few) row("mmse:5", 5 * (1 + seeds));
@@ -148,7 +148,7 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a time limit may end the program
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a time limit may end the program at any time
   CLI::App app("the speed of the CUDA backend on ResNet-18");
   std::vector<std::string> precisions{"bf16", "tf32", "float32"};
   bool tiny = false;

@@ -15,16 +15,16 @@ namespace probust::cuda {
 namespace {
 
 constexpr std::int64_t kChunksADevice = 8;
-constexpr std::int64_t kSmallestPart = 16;  // of a batch
+constexpr std::int64_t kSmallestPart = 16;  // of a batch: chunks have at least 1/16 of it
 
-// A chunk for which a device had no memory.
+// A chunk that was not computed because the device was out of memory.
 struct Undone {
   std::size_t device;
   Chunk chunk;
   Error error;
 };
 
-// Does all chunks, except those for which a device had no memory.
+// Computes all chunks. Returns those for which a device had too little memory.
 std::vector<Undone> take_all(std::span<const Chunk> chunks, std::span<const std::size_t> devices,
                              const std::function<void(std::size_t, const Chunk&)>& work) {
   const auto total = static_cast<std::int64_t>(chunks.size());
@@ -39,7 +39,7 @@ std::vector<Undone> take_all(std::span<const Chunk> chunks, std::span<const std:
       });
       if (done) continue;
       if (!is_out_of_memory(done.error())) {
-        next = total;  // the others take no more
+        next = total;  // the other devices take no more chunks
         throw Error(done.error());
       }
       undone[k] = {devices[k], chunks[i], done.error()};

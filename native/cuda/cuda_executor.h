@@ -12,9 +12,9 @@ namespace probust::cuda {
 
 struct CudaOptions {
   static constexpr int kAll = -1;
-  int ordinal = 0;  ///< which device; kAll: all of them (multi_gpu.h)
+  int ordinal = 0;  ///< the number of a device, or kAll for all of them (multi_gpu.h)
   Precision precision = Precision::float32;
-  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< told what runs slower than it could
+  std::function<void(const std::string&)> warn = [](const std::string&) {};  ///< called if something is slower than it could be
   Progress* progress = nullptr;  ///< counts progress and holds stop requests; null: the executor's own
 };
 

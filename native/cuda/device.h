@@ -14,9 +14,9 @@
 #include "probust/exec/precision.h"
 #include "probust/graph/attributes.h"
 
-// The device interface of this directory: memory, copies, matrix products, convolutions; launch.h adds kernels. It has two
-// implementations, and a program is linked with one: gpu/ is an NVIDIA GPU, emulated/ is loops on the CPU, so that all code above
-// this interface is tested without a GPU.
+// The device interface of this directory: memory, copies, matrix products and convolutions; launch.h adds kernels. There are
+// two implementations, and a program is linked with one of them: gpu/ is an NVIDIA GPU, emulated/ runs loops on the CPU, so
+// that all code that uses this interface is tested without a GPU.
 namespace probust::cuda {
 
 using probust::name_of;
@@ -25,7 +25,7 @@ using probust::Precision;
 /// The type in which convolutions store images.
 inline Type image_type(Precision precision) { return precision == Precision::bf16 ? Type::bf16 : Type::float32; }
 
-/// Applied to each element of a product before it is written.
+/// Applied to each element of a product before it is stored.
 enum class Activation : std::uint8_t { none, relu };
 
 /// C = activation(A B + bias) for `batch` row-major matrices, `stride` elements apart (0: the same matrix for all). A is stored
@@ -54,11 +54,11 @@ struct Convolution {
   Type type = Type::float32;  ///< of images and filter: image_type of the device's precision
   const void* filter = nullptr;
   const float* bias = nullptr;  ///< [O], null for none; not for a transpose
-  bool has_residual = false;    ///< another value of the result's size is added; not for a transpose
+  bool has_residual = false;    ///< whether another value of the result's size is added; not for a transpose
   Activation activation = Activation::none;
 
   bool has_epilogue() const { return bias != nullptr || has_residual || activation != Activation::none; }
-  /// Elements of an image that is read, and of one that is written.
+  /// Elements of an image that is read, and elements of an image that is written.
   std::int64_t elements_read() const { return transposed ? outputs() : inputs(); }
   std::int64_t elements_written() const { return transposed ? inputs() : outputs(); }
   std::int64_t elements_of_filter() const { return out_channels * element_count(window.kernel) * in_channels / window.groups; }
@@ -68,7 +68,7 @@ struct Convolution {
   std::int64_t outputs() const { return element_count(window.output()) * out_channels; }
 };
 
-/// The same convolution alone.
+/// The same convolution without bias, residual and activation.
 inline Convolution without_epilogue(Convolution convolution) {
   convolution.bias = nullptr;
   convolution.has_residual = false;
@@ -76,20 +76,20 @@ inline Convolution without_epilogue(Convolution convolution) {
   return convolution;
 }
 
-/// The end of the work submitted to a stream so far.
+/// A position in the work submitted to a stream.
 struct Mark;
 using Event = std::shared_ptr<const Mark>;
 
-/// Work recorded by a device, with the addresses it had then.
+/// Work recorded by a device, with the addresses of that time.
 struct Recording;
 
-/// What Device::record returns: the recording or, if there is none, why.
+/// The result of Device::record: the recording or, if there is none, the reason.
 struct Recorded {
   std::shared_ptr<const Recording> recording;
   std::string refusal;
 };
 
-/// What counting devices found; if there are none, why, in the driver's words.
+/// The number of devices or, if there are none, the reason in the driver's words.
 struct DeviceCount {
   int count = 0;
   std::string reason;
@@ -97,7 +97,7 @@ struct DeviceCount {
 
 /// The Error that allocations throw, and a test for it.
 inline Error out_of_memory(const std::string& what) {
-  return {ErrorCode::resources, option("memory"), what, "give less of the device's memory"};
+  return {ErrorCode::resources, option("memory"), what, "use less of the device's memory"};
 }
 inline bool is_out_of_memory(const Error& error) { return error.code == ErrorCode::resources && error.where == option("memory"); }
 
@@ -127,7 +127,7 @@ class Device {
 
   std::string name() const;
   std::int64_t free_bytes() const;
-  /// Floating-point operations that take it much longer than starting the kernels of a network.
+  /// A number of floating-point operations for which the device needs much longer than for starting the kernels of a network.
   double busy_flops() const;
 
   /// Throws Error{resources} if there is not enough memory.
@@ -137,39 +137,41 @@ class Device {
   void download(void* to, const void* from, std::int64_t bytes);
   void copy(void* to, const void* from, std::int64_t bytes);  ///< both on the device
   void clear(void* memory, std::int64_t bytes);
-  void wait();  ///< for the stream
+  void wait();  ///< until the current stream has done its work
 
-  /// Subsequent work must not write to these zones of a block of memory; they replace the block's earlier zones. The emulated
-  /// device checks them after each piece of work; a GPU does nothing: use compute-sanitizer there.
+  /// Subsequent work must not write to these zones of a block of memory. They replace earlier zones of the block. The emulated
+  /// device checks them after each piece of work; on a GPU this does nothing, and compute-sanitizer does such checks.
   void fence(float* block, std::vector<Zone> zones);
 
-  /// Submits `work` to the side stream, which runs concurrently with the main one and is ordered only by events. Kernels, copies
-  /// and clearing only: products and convolutions share one workspace.
+  /// Submits `work` to the side stream, which runs concurrently with the main one; only events order the two. The work may
+  /// consist of kernels, copies and clearing only, because products and convolutions share one workspace.
   void on_side_stream(const std::function<void()>& work);
   Event mark();
-  /// Subsequent work of this stream runs after an event of the other one.
+  /// Work submitted to this stream from now on runs after an event of the other one.
   void await(const Event& event);
 
   void multiply(const Product& product);
-  /// Why `convolve` does not support it; empty if it does. If not, use a kernel of our own.
+  /// Why `convolve` does not support a convolution; empty if it does. Unsupported ones need a kernel of our own.
   std::string refusal(const Convolution& convolution) const;
-  /// Why `convolve` computes an epilogue in a kernel of our own although the device might do better; empty if it does not.
+  /// Why `convolve` computes the epilogue of a convolution in a kernel of our own although the device could fuse it; empty
+  /// otherwise.
   std::string refusal_to_finish(const Convolution& convolution);
-  /// `residual` [images] as the result, if the convolution has one.
+  /// Computes a convolution of `images` images. `residual` has the size of the result, and is used only if the convolution has
+  /// a residual.
   void convolve(const Convolution& convolution, std::int64_t images, const void* x, const void* residual, void* y);
 
-  /// Records the device work of `work` instead of doing it; no recording if the device cannot record. The work must have been
-  /// done directly before, so that everything it needs is allocated. It must use only the main stream, and must not allocate,
-  /// wait, or copy from or to host memory.
+  /// Records the device work of `work` instead of doing it; gives no recording if the device cannot record. The same work must
+  /// have been done directly just before, so that everything it needs is allocated. It must use only the main stream, and must
+  /// not allocate, wait, or copy from or to host memory.
   Recorded record(const std::function<void()>& work);
   void replay(const Recording& recording);
-  /// How long `work` takes on the main stream, in seconds, without waiting for its start. Not while recording.
+  /// The seconds that `work` takes on the main stream once it has started. Must not be called while recording.
   double timed(const std::function<void()>& work);
-  /// How the last product or convolution was computed, in the library's terms.
+  /// The algorithm of the last product or convolution, as the library names it.
   std::string algorithm() const;
-  /// Kernels (launch.h) started so far.
+  /// The number of kernels (launch.h) started so far.
   std::int64_t launches() const;
-  /// Changes with device state that recordings contain (precision, workspaces): recordings of an older epoch must not be
+  /// Changes whenever state that recordings contain changes (precision, workspaces). Recordings of an earlier epoch must not be
   /// replayed.
   std::uint64_t epoch() const;
 
@@ -183,7 +185,7 @@ class Device {
 inline constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 inline constexpr auto kDoubleBytes = static_cast<std::int64_t>(sizeof(double));
 
-/// Memory of a device.
+/// An array in the memory of a device.
 template <class T>
 class Array {
  public:
@@ -204,7 +206,7 @@ class Array {
   T* data() const { return data_; }
   std::int64_t size() const { return size_; }
 
-  /// Returns at least `size` elements; contents are not kept.
+  /// Returns memory for at least `size` elements; a larger array loses its contents.
   T* grown(Device& device, std::int64_t size) {
     if (size > size_) {
       *this = Array();

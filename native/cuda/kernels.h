@@ -8,10 +8,11 @@
 #include "cuda/scalar_ops.h"
 #include "probust/noise/clip_math.h"
 #include "probust/noise/noise.h"
+#include "probust/ops/grid_axis.h"
 
-// Every kernel of our own, as a function. A value is stored as [lanes][elements]; `own` is the number of lanes of an operand, and
-// lane l of a result reads its lane l % own (program.h: constants have one, examples repeat for every seed). Tables hold offsets
-// of elements.
+// All kernels of our own, as functions. A value is stored as [lanes][elements]; `own` is the number of lanes of an operand, and
+// lane l of a result reads lane l % own of it (program.h: constants have one lane, examples repeat for every seed). Tables hold
+// offsets of elements.
 namespace probust::cuda {
 
 struct Operand {
@@ -20,14 +21,14 @@ struct Operand {
   std::int64_t own = 1;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE Numbers lane(std::int64_t l) const {
+  PROBUST_HOST_DEVICE Numbers lane(std::int64_t l) const {
     return {static_cast<const char*>(data) + offset(l) * bytes_of(type), type};
   }
-  /// Of an operand that is always float32.
-  PROBUST_EVERYWHERE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
+  /// For an operand that is always float32.
+  PROBUST_HOST_DEVICE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
 
  private:
-  PROBUST_EVERYWHERE std::int64_t offset(std::int64_t l) const {
+  PROBUST_HOST_DEVICE std::int64_t offset(std::int64_t l) const {
     // Lanes fit 32 bits, which makes the division faster.
     return (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
   }
@@ -39,16 +40,16 @@ struct Output {
   std::int64_t lanes = 0;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE MutableNumbers lane(std::int64_t l) const {
+  PROBUST_HOST_DEVICE MutableNumbers lane(std::int64_t l) const {
     return {static_cast<char*>(data) + l * elements * bytes_of(type), type};
   }
-  /// Of a result that is always float32.
-  PROBUST_EVERYWHERE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
+  /// For a result that is always float32.
+  PROBUST_HOST_DEVICE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
 };
 
 // ---- arrange.cu
 
-/// to[target[i]] = from[source[i]] for i < count, or 0 if the source is negative; a null target means 0, 1, ...
+/// to[target[i]] = from[source[i]] for i < count, or 0 if the source is negative. A null target stands for 0, 1, ...
 void move(Device& device, Operand from, const std::int32_t* source, const std::int32_t* target, std::int64_t count, Output to);
 
 /// Copies lanes of `from` to all lanes of `to`.
@@ -59,16 +60,16 @@ void sum_rows(Device& device, Operand from, const std::int32_t* begin, const std
 
 // ---- elementwise.cu
 
-/// A chain of element-wise operators: the first step's result is the second's operand, and so on.
+/// A chain of element-wise operators: the result of the first step is an operand of the second, and so on.
 struct Chain {
   static constexpr int kSteps = 12, kOperands = 8;
   static constexpr std::int8_t kSoFar = -1;  ///< as an operand: the result of the previous steps
 
   struct Read {
     Operand from;
-    const std::int32_t* source = nullptr;  ///< offset for each element of the result; null if there is a rule
-    std::int64_t period = 0;               ///< element e reads element e % period; 0: they correspond
-    bool positive = false;                 ///< reads 1 where the operand is positive, else 0: the mask of a rectifier
+    const std::int32_t* source = nullptr;  ///< offset for each element of the result; null if `period` gives it
+    std::int64_t period = 0;               ///< if positive, element e reads element e % period; 0: element e
+    bool positive = false;  ///< whether to read 1 where the operand is positive and 0 elsewhere, as the mask of a rectifier
   };
   struct Step {
     Op op = Op::add;
@@ -80,32 +81,41 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
-/// Whether `run` takes four elements at a time: a sum of full operands and biases of channels, rectified or not, times the mask
-/// of a rectifier or not.
+/// Whether `run` can process four elements at a time: a sum of full-size operands and channel biases, optionally rectified,
+/// optionally times the mask of a rectifier.
 bool runs_in_fours(const Chain& chain, const Output& to);
-/// Applies the bias and activation of a product to its result, for products that the library cannot finish itself.
+/// Applies the bias and activation of a product to its result, if the library cannot.
 void finish(Device& device, const Product& product);
-/// The same for a convolution, with its residual.
+/// Applies the epilogue of a convolution, with its residual, to its result.
 void finish(Device& device, const Convolution& convolution, std::int64_t images, const void* residual, void* y);
 
 // ---- pool.cu
 
-/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (NaN counts as largest); -1 if none.
+/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (NaN counts as largest); -1 if there
+/// are none.
 void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
             std::int64_t windows);
-/// to[q] = values[which[q]], or `none` if which[q] is -1; which has `own` lanes.
+/// to[q] = values[which[q]], or `none` if which[q] is -1. `which` has `own` lanes.
 void take_chosen(Device& device, Operand values, const std::int32_t* which, std::int64_t own, float none, Output to);
-/// to[e] = sum of from[q] over the windows q of windows[begin[e]] .. that chose e.
+/// to[e] = sum of from[q] over those windows q in windows[begin[e]] .. windows[begin[e + 1] - 1] that chose e.
 void put_chosen(Device& device, Operand from, const std::int32_t* which, std::int64_t own, const std::int32_t* begin,
                 const std::int32_t* windows, Output to);
 
-// ---- lines.cu: along an axis of a value. A line starts at start[line], and its elements are `stride` apart.
+// ---- grid.cu: sampling of images [N, C, rows, columns] at positions [N, 2, ..]
+struct Grid {
+  GridAxis rows, columns;
+  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< pixels of a plane
+};
+void grid_sample(Device& device, const Grid& grid, Operand image, Operand at, Output to);
+void grid_sample_transpose(Device& device, const Grid& grid, Operand values, Operand at, Output to);
+
+// ---- lines.cu: operations along an axis of a value. A line starts at start[line], and its elements are `stride` apart.
 struct Lines {
   const std::int32_t* start = nullptr;
   std::int64_t count = 0, extent = 0, stride = 1;
 };
 void softmax(Device& device, Operand from, Lines lines, bool logarithm, Output to);
-/// Positions of the largest elements, largest first; ties in order of position; NaN counts as largest.
+/// The positions of the largest elements, largest first; equal elements in order of position. NaN counts as largest.
 void top_index(Device& device, Operand from, Lines lines, Lines to_lines, Output to);
 /// to[i] = from[index[i]], NaN if the index is out of range.
 void take(Device& device, Operand from, Lines from_lines, Operand index, Lines lines, Output to);
@@ -125,25 +135,25 @@ void filter_gradient(Device& device, const DirectWindow& window, Operand x, Oper
 
 // ---- noise.cu
 
-/// Noisy copies in lanes: lane l is copy first + (begin + l) % count of point (begin + l) / count; its sample number is
-/// stride (copy) + offset.
+/// Noisy samples in lanes: lane l is sample first + (begin + l) % count of point (begin + l) / count. Sample k has the number
+/// stride * k + offset in the generator.
 struct Copies {
   const float* x = nullptr;              ///< [points][elements]
   const std::uint32_t* index = nullptr;  ///< [points]
-  const std::uint32_t* draws = nullptr;  ///< [pairs][points] if points share draws, in place of `index`
+  const std::uint32_t* draws = nullptr;  ///< [pairs][points], used instead of `index` if points share draws
   std::int64_t points = 0, elements = 0, first = 0, count = 1, begin = 0, lanes = 0;
   std::uint32_t stride = 1, offset = 0;
 
-  PROBUST_EVERYWHERE std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
-  PROBUST_EVERYWHERE std::uint32_t sample(std::int64_t lane) const {
+  PROBUST_HOST_DEVICE std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
+  PROBUST_HOST_DEVICE std::uint32_t sample(std::int64_t lane) const {
     return stride * static_cast<std::uint32_t>(first + (begin + lane) % count) + offset;
   }
-  PROBUST_EVERYWHERE std::uint32_t position(std::int64_t lane) const {
+  PROBUST_HOST_DEVICE std::uint32_t position(std::int64_t lane) const {
     return draws == nullptr ? index[point(lane)] : draws[(first + (begin + lane) % count) * points + point(lane)];
   }
 };
 
-/// ElementNoise (noise.h) at a scale, with its array on the device.
+/// ElementNoise (noise.h) with its scale, and its array on the device.
 struct DeviceNoise {
   ElementNoise::Draw draw = ElementNoise::Draw::normal;
   const float* deviations = nullptr;
@@ -153,13 +163,13 @@ struct DeviceNoise {
   float scale = 0;
   std::uint64_t seed = 0;
 };
-/// The unit draws that the kernel knows. Noise with others is drawn on the host (noise_on_device.h).
+/// Whether the kernel implements these unit draws. Other noise is drawn on the host (noise_on_device.h).
 constexpr bool has_kernel(ElementNoise::Draw draw) {
   return draw == ElementNoise::Draw::normal || draw == ElementNoise::Draw::uniform || draw == ElementNoise::Draw::laplace;
 }
-/// Bit-identical to NoiseShape::add.
+/// Gives the same bits as NoiseShape::add.
 void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to);
-/// to = x - (to - x): additive noise mirrored at the point.
+/// to = x - (to - x): mirrors additive noise at the point.
 void reflect(Device& device, const Copies& copies, float* to);
 /// gradients [lanes][elements] *= the noise's standard deviations; lane l belongs to the point at index[l % examples].
 void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,
@@ -167,46 +177,49 @@ void scale_by_deviation(Device& device, const ElementNoise& noise, const float* 
 
 // ---- statistics.cu
 
-/// counts[point][class] += the number of lanes of logits [lanes][classes] whose largest logit is that class; the lowest class on
-/// a tie, none if there is a NaN.
+/// counts[point][class] += the number of lanes of logits [lanes][classes] whose largest logit is that class. The lowest class
+/// wins a tie; a lane with a NaN counts for none.
 void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts);
-/// seeds [seeds * examples][classes]: +1 at the target, -1 at the rival. rivals [examples][all_seeds], first of them `first`.
+/// Writes seeds [seeds * examples][classes]: +1 at the target, -1 at the rival. `rivals` is [examples][all_seeds]; `first` is
+/// the first of them that is used.
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
                   std::int64_t first, std::int64_t seeds, std::int64_t examples, std::int64_t classes, float* to);
-/// Gradients [seeds * examples][elements] (lane s examples + b) as rows first + s of rows [examples][all_seeds][elements].
+/// Copies gradients [seeds * examples][elements] (lane s examples + b) to rows first + s of `rows`
+/// [examples][all_seeds][elements].
 void store_rows(Device& device, const float* gradients, std::int64_t seeds, std::int64_t examples, std::int64_t elements,
                 std::int64_t first, std::int64_t all_seeds, float* rows);
-/// gram [examples][n][n] of rows [examples][n][elements].
+/// gram [examples][n][n] = products of rows [examples][n][elements].
 void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t n, std::int64_t elements, double* to);
-/// along [lanes][n]: rows [points][n][elements] of the copy's point times (copy - x).
+/// along [lanes][n] = products of the rows [points][n][elements] of the sample's point with (sample - x).
 void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to);
-/// The same for gradients of the copies themselves, [seeds * copies][elements]: to [copies][all_seeds], seeds from `first` on.
+/// The same for gradients at the samples themselves, [seeds * samples][elements]. `to` is [samples][all_seeds]; seeds from
+/// `first` on.
 void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
                std::int64_t all_seeds, const float* noisy, double* to);
-/// sums [points][all_seeds][elements] += gradients [seeds * copies][elements] of every point's copies, in their order; seeds from
-/// `first` on.
+/// sums [points][all_seeds][elements] += gradients [seeds * samples][elements] of all samples of each point, in order; seeds
+/// from `first` on.
 void add_gradients(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
                    std::int64_t all_seeds, std::int64_t points, double* sums);
-/// to = sums / count, rounded.
+/// to = sums / count, rounded to float32.
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to);
 
-// ---- normal.cu: normal probabilities of problems that have the same number of variables
+// ---- normal.cu: normal probabilities of problems with the same number of variables
 struct NormalProblems {
-  static constexpr double kSmallest = 0.01;  ///< conditional variance of a variable given those before it; less is near singular
+  static constexpr double kSmallest = 0.01;  ///< below this conditional variance of a variable, a problem is nearly singular
   std::int64_t count = 0, size = 0;
   const double* limits = nullptr;                ///< [count][size]
   const double* correlations = nullptr;          ///< [count][size][size]
-  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables not yet placed: variance left, limit left
-  double *root = nullptr, *mean = nullptr;       ///< [count] of the variable placed last
+  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables not yet placed: variance and limit left
+  double *root = nullptr, *mean = nullptr;       ///< [count], for the variable placed last
   double* least = nullptr;                       ///< [count] the smallest conditional variance of all
   double* factor = nullptr;                      ///< [count][column][size]
   std::int32_t* order = nullptr;                 ///< [count][size]
   double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size], [count][size]: factor and limits, in order
 };
-/// Orders every problem's variables by how much they bind. If `least` is below kSmallest, rows are invalid.
+/// Orders the variables of every problem, the most restrictive first. If `least` is below kSmallest, rows are invalid.
 void order_variables(Device& device, const NormalProblems& all);
 
-/// Points of a level of the shifted lattice (normal/lattice.h), for some of the problems.
+/// The points of a level of the shifted lattice (normal/lattice.h), for some of the problems.
 struct NormalPoints {
   const std::int64_t* problems = nullptr;  ///< [count]
   std::int64_t count = 0;
@@ -215,7 +228,7 @@ struct NormalPoints {
   double* y = nullptr;                                        ///< [size][count * points * kShifts]
   double* values = nullptr;                                   ///< [2][count * points * kShifts]
 };
-/// sums [2][count][kShifts] of the integrand and of its complement.
+/// Writes the sums of the integrand and of its complement to `sums` [2][count][kShifts].
 void evaluate_level(Device& device, const NormalProblems& all, const NormalPoints& at, double* sums);
 
 }  // namespace probust::cuda

@@ -4,16 +4,17 @@
 #include <cstdint>
 
 #include "cuda/device.h"
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
-// Kernels. A kernel is a plain function object, marked PROBUST_EVERYWHERE, called once for every number below `count`, in any
-// order; no call may write where another reads or writes. nvcc compiles it for the GPU; the emulated device calls it in a loop.
+// A kernel is a plain function object, marked PROBUST_HOST_DEVICE. It is called once for every number below `count`, in any
+// order. No call may write to memory that another call reads or writes. nvcc compiles kernels for the GPU; the emulated device
+// calls them in a loop.
 namespace probust::cuda {
 
 #ifdef __CUDACC__
 
-void check_launch(Device& device);  // counts a kernel; throws Error{resources} if it could not be started
-void* stream_of(Device& device);    // a cudaStream_t
+void check_launch(Device& device);  // counts a kernel; throws Error{resources} if it did not start
+void* stream_of(Device& device);    // the current stream, a cudaStream_t
 
 constexpr int kThreads = 256;
 
@@ -23,7 +24,7 @@ __global__ void for_each_kernel(std::int64_t count, F f) {
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) f(i);
 }
 
-// Lanes along y and elements along x, so that no thread divides.
+// Lanes are along y and elements along x, so that no thread divides.
 template <class F>
 __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t elements, F f) {
   const std::int64_t step = std::int64_t{blockDim.x} * gridDim.x;
@@ -32,7 +33,7 @@ __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t element
   }
 }
 
-// Rows too short to fill a block's threads are flattened.
+// Used if rows are too short to fill the threads of a block: lanes and elements are one index.
 template <class F>
 struct Flat {
   std::uint32_t elements;
@@ -47,7 +48,7 @@ struct Flat {
   }
 };
 
-/// f(i) for all i < count.
+/// Calls f(i) for all i < count.
 template <class F>
 void for_each(Device& device, std::int64_t count, F f) {
   if (count <= 0) return;
@@ -58,7 +59,7 @@ void for_each(Device& device, std::int64_t count, F f) {
   check_launch(device);
 }
 
-/// f(lane, e) for all lane < lanes, e < elements.
+/// Calls f(lane, e) for all lane < lanes, e < elements.
 template <class F>
 void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements, F f) {
   if (lanes <= 0 || elements <= 0) return;
@@ -82,7 +83,7 @@ __global__ void sum_kernel(std::int64_t count, std::int64_t length, Term term, S
   }
 }
 
-/// store(i, sum of term(i, j) over j < length) for all i < count.
+/// Calls store(i, sum of term(i, j) over j < length) for all i < count.
 template <class Term, class Store>
 void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term term, Store store) {
   if (count <= 0) return;
@@ -95,7 +96,7 @@ void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term 
 
 #else
 
-/// Visits the numbers below `count` in an order that no kernel can rely on: steps of a large prime, modulo count.
+/// Visits the numbers below `count` in an order on which no kernel can rely: steps of a large prime, modulo count.
 template <class Visit>
 void in_no_order(std::int64_t count, Visit visit) {
   constexpr std::int64_t kPrime = 1000003;
@@ -107,24 +108,24 @@ void in_no_order(std::int64_t count, Visit visit) {
   }
 }
 
-/// Runs `work` when its stream reaches it, or when a recording of it is replayed.
+/// Runs `work` when its stream reaches it, and when a recording of it is replayed.
 void submit(Device& device, std::function<void()> work);
-/// The same, and counts a kernel.
+/// Enqueues the work like the function above, and counts it as a kernel.
 void launch(Device& device, std::function<void()> work);
 
-/// f(i) for all i < count.
+/// Calls f(i) for all i < count.
 template <class F>
 void for_each(Device& device, std::int64_t count, F f) {
   if (count > 0) launch(device, [=] { in_no_order(count, f); });
 }
 
-/// f(lane, e) for all lane < lanes, e < elements.
+/// Calls f(lane, e) for all lane < lanes, e < elements.
 template <class F>
 void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements, F f) {
   for_each(device, lanes * elements, [=](std::int64_t i) { f(i / elements, i % elements); });
 }
 
-/// store(i, sum of term(i, j) over j < length) for all i < count.
+/// Calls store(i, sum of term(i, j) over j < length) for all i < count.
 template <class Term, class Store>
 void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term term, Store store) {
   for_each(device, count, [=](std::int64_t i) {

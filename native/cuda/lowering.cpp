@@ -156,7 +156,7 @@ std::string DeviceLowering::name_of(ValueId id) const {
 
 namespace {
 
-// The one table of lowering functions, besides element-wise functions and moves.
+// The only table of lowering functions besides element-wise functions and moves.
 constexpr std::pair<Op, Lower> kLower[] = {
     {Op::matmul, lower_matmul},
     {Op::conv, lower_conv},
@@ -167,6 +167,8 @@ constexpr std::pair<Op, Lower> kLower[] = {
     {Op::max_gather, lower_pool},
     {Op::sum_pool, lower_pool},
     {Op::sum_unpool, lower_pool},
+    {Op::grid_sample, lower_grid_sample},
+    {Op::grid_sample_transpose, lower_grid_sample},
     {Op::select, lower_elementwise},
     {Op::relu_mean, lower_elementwise},
     {Op::relu_variance, lower_elementwise},

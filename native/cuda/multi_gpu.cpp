@@ -13,7 +13,7 @@
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kFewPoints = 8;  // per device: with fewer, chunks of points would differ too much in size
+constexpr std::int64_t kFewPoints = 8;  // per device; with fewer points, chunks would differ too much in size
 
 class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
  public:
@@ -34,12 +34,12 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override {
     auto result =
         answer_by_type(question, [this](const auto& asked) { return guarded("the model", [&] { return divide(asked); }); });
-    facts_.forward_batch = largest_->forward_batch();  // what a part compiled takes memory
+    facts_.forward_batch = largest_->forward_batch();  // a part that has compiled gradients has less memory for a batch
     facts_.options.memory = largest_->options().memory;
     return result;
   }
 
-  // Not divided, because its parts would have to wait for each other.
+  // Not divided among devices, because they would have to wait for each other.
   Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return averages_at_once(*this, points, noise, samples);
   }
@@ -56,7 +56,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
 
   normal::ProblemSolver* normal_solver() override { return this; }
 
-  // A device solves its problems at the same time, and needs many to be busy, so each counts as no more than a lane.
+  // A device solves its problems at the same time and needs many to be busy, so each problem counts as one lane.
   void solve(std::span<const normal::Problem> problems, std::span<normal::Probability> answers,
              const normal::Options& options) override {
     const auto count = static_cast<std::int64_t>(problems.size());
@@ -67,7 +67,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
 
  private:
   Tensor divide(const LogitsAt& asked) {
-    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // which throws the error
+    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // throws the error
     const std::int64_t n = asked.x.shape[0];
     Tensor all({n, classes()});
     in_turns(divided(n, chunks_of(n)), [&](Executor& part, const Chunk& chunk) {
@@ -77,7 +77,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return all;
   }
 
-  // Results are needed in the order of the points, so several devices have no advantage.
+  // Not divided: results are needed in the order of the points, so several devices have no advantage.
   std::monostate divide(const JacobianAt& asked) { return largest_->jacobian(asked.x, asked.take).value(); }
 
   std::vector<Linearization> divide(const LinearizeAtPoint& asked) {
@@ -92,7 +92,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     });
   }
 
-  // Sums over samples are rounded, so a point's samples stay on one device.
+  // Sums over samples are rounded, so all samples of a point stay on one device.
   std::vector<Linearization> divide(const LinearizeAveraged& asked) {
     return by_points<Linearization>(asked.points, asked.samples * (classes() - 1),
                                     [&](Executor& part, const Points& own, std::int64_t) {
@@ -151,7 +151,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
   }
 
-  // Leaves out devices with too little memory for the model, unless all have.
+  // Leaves out devices with too little memory for the model, unless all have too little.
   void make_parts(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) {
     cuda.progress = &progress;
     std::map<int, Error> left_out;
@@ -164,7 +164,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         continue;
       }
       parts_.push_back(std::move(part).value());
-      cuda.warn = [](const std::string&) {};  // the others would warn of the same
+      cuda.warn = [](const std::string&) {};  // the other devices would give the same warnings
     }
     if (parts_.empty()) throw Error(left_out.begin()->second);
     for (const auto& [ordinal, error] : left_out) warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.sentence());
@@ -178,7 +178,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return points.size() < std::min(chunks_of(points.size() * samples), kFewPoints * devices());
   }
 
-  // Calls work(device, chunk) for all chunks. Work that did not end is done again, by another device.
+  // Calls work(device, chunk) for all chunks. If a device runs out of memory, another one repeats its chunk.
   template <class Work>
   void in_turns(std::vector<Chunk> chunks, Work work) {
     take_turns(
@@ -189,7 +189,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         });
   }
 
-  // The results of call(device, points, index of the first) for chunks of points, in the order of the points. A point takes
+  // The results of call(device, points, index of the first) for chunks of points, in the order of the points. A point counts as
   // `lanes` lanes.
   template <class T, class Call>
   std::vector<T> by_points(const Points& points, std::int64_t lanes, Call call) {
@@ -206,7 +206,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   std::vector<std::unique_ptr<Executor>> parts_;
   Executor* largest_ = nullptr;  // the part with the most memory
   ExecutorFacts facts_;
-  std::set<std::size_t> told_;  // the parts whose lack of memory was reported
+  std::set<std::size_t> told_;  // the parts whose lack of memory was already reported
 };
 
 }  // namespace

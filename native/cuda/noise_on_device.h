@@ -12,21 +12,21 @@
 
 namespace probust::cuda {
 
-/// The points of a call on the device, and their noise: drawn there, or on the host if its elements depend on each other or there
-/// is no kernel for it.
+/// The points of a call on the device, and their noise. The noise is drawn on the device or, if its elements depend on each
+/// other or have no kernel, on the host.
 class NoiseOnDevice final : public PlacedPoints {
  public:
   NoiseOnDevice(Device& device, const Points& points, const NoiseShape& shape, std::int64_t elements);
 
   bool drawn_on_the_host() const { return !by_element_; }
-  /// Writes noisy copies [lanes][elements].
+  /// Writes noisy samples [lanes][elements].
   void draw(const CopyRange& copies, float* to) const;
-  /// Mirrors the copies at their points.
+  /// Mirrors the noisy samples at their points.
   void reflect(const CopyRange& copies, float* to) const;
-  /// Whitens gradients [lanes][elements]; lane l belongs to the point at position index[l % index.size()] of the data. `there` is
-  /// the same index on the device.
+  /// Whitens gradients [lanes][elements]; lane l belongs to the point at position index[l % index.size()] of the data. `there`
+  /// is `index` on the device.
   void whiten(std::span<const std::int64_t> index, const std::uint32_t* there, std::int64_t lanes, float* gradients) const;
-  /// The copies as kernels take them.
+  /// The samples in the form that kernels use.
   Copies on_device(const CopyRange& copies) const;
 
  private:
@@ -42,7 +42,7 @@ class NoiseOnDevice final : public PlacedPoints {
   Array<float> deviations_;
 };
 
-/// The variances of the noise at the points `index`, [points][elements], for the host.
+/// The variances of the noise at the points `index`, [points][elements], on the host.
 std::vector<float> variances_of(const Noise& noise, std::span<const std::int64_t> index, std::int64_t elements);
 
 }  // namespace probust::cuda

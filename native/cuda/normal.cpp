@@ -23,10 +23,10 @@ using normal::Probability;
 using normal::Problem;
 
 constexpr std::int64_t kFirstLevel = 64;                     // points per shift
-constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;  // checked after every level, so stopping favours small errors
+constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;  // stopping at the first small error favours small errors
 constexpr auto kDouble = static_cast<std::int64_t>(sizeof(double));
 
-// Whether R looks like a correlation matrix, without factorising it, and limits are numbers.
+// Whether R looks like a correlation matrix, without factorising it, and the limits are not NaN.
 bool plain(const Problem& problem) {
   constexpr double kRounding = 1e-8;
   const std::size_t m = problem.z.size();
@@ -41,7 +41,7 @@ bool plain(const Problem& problem) {
   return true;
 }
 
-// Some problems on the device, padded to the same size with variables that never bind.
+// Some problems on the device, padded to the same size with variables whose limits are infinite.
 class LatticeBatch {
  public:
   LatticeBatch(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size)
@@ -83,7 +83,7 @@ class LatticeBatch {
     return values;
   }
 
-  // Evaluates the next level for some of the problems, as many at once as `bytes` allow.
+  // Evaluates the next level for some of the problems, as many at once as fit `bytes`.
   void refine(std::span<const std::int64_t> problems, std::span<LatticeMean> means, std::int64_t bytes) {
     const LatticeMean::Level level = means[problems[0]].next_level();
     const std::int64_t step = std::max<std::int64_t>(1, bytes / bytes_of_points(all_.size, level.points));
@@ -123,7 +123,7 @@ class LatticeBatch {
   NormalProblems all_;
 };
 
-// The result of a lattice mean, in the form that normal::Separation reports it.
+// The result of a lattice mean, in the form that normal::Separation reports.
 Probability answer(const LatticeMean& mean, double first_mass, double least) {
   constexpr double kRounding = 1e-14;
   const double steepest = std::sqrt((1.0 - least) / least);
@@ -141,7 +141,7 @@ double target(const Probability& probability, const normal::Options& options) {
   return std::min(options.abs, options.rel_q * probability.p_fail);
 }
 
-// Solves the problems that it can; the others get no answer.
+// Solves the problems for which the lattice is accurate enough; the others get no answer.
 void solve(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size,
            std::int64_t bytes, const normal::Options& options, std::span<std::optional<Probability>> answers) {
   LatticeBatch batch(device, problems, which, size);
@@ -158,7 +158,7 @@ void solve(Device& device, std::span<const Problem> problems, std::span<const st
       answers[which[b]] = found;
       return true;
     }
-    // Give up if even the fastest convergence on a lattice would not suffice, or if no points are left.
+    // Gives up on a problem if even the fastest convergence on a lattice would not suffice, or if no points are left.
     const double most = static_cast<double>(std::min(options.max_points, normal::ShiftedLattice::kMaxPoints * normal::kShifts));
     return found.error_fail * static_cast<double>(found.points) > target(found, options) * most || means[b].exhausted() ||
            means[b].points() + means[b].next_points() > options.max_points ||

@@ -3,46 +3,46 @@
 
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
-// The numbers of values on a device. Kernels compute in float32 whatever the type.
+// The number formats of values on a device. Kernels compute in float32 for all of them.
 namespace probust::cuda {
 
 /// How the numbers of a value are stored.
 enum class Type : std::uint8_t { float32, bf16 };
 
-PROBUST_EVERYWHERE inline std::int64_t bytes_of(Type type) { return type == Type::bf16 ? 2 : 4; }
+PROBUST_HOST_DEVICE inline std::int64_t bytes_of(Type type) { return type == Type::bf16 ? 2 : 4; }
 
 /// A float32 without its last 16 bits.
 struct Bf16 {
   std::uint16_t bits;
 };
 
-PROBUST_EVERYWHERE inline float widened(Bf16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16); }
+PROBUST_HOST_DEVICE inline float widened(Bf16 x) { return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16); }
 
-/// To nearest, ties to even; NaN stays NaN, and what is too large becomes infinite.
-PROBUST_EVERYWHERE inline Bf16 narrowed(float x) {
+/// Rounds to nearest, ties to even. NaN stays NaN, and numbers that are too large become infinite.
+PROBUST_HOST_DEVICE inline Bf16 narrowed(float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   if (x != x) return {static_cast<std::uint16_t>(bits >> 16 | 0x40U)};
   return {static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16)};
 }
 
-/// Numbers of a type to read.
+/// Read access to numbers of a type.
 struct Numbers {
   const void* data = nullptr;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE float operator[](std::int64_t i) const {
+  PROBUST_HOST_DEVICE float operator[](std::int64_t i) const {
     return type == Type::bf16 ? widened(static_cast<const Bf16*>(data)[i]) : static_cast<const float*>(data)[i];
   }
 };
 
-/// Numbers of a type to write.
+/// Write access to numbers of a type.
 struct MutableNumbers {
   void* data = nullptr;
   Type type = Type::float32;
 
-  PROBUST_EVERYWHERE void set(std::int64_t i, float value) const {
+  PROBUST_HOST_DEVICE void set(std::int64_t i, float value) const {
     if (type == Type::bf16) {
       static_cast<Bf16*>(data)[i] = narrowed(value);
     } else {
@@ -51,7 +51,7 @@ struct MutableNumbers {
   }
 };
 
-/// Four consecutive numbers. Reading and writing them takes one access to memory.
+/// Four consecutive numbers, which are read and written in one memory access.
 struct alignas(16) Four {
   float of[4];
 };
@@ -59,14 +59,14 @@ struct alignas(8) NarrowFour {
   Bf16 of[4];
 };
 
-/// Elements i to i + 3; i must be a multiple of four and the numbers be aligned as four of them.
-PROBUST_EVERYWHERE inline Four four(const Numbers& numbers, std::int64_t i) {
+/// Elements i to i + 3. i must be a multiple of four, and the numbers must be aligned as a Four.
+PROBUST_HOST_DEVICE inline Four four(const Numbers& numbers, std::int64_t i) {
   if (numbers.type == Type::float32) return reinterpret_cast<const Four*>(numbers.data)[i / 4];
   const NarrowFour narrow = reinterpret_cast<const NarrowFour*>(numbers.data)[i / 4];
   return {{widened(narrow.of[0]), widened(narrow.of[1]), widened(narrow.of[2]), widened(narrow.of[3])}};
 }
 
-PROBUST_EVERYWHERE inline void set_four(const MutableNumbers& numbers, std::int64_t i, const Four& values) {
+PROBUST_HOST_DEVICE inline void set_four(const MutableNumbers& numbers, std::int64_t i, const Four& values) {
   if (numbers.type == Type::float32) {
     reinterpret_cast<Four*>(numbers.data)[i / 4] = values;
   } else {

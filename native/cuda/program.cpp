@@ -14,7 +14,7 @@ constexpr int kNoSlot = -1;
 
 constexpr std::int64_t kUnit = 256;  // bytes: the alignment that the libraries prefer
 
-// The size of a slot: its bytes, and a guard zone of at least one unit.
+// The size of a slot: the bytes, rounded up, and a guard zone of one unit.
 std::int64_t fenced(std::int64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit + kUnit; }
 
 std::int64_t whole_floats(std::int64_t bytes) { return (bytes + kFloatBytes - 1) / kFloatBytes; }
@@ -34,7 +34,7 @@ DeviceProgram::DeviceProgram(Device& device, const Graph& graph, Warn warn)
   plan();
 }
 
-// A slot is occupied until its storage has been read for the last time.
+// A slot is occupied until the last read of its storage.
 void DeviceProgram::plan() {
   const auto steps = static_cast<int>(lowered_.steps.size());
   std::vector<int> last(lowered_.storages.size(), -1);
@@ -68,7 +68,7 @@ void DeviceProgram::plan() {
     for (const int read : step.reads) {
       if (last[read] == i) release(read);
     }
-    if (last[step.writes] < i) release(step.writes);  // never read
+    if (last[step.writes] < i) release(step.writes);  // it is never read
   }
 }
 
@@ -102,7 +102,7 @@ std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::sp
   std::vector<void*> addresses(lowered_.storages.size(), nullptr);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     const Storage& storage = lowered_.storages[i];
-    // Inputs and constants are only read.
+    // Inputs and constants are only read, never written.
     const void* fixed = storage.constant != nullptr ? storage.constant : storage.input >= 0 ? inputs[storage.input] : nullptr;
     addresses[i] = slot_of_[i] != kNoSlot ? slots[slot_of_[i]] : const_cast<void*>(fixed);
   }
@@ -110,7 +110,7 @@ std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::sp
     device_.fence(arena.data(), zones);
     for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
   };
-  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // the first one plans
+  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // the first run plans
     device_.fence(arena.data(), zones);
     trace(batch, addresses);
   } else if (on_the_host().empty()) {

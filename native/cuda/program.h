@@ -10,15 +10,16 @@
 
 namespace probust::cuda {
 
-/// A graph compiled for a device: a sequence of kernel calls over slots of one arena. A slot is reused once its value has been
-/// read for the last time.
+/// A graph compiled for a device: a sequence of kernel calls over slots of one arena. A slot is reused after the last read of
+/// its value.
 class DeviceProgram {
  public:
-  /// Throws Error{unsupported} for what the device does not support, Error{resources} if constants do not fit its memory.
+  /// Throws Error{unsupported} if the device does not support an operator, and Error{resources} if constants do not fit its
+  /// memory.
   DeviceProgram(
       Device& device, const Graph& graph, Warn warn = [](const std::string&) {});
 
-  /// Device memory in bytes for a run of this size, without inputs.
+  /// The bytes of device memory for a run of this size, without inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
 
   /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
@@ -27,16 +28,16 @@ class DeviceProgram {
     std::int64_t lanes;
   };
 
-  /// inputs[i], [lanes][elements] with the lanes of its extent, is the graph's i-th input. Returns the graph's outputs, each with
-  /// the lanes of its own extent.
+  /// inputs[i] is the graph's i-th input, [lanes][elements] with the lanes of its extent. Returns the graph's outputs, each
+  /// with the lanes of its extent.
   std::vector<Value> run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const;
 
   /// The steps of a run.
   const std::vector<Step>& steps() const { return lowered_.steps; }
-  /// Bytes of memory that a step reads and writes.
+  /// The bytes of memory that a step reads and writes.
   std::int64_t traffic(const Step& step, const Batch& batch) const;
 
-  /// Nodes that run by slow kernels of our own, by the reason.
+  /// Nodes with slow kernels of our own, by the reason.
   const std::map<std::string, std::vector<std::string>>& slow() const { return lowered_.slow; }
   /// Convolutions that the library computes without their epilogues, by the reason.
   const std::map<std::string, std::vector<std::string>>& unfused() const { return lowered_.unfused; }
@@ -52,11 +53,11 @@ class DeviceProgram {
   std::vector<int> slot_of_;  // per storage
   struct Slot {
     Extent extent;
-    std::int64_t bytes;  ///< of a lane
+    std::int64_t bytes;  ///< per lane
   };
   std::vector<Slot> slots_;
-  mutable Replays replays_;                                                   // changes no result
-  mutable std::map<std::pair<std::int64_t, std::int64_t>, int> traced_runs_;  // of a batch, while tracing
+  mutable Replays replays_;                                                   // mutable, because it changes no result
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, int> traced_runs_;  // number of runs of each batch while tracing
 };
 
 }  // namespace probust::cuda

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kCalls = 5, kRepeats = 3;
 
-// Seconds per call: the best of a few repetitions of several calls, after a first that plans.
+// Seconds per call: the shortest of a few repetitions of several calls, after a first call that plans.
 double seconds_of(Device& device, const std::function<void()>& call) {
   call();
   device.wait();

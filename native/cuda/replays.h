@@ -12,14 +12,15 @@
 
 namespace probust::cuda {
 
-/// Told what runs slower than it could.
+/// Called with a message if something runs slower than it could.
 using Warn = std::function<void(const std::string&)>;
 
-/// Work that repeats with the same addresses: done directly the first time, recorded the second, and replayed from then on, which
-/// avoids launching every kernel. If a device cannot record it, all work is done directly from then on, and `warn` is told.
+/// Replays work that repeats with the same addresses: the first time it is done directly, the second time recorded, and from
+/// then on replayed, which avoids launching every kernel separately. If a device cannot record it, all work is done directly
+/// from then on, and `warn` is called.
 class Replays {
  public:
-  /// Everything the work depends on: sizes and addresses.
+  /// Everything that the work depends on: sizes and addresses.
   using Key = std::vector<std::uintptr_t>;
 
   explicit Replays(Warn warn) : warn_(std::move(warn)) {}
@@ -27,7 +28,7 @@ class Replays {
   void run(Device& device, Key key, const std::function<void()>& work);
 
  private:
-  static constexpr std::size_t kMost = 8;  // recordings take device memory
+  static constexpr std::size_t kMost = 8;  // because recordings take device memory
 
   struct Entry {
     Key key;

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 #include "probust/graph/graph.h"
 
-// The element-wise operators on one element, in float32: graph/operators.h, and those of ops/choice.cpp and ops/gaussian.cpp.
+// The element-wise operators for one element, in float32: those of graph/operators.h, ops/choice.cpp and ops/gaussian.cpp.
 namespace probust::cuda {
 
 /// A normal variable of mean a and variance b, with its smaller tail. The tail is approximation 26.2.17 of Abramowitz and Stegun,
@@ -14,7 +14,7 @@ namespace probust::cuda {
 struct NormalVariable {
   float a, b, s, t, density, tail;  ///< t = |a| / s; density and upper tail of the standard normal at t
 
-  PROBUST_EVERYWHERE NormalVariable(float mean, float variance)
+  PROBUST_HOST_DEVICE NormalVariable(float mean, float variance)
       : a(mean), b(variance > 1e-30F ? variance : 1e-30F), s(std::sqrt(b)) {
     t = std::fabs(a) / s;
     t = t > 30.0F ? 30.0F : t;
@@ -23,19 +23,19 @@ struct NormalVariable {
     tail = density * u * (0.31938153F + u * (-0.35656378F + u * (1.7814779F + u * (-1.8212560F + u * 1.3302744F))));
   }
 
-  PROBUST_EVERYWHERE static float positive(float x) { return x < 0 ? 0.0F : x; }
-  PROBUST_EVERYWHERE float beyond() const { return positive(density - t * tail); }
-  PROBUST_EVERYWHERE float relu_mean() const { return positive(a) + s * beyond(); }
-  PROBUST_EVERYWHERE float relu_variance() const {
+  PROBUST_HOST_DEVICE static float positive(float x) { return x < 0 ? 0.0F : x; }
+  PROBUST_HOST_DEVICE float beyond() const { return positive(density - t * tail); }
+  PROBUST_HOST_DEVICE float relu_mean() const { return positive(a) + s * beyond(); }
+  PROBUST_HOST_DEVICE float relu_variance() const {
     const float mean = beyond(), smaller = b * positive((t * t + 1.0F) * tail - t * density - mean * mean);
     return a > 0 ? smaller + b * (1.0F - 2.0F * tail) : smaller;
   }
-  PROBUST_EVERYWHERE float cdf() const { return a > 0 ? 1.0F - tail : tail; }
-  PROBUST_EVERYWHERE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
+  PROBUST_HOST_DEVICE float cdf() const { return a > 0 ? 1.0F - tail : tail; }
+  PROBUST_HOST_DEVICE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
 };
 
-/// f(a), f(a, b) or f(a, b, c); a itself for an operator that is not element-wise.
-PROBUST_EVERYWHERE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
+/// f(a), f(a, b) or f(a, b, c). Returns a for an operator that is not element-wise.
+PROBUST_HOST_DEVICE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
   switch (op) {
     case Op::select:
       return a > 0 ? b : c;

@@ -11,22 +11,23 @@
 
 namespace probust::cuda {
 
-/// Whether PROBUST_CUDA_TRACE is set, and not 0: then the choices of libraries and the time of every step are printed to stderr.
+/// Whether the environment variable PROBUST_CUDA_TRACE is set and not 0. If so, the algorithms that libraries choose and the
+/// time of every step are printed to stderr.
 inline bool tracing() {
   static const char* const set = std::getenv("PROBUST_CUDA_TRACE");
   return set != nullptr && std::strcmp(set, "0") != 0;
 }
 
-/// A step of a run, measured. Steps are measured one by one, so their sum is longer than a recorded run.
+/// The measurements of a step. Steps are measured separately, so their sum is longer than a recorded run.
 struct MeasuredStep {
   StepKind kind;
   double seconds = 0, flops = 0;
-  std::int64_t bytes = 0;     ///< of memory, read and written
+  std::int64_t bytes = 0;     ///< of memory that is read and written
   std::int64_t launches = 0;  ///< of kernels of our own
-  std::string algorithm;      ///< of the library, if the step is its
+  std::string algorithm;      ///< the library's algorithm, if the library computes the step
 };
 
-/// A table of the steps of a run: microseconds, gigabytes and teraflops per second.
+/// A table of the steps of a run, with microseconds, gigabytes and teraflops per second.
 class Trace {
  public:
   Trace(const Batch& batch, Precision precision) : batch_(batch), precision_(precision) {}

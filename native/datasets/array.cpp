@@ -87,7 +87,7 @@ Shape byte_strides(const Shape& shape, std::int64_t element_bytes, bool column_m
   return strides;
 }
 
-// Rows of an array in memory, with the strides that they have there.
+// Rows of an array in memory, with their strides.
 struct LoadedRows {
   Shape shape, strides;
   Buffer buffer;
@@ -100,13 +100,13 @@ struct LoadedRows {
   }
 };
 
-// Whether each row lies after the one before it.
+// Whether each row begins after the end of the previous one.
 bool rows_are_separate(const Array& array) {
   const auto apart = [&](std::int64_t stride) { return stride <= array.strides[0]; };
   return array.shape.size() == 1 || std::all_of(array.strides.begin() + 1, array.strides.end(), apart);
 }
 
-// Some rows of a column-major array: for each element of a row, the values of neighbouring rows are adjacent.
+// Loads some rows of a column-major array. For each element of a row, the values of neighbouring rows are adjacent.
 LoadedRows gather_rows(const Array& array, std::int64_t begin, Shape shape) {
   Shape strides = byte_strides(shape, array.type.bytes, true);
   const std::int64_t bytes = array.type.bytes, piece = shape[0] * bytes;
@@ -131,7 +131,7 @@ LoadedRows load_rows(const Array& array, std::int64_t begin, std::int64_t count)
   return {std::move(shape), array.strides, array.stored.read(at, static_cast<std::uint64_t>(bytes))};
 }
 
-// Calls visit(rows) for all rows, a few megabytes at a time.
+// Calls visit(rows) for parts of a few megabytes, until all rows are visited.
 template <class Visit>
 void for_each_part(const Array& array, Visit&& visit) {
   constexpr std::int64_t kBytes = std::int64_t{4} << 20;
@@ -142,7 +142,7 @@ void for_each_part(const Array& array, Visit&& visit) {
   for (std::int64_t first = 0; first < n; first += step) visit(load_rows(array, first, std::min(step, n - first)));
 }
 
-// A stored number as an integer, or nothing.
+// A stored number as an integer; empty if it is not one.
 template <class T>
 std::optional<std::int64_t> whole(T value) {
   if constexpr (std::is_integral_v<T>) {
@@ -159,11 +159,11 @@ std::optional<std::int64_t> whole(T value) {
 
 std::int64_t byte_count(const Shape& shape, std::int64_t element_bytes, const std::string& path) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-  // Even if one extent is zero, the others must be valid: strides are computed from them.
+  // Even if one extent is zero, the others must be valid, because strides are computed from them.
   std::int64_t count = element_bytes, product = element_bytes;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && product > kLimit / extent)) {
-      refuse(path, "has an impossible shape " + to_string(shape), "save the data again");
+      refuse(path, "has an invalid shape " + to_string(shape), "save the data again");
     }
     if (extent > 0) product *= extent;
     count *= extent;

@@ -32,7 +32,7 @@ class Descriptor {
   int fd_;
 };
 
-// The text that Git LFS stores in place of a large file.
+// Rejects the text that Git LFS stores in place of a large file.
 void refuse_pointer(Bytes file, const std::string& path) {
   if (is_lfs_pointer({reinterpret_cast<const char*>(file.data()), file.size()}))
     refuse(path, std::string(kLfsProblem), std::string(kLfsHint));
@@ -42,7 +42,7 @@ bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_s
 
 }  // namespace
 
-// A regular file, checked to be unchanged since it was opened.
+// A regular file. Every read checks that it has not changed since it was opened.
 class DataFile {
  public:
   explicit DataFile(const std::string& path) : path_(path), file_(path) {
@@ -71,7 +71,7 @@ class DataFile {
     struct stat now {};
     const bool same = fstat(file_.get(), &now) == 0 && now.st_size == status_.st_size && same_time(now.st_mtim, status_.st_mtim);
     if (same && !ends_early) return;
-    refuse(path_, "has changed since it was opened", "start again when no program writes to it");
+    refuse(path_, "has changed since it was opened", "start again when no other program is writing to it");
   }
 
   std::string path_;

@@ -15,7 +15,7 @@ namespace probust::datasets {
 
 using Bytes = std::span<const std::uint8_t>;
 
-/// Bytes together with their owner (a mapped file, an inflated copy). Copies share them.
+/// Bytes with their owner (a mapped file, an inflated copy). Copies share the bytes.
 struct Buffer {
   Bytes bytes;
   std::shared_ptr<const void> owner;
@@ -30,8 +30,8 @@ Buffer map_regular_file(const std::string& path, const std::string& hint_missing
 
 class DataFile;
 
-/// Bytes in memory, or in a file, which is read in parts on request: a file is not mapped, because a file that shrinks would then
-/// crash the process. Copies share the bytes.
+/// Bytes in memory, or in a file from which parts are read on request. The file is not mapped, because the process would crash
+/// if a mapped file shrank. Copies share the bytes.
 class Stored {
  public:
   Stored() = default;
@@ -46,7 +46,7 @@ class Stored {
   /// The bytes [at, at + out.size()), which must exist. Throws Error{unreadable} if the file has changed since it was opened.
   void read(std::uint64_t at, std::span<std::uint8_t> out) const;
 
-  /// The bytes [at, at + count), which must exist; a copy only if they are in a file. Throws as the other read does.
+  /// The bytes [at, at + count), which must exist. They are copied only if they are in a file. Throws like the other read.
   Buffer read(std::uint64_t at, std::uint64_t count) const;
 
   Buffer all() const { return read(0, size_); }
@@ -59,10 +59,10 @@ class Stored {
   std::shared_ptr<const DataFile> file_;
 };
 
-/// A file. Throws Error{unreadable} if it is missing, not a regular file or not readable.
+/// Opens a file. Throws Error{unreadable} if it is missing, not a regular file or not readable.
 Stored open_file(const std::string& path);
 
-/// The same, and throws Error{unreadable} that names the known formats if it is a folder or empty.
+/// The same for a data file. If it is a folder or empty, throws Error{unreadable} that lists the known formats.
 Stored open_data_file(const std::string& path);
 
 /// The first bytes of a file, which determine its kind, and its size.
@@ -71,11 +71,10 @@ struct Head {
   std::uint64_t size = 0;
 };
 
-/// Throws Error{unreadable} if [at, at + count) is not within `size` bytes; it names `what` and gives the actual and expected
-/// size.
+/// Throws Error{unreadable} about `what` if [at, at + count) is not within `size` bytes, with the actual and expected size.
 void check_part(std::uint64_t size, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 
-/// bytes[at, at + count). Throws as check_part does.
+/// bytes[at, at + count). Throws like check_part.
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 Buffer part(const Stored& stored, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 
@@ -91,7 +90,7 @@ bool starts_with(Bytes bytes, std::string_view magic);
 /// unpacked, and a count that the packed bytes cannot hold is rejected before allocating. Throws Error{unreadable}.
 Buffer inflate_member(Bytes packed, std::uint64_t count, const std::string& path);
 
-/// Values as bytes that own them.
+/// Converts values to bytes that own them.
 template <class T>
 Buffer as_buffer(std::vector<T> values) {
   auto owner = std::make_shared<const std::vector<T>>(std::move(values));
@@ -101,7 +100,7 @@ Buffer as_buffer(std::vector<T> values) {
 /// At most the first `count` bytes of a gzip file.
 Buffer gunzip_prefix(Bytes packed, std::uint64_t count, const std::string& path);
 
-/// All `count` bytes of a gzip file, checksums verified. Throws Error{unreadable} if it holds fewer or more.
+/// All `count` bytes of a gzip file, with verified checksums. Throws Error{unreadable} if there are fewer or more.
 Buffer gunzip(Bytes packed, std::uint64_t count, const std::string& path);
 
 }  // namespace probust::datasets

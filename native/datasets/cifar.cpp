@@ -38,7 +38,7 @@ Contents read_cifar(const Stored& file, bool hundred, const std::string& path) {
   const auto column = [&](std::int64_t at) { return file.from(static_cast<std::uint64_t>(at)); };
   Contents contents;
   contents.x = {{}, {rows, 3, 32, 32}, {row, 32 * 32, 32, 1}, column(label_bytes)};
-  contents.labels.numbers = decode_labels({{}, {rows}, {row}, column(label_bytes - 1)}, path);  // the fine label comes last
+  contents.labels.numbers = decode_labels({{}, {rows}, {row}, column(label_bytes - 1)}, path);  // the fine label is the last one
   check_labels(contents.labels.numbers, hundred ? 100 : 10, path);
   return contents;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars
-// and spaces are separators, too.
+// and spaces are also separators.
 //
-// A first row without numbers is a header. A first row of numbers is a header, too, if the numbers count the columns, as pandas
-// names them, and the rows below differ in type: decimals below integers, or labels below a word that names their column.
+// A first row without numbers is a header. A first row of numbers is also a header if the numbers count the columns, as pandas
+// names them, and the rows below have a different type: decimals below integers, or labels below a word that names their
+// column.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-// Whether a column's name is one for labels. "y" is one only in a file of labels: it may be a coordinate.
+// Whether a column has a name for labels. "y" counts only in a file of labels, because it may be a coordinate.
 bool is_label_name(const std::string& name) {
   constexpr std::string_view kNames[] = {"label", "labels", "class", "classes", "target", "species", "category"};
   return std::find(std::begin(kNames), std::end(kNames), lower_case(name)) != std::end(kNames);
@@ -30,13 +31,13 @@ bool has_decimal_comma(const std::string& cell) {
   return at != std::string::npos && csv_number(std::string(cell).replace(at, 1, "."));
 }
 
-// Values that pandas also reads as missing. No class is likely to have such a name.
+// Values that pandas also reads as missing. A class is unlikely to have such a name.
 bool is_missing(const std::string& cell) {
   constexpr std::string_view kMarks[] = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"};
   return std::find(std::begin(kMarks), std::end(kMarks), cell) != std::end(kMarks);
 }
 
-// A whole table: the numbers row by row, and the cells of the label column. A bad row keeps its place, with zeros.
+// A whole table: the numbers row by row, and the cells of the label column. A bad row is represented by zeros.
 class CsvTable {
  public:
   CsvTable(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header)
@@ -89,15 +90,16 @@ class CsvTable {
       label_ = static_cast<std::size_t>(name - cells.begin());
       label_is_named_ = true;
     } else {
-      refuse(path_, "has no column " + shown(label_column_) + " among its " + std::to_string(width_),
-             "give " + option("label_column") + " a number from 0, a name in the first row, last or none");
+      refuse(path_, "has no column " + shown(label_column_) + " (number of columns: " + std::to_string(width_) + ")",
+             "set " + option("label_column") + " to a number from 0, a name in the first row, last or none");
     }
     if (width_ == 1) refuse_title();
     if (width_ == 1)
-      refuse(path_, "has one column, which is read as the labels", "give " + option("label_column") + " none if it is a feature");
+      refuse(path_, "has one column, which is read as the labels",
+             "set " + option("label_column") + " to none if it is a feature");
   }
 
-  // The last column, or the only one whose header is a name for labels, if that is another.
+  // The last column or, if exactly one other column has a name for labels, that column.
   std::size_t usual_label_column() {
     const auto usual = [](const std::string& cell) { return is_label_name(cell); };
     const auto named = std::find_if(first_.begin(), first_.end(), usual);
@@ -110,7 +112,7 @@ class CsvTable {
     return static_cast<std::size_t>(named - first_.begin());
   }
 
-  // A word above the table that is not a row.
+  // Rejects a line of text above the table.
   void refuse_title() {
     if (!rows_.next()) return;
     const std::vector<std::string>& cells = rows_.cells();
@@ -119,8 +121,8 @@ class CsvTable {
              "remove the first row, or give each column a name");
   }
 
-  // Row numbers, which pandas and R write in a column without a name, are left out. With a name or without a header, they may be
-  // a feature.
+  // Finds a column of row numbers, which pandas and R write without a name. It is omitted; with a name or without a header it
+  // may be a feature.
   void find_index_column(bool header) {
     if (columns_.size() < 2 || columns_[0] != 0 || count_ < 2) return;
     std::set<double> distinct;
@@ -152,7 +154,7 @@ class CsvTable {
     columns_.erase(columns_.begin());
   }
 
-  // Warns if all labels are the same and the first column has different whole numbers.
+  // Warns if all labels are the same and the first column has several different integers.
   void note_constant_labels() {
     if (label_column_ != "last" || label_ != width_ - 1 || count_ < 2 || columns_[0] != 0 || !labels_are_numbers(0)) return;
     if (std::set<std::string>(labels_.begin(), labels_.end()).size() > 1 || !first_column_may_be_labels()) return;
@@ -160,7 +162,7 @@ class CsvTable {
                      option("label_column") + " 0");
   }
 
-  // Whether the first column has a few different whole numbers from 0.
+  // Whether the first column has a few different integers from 0 on.
   bool first_column_may_be_labels() const {
     std::set<double> distinct;
     for (std::size_t i = 0; i < values_.size(); i += features()) {
@@ -189,7 +191,7 @@ class CsvTable {
     if (counting.numbers == 0) return false;
     if (bad_.count(0) != 0) return is_header(counting.by_position && counting.numbers > 1);
     const bool decimals = std::find(decimals_.begin(), decimals_.end(), true) != decimals_.end();
-    constexpr std::size_t kMany = 4;  // fewer integers in a row may well be a point
+    constexpr std::size_t kMany = 4;  // fewer integers in a row may be a point
     if (label_ != kNone && !number_label) return is_header(names_the_labels() && (decimals || counting.numbers >= kMany));
     if (!counting.from_start || !label_counts() || width_ < 2) return false;
     if (decimals || (number_label && no_label_is_number())) return is_header(true);
@@ -222,11 +224,11 @@ class CsvTable {
     return std::none_of(labels_.begin() + 1, labels_.end(), [](const std::string& label) { return csv_number(label); });
   }
 
-  // The step between the whole numbers among the features of the first row. Zero: not equal steps.
+  // How the integers among the features of the first row count. `numbers` is zero if their steps differ.
   struct Counting {
     std::size_t numbers = 0;
-    bool from_start = false;   // 0, 1, 2, ... or 1, 2, 3, ...
-    bool by_position = false;  // each is the position of its column, or that of the column before if the first has no name
+    bool from_start = false;   // whether they are 0, 1, 2, ... or 1, 2, 3, ...
+    bool by_position = false;  // whether each is the position of its column, or one less if the first column has no name
   };
   Counting counting_of_first_row() const {
     Counting counting{0, true, true};
@@ -239,10 +241,10 @@ class CsvTable {
       if (!whole) continue;
       const auto number = static_cast<double>(*whole);
       if (counting.numbers == 0) {
-        constexpr std::size_t kMany = 4;  // "1,2" may well be a point
+        constexpr std::size_t kMany = 4;  // "1,2" may be a point
         counting.from_start = number == 0 || (number == 1 && (label_ == 0 || width_ >= kMany));
       } else {
-        // The label's column within the features may be counted.
+        // The label's column, if it is within the features, may also be counted.
         const double columns = i - last_column == 2 && label_ == i - 1 && number - last != step ? 2 : 1;
         if (counting.numbers == 1) step = (number - last) / columns;
         if (step <= 0 || number - last != columns * step) return {};
@@ -263,7 +265,7 @@ class CsvTable {
     return own && other && *own - *other == (label_ == 0 ? -1 : static_cast<std::int64_t>(label_));
   }
 
-  // Numbers with decimals are not labels: their column is the last one of a table without labels.
+  // Rejects numbers with decimals as labels: they are probably the last column of a table without labels.
   void refuse_numbers_as_labels() {
     refuse_decimal_commas();
     if (label_ == kNone || !labels_are_numbers(0)) return;
@@ -279,7 +281,7 @@ class CsvTable {
     throw bad_.at(first);
   }
 
-  // Labels such as "1,5" are numbers too.
+  // Rejects decimal commas, because labels such as "1,5" are also numbers.
   void refuse_decimal_commas() {
     const auto is_number = [](const std::string& cell) { return has_decimal_comma(cell) || csv_number(cell); };
     if (!std::all_of(labels_.begin(), labels_.end(), is_number)) return;
@@ -303,7 +305,7 @@ class CsvTable {
     --count_;
   }
 
-  // Whether all labels from a row on are numbers, and there are some. Bad rows and missing labels are ignored.
+  // Whether all labels from a row on are numbers. Bad rows and missing labels are ignored; there must be at least one label.
   bool labels_are_numbers(std::size_t from) const {
     bool any = false;
     for (std::size_t i = from; i < labels_.size(); ++i) {
@@ -332,7 +334,7 @@ class CsvTable {
     ++count_;
   }
 
-  // Columns that have decimals. `begin` is the position of the row's values.
+  // Records which columns have decimals. `begin` is the position of the row's values.
   void note_decimals(std::size_t begin) {
     for (std::size_t i = 0; i < features(); ++i) {
       const double value = values_[begin + i];
@@ -362,10 +364,10 @@ class CsvTable {
     refuse(csv_place(rows_.line(), column) + " of " + path_, cell.empty() ? "is empty" : "is not a number: " + shown(cell),
            has_decimal_comma(cell) ? "write decimals with a point"
            : cell.empty()          ? "give every feature a number"
-                                   : "remove the column, because every feature is a number" + labels);
+                                   : "remove the column, because every feature must be a number" + labels);
   }
 
-  // Whole numbers, or texts. Bad rows have none.
+  // Labels as integers or texts. Bad rows have none.
   StoredLabels labels() {
     StoredLabels stored;
     const bool numeric = labels_are_numbers(0);
@@ -418,7 +420,7 @@ class CsvTable {
   std::map<std::int64_t, Error> bad_;  // by row
 };
 
-// Whether the first of some words is a column's name: a usual name that no row repeats.
+// Whether the first word is a column's name: a usual name that no row repeats.
 bool is_label_header(const std::vector<std::string>& words, std::size_t different) {
   if (words.size() < 2 || different == 1) return false;
   return (is_label_name(words[0]) || lower_case(words[0]) == "y") &&
@@ -438,7 +440,7 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path) {
   std::size_t header_line = 0, text_line = 0;  // 0: none
   while (rows.next()) {
     const std::string place = csv_place(rows.line(), 0) + " of " + path;
-    if (rows.cells().size() != 1) refuse(place, "is not one label", "give one label per line");
+    if (rows.cells().size() != 1) refuse(place, "is not a single label", "give one label per line");
     if (is_missing(rows.cells()[0]))
       refuse(place, "is a missing label: " + shown(rows.cells()[0]), "remove the point, or rename the class");
     labels.texts.push_back(rows.cells()[0]);

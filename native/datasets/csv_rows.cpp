@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kCsvPart = std::uint64_t{1} << 20;
 
-// The next line of a text that is not blank; `text` is moved past it.
+// The next line of a text that is not blank. `text` is moved beyond it.
 std::string_view next_line(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
@@ -18,7 +18,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// Whether blanks separate numbers in a line, as numpy.savetxt writes them. A two-word name has no number.
+// Whether blanks separate the numbers of a line, as numpy.savetxt writes them. (A name of two words has no numbers.)
 bool has_numbers_between_blanks(std::string_view line) {
   std::size_t words = 0, numbers = 0;
   while (!(line = trimmed(line)).empty()) {
@@ -30,8 +30,8 @@ bool has_numbers_between_blanks(std::string_view line) {
   return words > 1 && numbers > 0;
 }
 
-// The separator, by the first row that is not blank: a semicolon if there is one outside quotes (the row's commas are then
-// decimal marks), otherwise a comma, a tab, a vertical bar, or blanks between numbers in this row or the next.
+// The separator, determined by the first row that is not blank: a semicolon if there is one outside of quotes (commas in the
+// row are then decimal marks), otherwise a comma, a tab, a vertical bar, or blanks between numbers in this row or the next.
 char separator_of(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   bool quoted = false;
@@ -108,7 +108,8 @@ CsvRows::CsvRows(Stored file, std::string path) : file_(std::move(file)), path_(
   ends_ = separator_ == ' ' ? "\r\n \t" : std::string("\r\n") + separator_;
 }
 
-// Comment lines before the table, as numpy.savetxt writes them. A last one with as many cells as the next row names the columns.
+// Skips comment lines before the table, as numpy.savetxt writes them. The last one contains the names of the columns if it has
+// as many cells as the next row.
 void CsvRows::skip_comments() {
   const std::string_view blanks = " \t\r\n";
   while (true) {
@@ -132,7 +133,7 @@ void CsvRows::skip_comments() {
   }
 }
 
-// "sep=;", as Excel writes and reads it above a table.
+// Skips "sep=;", which Excel writes above a table.
 void CsvRows::skip_separator_line() {
   constexpr std::string_view kName = "sep=";
   std::string_view after = rest_;
@@ -153,7 +154,7 @@ bool CsvRows::next() {
   return false;
 }
 
-// Keeps the unread bytes, and adds at least as many: so a long row takes time in proportion to its length.
+// Keeps the unread bytes and adds at least as many, so that the time for a long row is proportional to its length.
 void CsvRows::take_more() {
   text_.erase(0, text_.size() - rest_.size());
   const std::uint64_t begin = text_.size(), more = std::min(file_.size() - taken_, std::max(kCsvPart, begin));
@@ -165,7 +166,7 @@ void CsvRows::take_more() {
   rest_ = text_;
 }
 
-// A row that ends where the text in memory ends may continue in the file: then it is read again with more of it.
+// If a row ends at the end of the text in memory, it may continue in the file. It is then read again with more of the file.
 void CsvRows::read_row() {
   row_line_ = next_line_;
   while (true) {
@@ -188,7 +189,7 @@ void CsvRows::read_cells() {
   cells_.resize(count);
 }
 
-// Reads one cell and the character that ends it; true if that is a separator.
+// Reads one cell and the character after it. Returns whether that is a separator.
 bool CsvRows::read_cell(std::string& cell) {
   if (separator_ == ' ') rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks_), rest_.size()));
   std::size_t blanks = rest_.find_first_not_of(blanks_);
@@ -204,7 +205,7 @@ bool CsvRows::read_cell(std::string& cell) {
   return take_end();
 }
 
-// The rest of a cell after its opening quote, up to the closing quote; doubled quotes become one.
+// Reads the rest of a cell after its opening quote, up to the closing quote; doubled quotes become one.
 void CsvRows::read_quoted(std::string& cell) {
   cell.clear();
   while (true) {

@@ -14,38 +14,37 @@ namespace probust::datasets {
 /// A cell as a number; "nan" and "inf" are numbers.
 std::optional<double> csv_number(std::string_view cell);
 
-/// The same, and "True" and "False" as 1 and 0, as pandas, R and JavaScript write them.
+/// The same, with "True" and "False" as 1 and 0, as pandas, R and JavaScript write them.
 std::optional<double> csv_feature(std::string_view cell);
 
-/// A cell as a whole number ("3", "-1", "2.0").
+/// A cell as an integer ("3", "-1", "2.0").
 std::optional<std::int64_t> csv_integer(std::string_view cell);
 
 /// The cell for an error message: quoted and shortened.
 std::string shown(std::string_view cell);
 
-/// "row 3, column 2", both counted from 1; the row is a line of the file, and `column` is counted from 0.
+/// "row 3, column 2", both counted from 1. `line` is the line of the file; `column` is counted from 0.
 std::string csv_place(std::size_t line, std::size_t column);
 
-/// Without leading and trailing blanks.
+/// The text without leading and trailing blanks.
 std::string_view trimmed(std::string_view text);
 
 /// The bytes as text, without a byte order mark. Throws Error{unreadable} if there are control characters.
 std::string_view as_text(Bytes bytes, const std::string& path);
 
-/// Iterates over the rows of cells of a text, of which it keeps about a megabyte in memory (RFC 4180, and separators as in
-/// csv.cpp).
+/// Iterates over the rows of a text. About a megabyte of the text is in memory (RFC 4180, with the separators of csv.cpp).
 class CsvRows {
  public:
-  /// Throws Error{unreadable}, as next() does, if the file is not text.
+  /// Throws Error{unreadable} if the file is not text, like next().
   CsvRows(Stored file, std::string path);
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
 
-  /// A blank matches any number of blanks and tabs.
+  /// A blank stands for any number of blanks and tabs.
   char separator() const { return separator_; }
 
-  /// Reads the next row that is not blank into cells(); false at the end. Throws Error{unreadable} at a quote that is never
-  /// closed or is followed by text.
+  /// Reads the next row that is not blank into cells(). Returns false at the end. Throws Error{unreadable} at a quote that is
+  /// never closed or is followed by text.
   bool next();
 
   const std::vector<std::string>& cells() const { return cells_; }
@@ -70,8 +69,8 @@ class CsvRows {
   std::uint64_t taken_ = 0;  // bytes of the file up to the end of text_
   std::string_view rest_;    // the part of text_ that has not been read
   char separator_ = ',';
-  std::string_view blanks_;  // around cells
-  std::string ends_;         // of cells
+  std::string_view blanks_;  // characters that are skipped around cells
+  std::string ends_;         // characters that end a cell
   std::vector<std::string> cells_;
   std::size_t row_line_ = 1, next_line_ = 1;
 };

@@ -16,7 +16,8 @@ StoredLabels read_labels(const std::string& path) {
   return format_of(file, path).labels(file, path);
 }
 
-// The labels file in the same folder as IDX images, or nothing: "images-idx3" in the name becomes "labels-idx1", gzipped or not.
+// The file of labels that belongs to IDX images, in the same folder; empty if there is none. "images-idx3" in the name becomes
+// "labels-idx1", with or without gzip.
 std::string labels_beside(const std::string& images) {
   const std::filesystem::path path(images);
   std::string name = path.filename().string();
@@ -45,7 +46,7 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
-// One label too many, whose first is a word that no other repeats: the name of the column.
+// If there is one label too many and the first is a word that no other repeats, it is the name of the column and is removed.
 void drop_header(Contents& contents, const std::string& source) {
   std::vector<std::string>& words = contents.labels.texts;
   const bool extra = std::ssize(words) > 2 && std::ssize(words) == contents.x.shape[0] + 1;
@@ -54,7 +55,8 @@ void drop_header(Contents& contents, const std::string& source) {
   words.erase(words.begin());
 }
 
-// Uses the labels of a file if one is named or found with the data, and compares the counts. Returns the file, or nothing.
+// Uses the labels of a file if one is given or found next to the data, and compares the counts. Returns the file's path, or an
+// empty one.
 std::string find_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
   const std::string source = options.labels_path.empty() ? labels_beside(path) : options.labels_path;
   const bool from_file = !source.empty() && (!options.labels_path.empty() || contents.labels.empty());
@@ -136,7 +138,7 @@ std::unique_ptr<PointSource> open_array(const std::string& path, const DatasetOp
   list.named_classes = classes.named;
   list.labels_guessed = classes.guessed;
   list.notes = contents.notes;
-  // In double, so that a byte becomes exactly the float32 quotient byte / 255.
+  // In double precision, so that a byte becomes exactly the float32 quotient byte / 255.
   const double scale = options.scale.value_or(contents.x.type.is_byte() ? 1.0 / 255.0 : 1.0);
   list.scale = scale;
   list.bytes = contents.x.type.is_byte();

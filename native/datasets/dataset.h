@@ -43,7 +43,7 @@ struct DatasetOptions {
   std::vector<std::string>
       known_classes{};  ///< names of the model, without `classes`: if no label is among them, they are not used
 
-  // For images. Other files are rejected with them.
+  // The next options are for images; with them, other files are rejected.
   std::int64_t resize = 0;    ///< the shorter side after resizing; 0: as stored
   std::int64_t crop = 0;      ///< the side of the central square to crop to after that; 0: all
   std::int64_t channels = 0;  ///< 1 gray, 3 colour; 0: gray if all images are gray

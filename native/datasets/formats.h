@@ -13,11 +13,11 @@
 
 namespace probust::datasets {
 
-/// The contents of a data file: points along the first axis of `x`, and one label per point or none at all.
+/// The contents of a data file: points along the first axis of `x`, and either one label per point or no labels.
 struct Contents {
   Array x;
   StoredLabels labels{};
-  std::vector<BadPoint> bad{};       ///< unreadable rows, in order; their numbers in `x` are meaningless
+  std::vector<BadPoint> bad{};       ///< rows that cannot be read, in order; their numbers in `x` are meaningless
   std::vector<std::string> notes{};  ///< see PointList
 };
 
@@ -25,7 +25,7 @@ struct Contents {
 struct Format {
   std::string_view name;  ///< as in "give a .npy, .npz or .csv file"
   bool (*begins)(const Head& file);
-  bool (*named)(const std::string& path, const Head& file);  ///< for files that match no format by content
+  bool (*named)(const std::string& path, const Head& file);  ///< selects files that match no format by content
   Contents (*read)(const Stored& file, const DatasetOptions& options, const std::string& path);
   StoredLabels (*labels)(const Stored& file, const std::string& path);
 };
@@ -33,7 +33,8 @@ struct Format {
 /// The ending of a file's name, in lower case: ".csv".
 std::string lower_extension(const std::string& path);
 
-/// The format of a file by its first bytes, then by its name; other text is CSV. Throws Error{unreadable} if it has none.
+/// The format of a file, determined by its first bytes, then by its name; other text is CSV. Throws Error{unreadable} if there
+/// is none.
 const Format& format_of(const Stored& file, const std::string& path);
 
 // One reader per format. Each reads only the necessary parts; arrays stay in the file unless they are packed. Throws
@@ -42,13 +43,13 @@ const Format& format_of(const Stored& file, const std::string& path);
 /// .npy: format 1 to 3.
 Array read_npy_array(const Stored& file, const std::string& path);
 
-/// .npy with labels [N]: whole numbers, or text ('<U9', '|S9').
+/// .npy with labels [N]: integers, or text ('<U9', '|S9').
 StoredLabels read_npy_labels(const Stored& file, const std::string& path);
 
 /// .npz: the array called `x` and, if present, `y` as labels.
 Contents read_npz(const Stored& file, const std::string& path);
 
-/// IDX, also gzipped: an array of 1 to 8 axes.
+/// IDX, possibly gzipped: an array of 1 to 8 axes.
 Array read_idx(const Stored& file, const std::string& path);
 
 /// Whether an uncompressed file is IDX: it has an IDX header that declares exactly this many bytes.
@@ -62,10 +63,10 @@ Contents read_cifar(const Stored& file, bool hundred, const std::string& path);
 /// columns.
 Contents read_csv(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header = true);
 
-/// Text with one label per line: only whole numbers, or only words. Blank lines and a header are skipped.
+/// Text with one label per line: only integers or only words. Blank lines and a header are skipped.
 StoredLabels read_label_lines(const Stored& file, const std::string& path);
 
-/// Text with one name per line, surrounding blanks removed. Blank lines are skipped.
+/// Text with one name per line. Blanks around names are removed, and blank lines are skipped.
 std::vector<std::string> read_name_lines(const Stored& file, const std::string& path);
 
 /// The points of a file or folder. Throws the Errors that open_dataset returns.
@@ -77,7 +78,7 @@ std::unique_ptr<PointSource> open_image_folder(const std::string& path, const Da
 /// The rows from options.offset to its limit, as `offset` and `count` of a list. Throws Error{unreadable} if there are none.
 PointList chosen(std::int64_t rows, const std::string& path, const DatasetOptions& options);
 
-/// The labels of these rows, out of all.
+/// The labels of these rows.
 std::vector<std::int64_t> chosen_labels(const std::vector<std::int64_t>& labels, const PointList& list);
 
 }  // namespace probust::datasets

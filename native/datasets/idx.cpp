@@ -26,7 +26,7 @@ std::optional<ElementType> type_of(std::uint8_t code) {
   return found->second;
 }
 
-// The header of a file that begins with `bytes`, which are all of it or longer than any header.
+// The header of a file that begins with `bytes`. These are the whole file, or longer than any header.
 IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);
@@ -47,8 +47,8 @@ Stored unpacked(const Stored& file, const std::string& path) {
   const Buffer packed = file.all();
   const Buffer begin = gunzip_prefix(packed.bytes, kLongestHeader, path);
   if (begin.bytes.size() < 4)
-    refuse(path, "is truncated: its " + std::to_string(file.size()) + " packed bytes have no IDX header");
-  if (begin.bytes[0] != 0) refuse(path, "is packed, and not an IDX file", "unpack it with gunzip");
+    refuse(path, "is truncated: its " + std::to_string(file.size()) + " compressed bytes have no IDX header");
+  if (begin.bytes[0] != 0) refuse(path, "is compressed, but is not an IDX file", "decompress it with gunzip");
   const IdxHeader header = read_header(begin.bytes, path);
   const auto values = static_cast<std::uint64_t>(byte_count(header.shape, header.type.bytes, path));
   return gunzip(packed.bytes, header.bytes + values, path);

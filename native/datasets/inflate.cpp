@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRawDeflate = -MAX_WBITS, kGzip = MAX_WBITS + 16;
 
-// Deflate packs at best 258 bytes into two bits, so n packed bytes never hold more than about 1032 n.
+// Deflate packs at most 258 bytes into two bits, so n packed bytes expand to at most about 1032 n.
 constexpr std::uint64_t kLargestRatio = 1040;
 
 // One zlib stream over `packed`.
@@ -26,7 +26,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() { inflateEnd(&state_); }
 
-  /// Unpacks into `out` until it is full or the stream ends; returns how many bytes were written.
+  /// Unpacks into `out` until it is full or the stream ends. Returns the number of bytes written.
   std::size_t read(std::span<std::uint8_t> out) {
     std::size_t written = 0;
     while (!ended_) {
@@ -42,9 +42,9 @@ class Stream {
       if (status == Z_STREAM_END) {
         finish_member();
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
-        refuse(path_, "has damaged packed data", "copy or download it again");
+        refuse(path_, "has damaged compressed data", "copy or download it again");
       } else if (used == 0 && made == 0) {
-        break;  // `out` is full, or the packed bytes end early
+        break;  // `out` is full, or the packed bytes ended early
       }
     }
     return written;
@@ -70,7 +70,7 @@ class Stream {
 // Exactly `count` bytes, after which the stream must end.
 Buffer unpack(Bytes packed, std::uint64_t count, int window_bits, const std::string& path) {
   if (count / kLargestRatio > packed.size()) {
-    refuse(path, "is truncated: " + std::to_string(packed.size()) + " packed bytes cannot hold " + std::to_string(count));
+    refuse(path, "is truncated: " + std::to_string(packed.size()) + " compressed bytes cannot hold " + std::to_string(count));
   }
   std::vector<std::uint8_t> values(count);
   Stream stream(packed, window_bits, path);
@@ -82,7 +82,7 @@ Buffer unpack(Bytes packed, std::uint64_t count, int window_bits, const std::str
   if (stream.read(std::span(&extra, 1)) > 0) {
     refuse(path, "unpacks to more than the " + std::to_string(count) + " bytes expected");
   }
-  if (!stream.ended()) refuse(path, "is truncated: its packed data stop before their end", "copy or download it again");
+  if (!stream.ended()) refuse(path, "is truncated: its compressed data end too early", "copy or download it again");
   return as_buffer(std::move(values));
 }
 

@@ -18,10 +18,10 @@ namespace probust::datasets {
 /// become null.
 std::string json_text(const Document& document, int indent = -1);
 
-/// None if the text is not JSON. Keys of an object may occur more than once. Whole numbers beyond 64 bits are real numbers.
+/// Empty if the text is not JSON. Keys of an object may occur more than once. Integers beyond 64 bits become real numbers.
 std::optional<Document> parse_json(std::string_view text);
 
-/// CBOR keeps the bits of numbers, NaN included.
+/// CBOR preserves the bits of numbers, including NaN.
 std::vector<std::byte> to_cbor(const Document& document);
 std::optional<Document> parse_cbor(std::span<const std::byte> bytes);
 

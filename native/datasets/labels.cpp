@@ -122,7 +122,7 @@ void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::str
 }
 
 // The text after the common prefix of all names, as numbers: "c0", "c1", ..., "c9". Long numbers are identifiers, such as
-// WordNet's n01440764, and give no class.
+// WordNet's n01440764, so they are not class numbers.
 std::optional<std::map<std::string, std::int64_t>> numbers_after_prefix(const std::set<std::string>& texts) {
   if (texts.size() < 2) return std::nullopt;
   const auto digits_at = [](const std::string& text) { return text.find_last_not_of("0123456789") + 1; };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Which class a label means. Numbers are class numbers. Names are looked up among the classes that the caller or the model names,
-// and otherwise numbered in sorted order, as scikit-learn and most training programs do; never in the order of appearance, which
-// differs from table to table.
+// Determines the class of each label. Numbers are class numbers. Names are looked up among the classes that the user or the
+// model names; otherwise they are numbered in sorted order, as scikit-learn and most training programs do. They are never
+// numbered in order of appearance, which differs from table to table.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct StoredLabels {
   std::size_t size() const { return texts.empty() ? numbers.size() : texts.size(); }
 };
 
-/// Where labels come from, for messages.
+/// Where labels came from; used in messages.
 enum class LabelKind { folders, texts };
 
 /// The classes of a set of label texts.
 struct ClassNumbers {
   std::map<std::string, std::int64_t> of;  ///< by text
   std::vector<std::string> class_names;    ///< by class number, digits for classes without a name; may be empty
-  std::string mapping;                     ///< one line for people; empty if there is nothing to report
+  std::string mapping;                     ///< one line for the user; empty if there is nothing to report
   bool guessed = false;                    ///< classes are numbered in sorted order, because nothing names them
 };
 
 /// The class of each text. `path` is the file or folder named in errors. Throws Error{unreadable} if a name is unknown or two
-/// texts mean one class.
+/// texts denote the same class.
 ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, const DatasetOptions& options,
                             const std::string& path);
 
@@ -49,7 +49,7 @@ struct SettledLabels {
   std::int64_t named = 0;  ///< number of classes that are written as text
 };
 
-/// The class number of each stored label. Throws as number_classes does.
+/// The class number of each stored label. Throws like number_classes.
 SettledLabels settled(const StoredLabels& stored, const DatasetOptions& options, const std::string& path);
 
 }  // namespace probust::datasets

@@ -51,7 +51,7 @@ std::vector<LocalFile> files_below(const std::string& folder) {
   return files;
 }
 
-// How well a path matches the name of a data set: the length of the longest of its names that occurs in it.
+// How well a path matches the name of a data set: the length of the longest of its names that occurs in the path.
 std::size_t fit(const LocalFile& file, const Published& dataset) {
   const std::string whole = letters_and_digits(dataset.name), first = dataset.name.substr(0, dataset.name.find('-'));
   std::size_t longest = 0;
@@ -66,7 +66,7 @@ bool fits_another_better(const LocalFile& file, const Published& dataset) {
   return std::any_of(all.begin(), all.end(), [&](const Published& other) { return fit(file, other) > fit(file, dataset); });
 }
 
-// Whether one of the words that a name consists of starts with `word`.
+// Whether one of the words of a name starts with `word`.
 bool has_word(const std::string& name, const std::string& word) {
   for (std::size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
     if (at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0) return true;
@@ -74,7 +74,8 @@ bool has_word(const std::string& name, const std::string& word) {
   return false;
 }
 
-// The names that a published file may have: they end as its own does after "train" or "t10k", and contain the word before that.
+// The names that a published file may have: they end like its own name after "train" or "t10k", and contain the word before
+// that.
 struct NamePattern {
   std::vector<std::string> endings, words;
 
@@ -131,7 +132,7 @@ class FolderSearch {
     return result;
   }
 
-  // A file that is as published.
+  // The path of a file that equals the published one; empty if there is none.
   std::optional<std::string> copy_of(const CachedFile& file) const {
     for (const LocalFile* candidate : named_like(file.name)) {
       if (is_as_published(candidate->path, file, stop_)) return candidate->path;
@@ -150,7 +151,7 @@ class FolderSearch {
     return parts;
   }
 
-  // The one file that has such a name but is not as published; among files that name a data set, one of this data set.
+  // The only file with such a name that differs from the published one. If files name data sets, it must name this one.
   std::string other_file(const CachedFile& file) const {
     std::vector<const LocalFile*> candidates = named_like(file.name);
     std::erase_if(candidates, [&](const LocalFile* each) { return fits_another_better(*each, dataset_); });
@@ -164,7 +165,7 @@ class FolderSearch {
              "is not the published " + file.name + " of " + dataset_.name + ": " +
                  (same_size ? "its checksum differs"
                             : "it has " + std::to_string(best.bytes) + " bytes instead of " + std::to_string(file.bytes())),
-             "give " + option("unverified") + " to use it anyway");
+             "use " + option("unverified") + " to accept it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
       refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with only one of them");

@@ -17,12 +17,12 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 struct NpyHeader {
-  std::string type;  // as NumPy writes it: "<f4"
+  std::string type;  // in NumPy's notation: "<f4"
   bool column_major = false;
   Shape shape;
 };
 
-// The header's dictionary: quoted keys; values are quoted text, True, False or a tuple of whole numbers.
+// The dictionary in the header. Keys are quoted; values are quoted text, True, False or a tuple of integers.
 class HeaderText {
  public:
   HeaderText(std::string_view text, const std::string& path) : text_(text), path_(path) {}
@@ -97,7 +97,7 @@ class HeaderText {
       const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
       if (error != std::errc()) fail("the shape is not a tuple of whole numbers");
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      accept('L');  // Python 2 wrote long integers this way
+      accept('L');  // Python 2 wrote long integers with this suffix
       shape.push_back(extent);
       if (!accept(',') && peek() != ')') fail("the shape is not a tuple of whole numbers");
     }
@@ -142,7 +142,7 @@ std::optional<TextType> text_type(const std::string& descr) {
 
 void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   constexpr std::uint64_t kBeyond = 0x110000;
-  if (c >= kBeyond) refuse(path, "has text that is not Unicode", "write it with numpy.save");
+  if (c >= kBeyond) refuse(path, "contains text that is not Unicode", "write it with numpy.save");
   const auto byte = [&](std::uint64_t bits) { text += static_cast<char>(bits); };
   if (c < 0x80) {
     byte(c);
@@ -155,7 +155,7 @@ void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   }
 }
 
-// One text, up to its zero padding.
+// Decodes one text, without its zero padding.
 std::string decode_text(Bytes stored, const TextType& type, const std::string& path) {
   std::string text;
   for (std::int64_t i = 0; i < type.characters; ++i) {

@@ -13,10 +13,10 @@
 namespace probust {
 
 /// The array in a .npy file (format 1 to 3; any integer or floating type except bool, either byte order, C or Fortran order)
-/// as float32 values, unscaled. Errors: unreadable (missing, truncated, another kind of file), resources.
+/// as float32 values, unscaled. Errors: unreadable (missing, truncated, a different kind of file), resources.
 Result<Tensor> read_npy(const std::string& path);
 
-/// The header of a .npy file (format 1.0, C order) for elements of a type as NumPy writes it: "<f4", "|u1".
+/// The header of a .npy file (format 1.0, C order) for elements of a type in NumPy's notation: "<f4", "|u1".
 std::string npy_header(std::string_view type, const Shape& shape);
 
 /// Writes a .npy file (format 1.0, C order) of T = float or double in parts, so that a large array need not fit in memory.
@@ -38,17 +38,17 @@ class BasicNpyWriter {
   void write_header();
 
   PartialFile file_;
-  std::string header_;  // until written, with the first values
+  std::string header_;  // header that is written with the first values; then empty
   std::int64_t missing_;
 };
 
 using NpyWriter = BasicNpyWriter<float>;
 using NpyWriter64 = BasicNpyWriter<double>;
 
-/// Writes a whole array as float32. Throws as BasicNpyWriter does.
+/// Writes a whole array as float32. Throws like BasicNpyWriter.
 void write_npy(const std::string& path, const Tensor& tensor);
 
-/// Writes a whole array as float64; `values` holds the elements of `shape` in row-major order. Throws as BasicNpyWriter does.
+/// Writes a whole array as float64; `values` has the elements of `shape` in row-major order. Throws like BasicNpyWriter.
 void write_npy(const std::string& path, const Shape& shape, std::span<const double> values);
 
 }  // namespace probust

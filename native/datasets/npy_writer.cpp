@@ -33,7 +33,8 @@ void BasicNpyWriter<T>::write_header() {
 
 template <class T>
 void BasicNpyWriter<T>::append(std::span<const T> values) {
-  if (std::ssize(values) > missing_) throw Error{ErrorCode::usage, file_.path(), "has more values than its shape", ""};
+  if (std::ssize(values) > missing_)
+    throw Error{ErrorCode::usage, file_.path(), "was given more values than its shape holds", ""};
   write_header();
   file_.write(values.data(), values.size_bytes());
   missing_ -= std::ssize(values);
@@ -41,7 +42,7 @@ void BasicNpyWriter<T>::append(std::span<const T> values) {
 
 template <class T>
 void BasicNpyWriter<T>::close() {
-  if (missing_ != 0) throw Error{ErrorCode::usage, file_.path(), "lacks its last " + std::to_string(missing_) + " values", ""};
+  if (missing_ != 0) throw Error{ErrorCode::usage, file_.path(), "ends " + std::to_string(missing_) + " values too early", ""};
   write_header();
   file_.commit();
 }

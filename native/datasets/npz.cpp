@@ -27,7 +27,7 @@ struct Directory {
 // A little-endian field of a record.
 std::uint64_t field(Bytes record, std::size_t at, std::size_t width) { return little_endian(record.subspan(at, width)); }
 
-// The last position in `tail` of an end record whose comment extends exactly to its end.
+// The last position in `tail` of an end record whose comment extends exactly to the end of the file.
 std::optional<std::uint64_t> find_end(Bytes tail) {
   if (tail.size() < kEndBytes) return std::nullopt;
   for (std::uint64_t at = tail.size() - kEndBytes + 1; at-- > 0;) {
@@ -69,7 +69,7 @@ void read_extra64(Bytes extra, Member& member, const std::string& path) {
   }
 }
 
-// Reads the member described at `at`, and moves `at` past it.
+// Reads the member described at `at`, and moves `at` beyond it.
 Member read_member(const Stored& file, std::uint64_t& at, const std::string& path) {
   const Buffer fixed = part(file, at, 46, path, "its zip directory");
   const Bytes record = fixed.bytes;
@@ -118,14 +118,14 @@ Stored extract(const Stored& file, const Member& member, const std::string& path
   const std::uint64_t begin = member.local_header + 30 + field(local.bytes, 26, 2) + field(local.bytes, 28, 2);
   check_part(file.size(), begin, member.packed_bytes, path, "member " + member.name);
   const Stored packed = file.from(begin, member.packed_bytes);
-  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "has two sizes for member " + member.name);
+  if (member.method == 0 && packed.size() != member.bytes) refuse(path, "has two different sizes for member " + member.name);
   Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
   if (checksum_of(stored) != member.checksum)
     refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
   return stored;
 }
 
-// The .npy file of the array called `name`, or nothing.
+// The .npy file of the array `name`; empty if there is none.
 std::optional<Stored> find_member(const Stored& file, const std::vector<Member>& members, const std::string& name,
                                   const std::string& path) {
   const auto member =

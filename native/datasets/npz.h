@@ -13,13 +13,13 @@
 
 namespace probust {
 
-/// Writes a .npz file, as numpy.savez_compressed does, one array at a time. A file named `path` is always complete (PartialFile).
-/// Throws Error{resources} if it cannot be written, or beyond 2 GB: larger zip files need other records.
+/// Writes a .npz file like numpy.savez_compressed, one array at a time. A file named `path` is always complete (PartialFile).
+/// Throws Error{resources} if it cannot be written or is larger than 2 GB, because larger zip files need other records.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::string& path) : file_(path) {}
 
-  /// An array of a type as NumPy writes it ("<f8", "<U5"): `bytes` has the elements of `shape` in row-major order.
+  /// Adds an array with a type in NumPy's notation ("<f8", "<U5"); `bytes` has the elements of `shape` in row-major order.
   void add(const std::string& name, std::string_view type, const Shape& shape, std::span<const std::byte> bytes);
 
   void add(const std::string& name, const Shape& shape, std::span<const double> values);
@@ -27,7 +27,7 @@ class NpzWriter {
   void add(const std::string& name, const Shape& shape, std::span<const std::int32_t> values);
   void add(const std::string& name, const Shape& shape, std::span<const std::int64_t> values);
 
-  /// One array of texts (UTF-8), as wide as the longest of them.
+  /// Adds an array of texts (UTF-8), with the width of the longest one.
   void add(const std::string& name, const std::vector<std::string>& texts);
 
   /// Completes the file.
@@ -42,7 +42,7 @@ class NpzWriter {
   std::int64_t members_ = 0;
 };
 
-/// Writes labelled points as arrays x and y, as read_dataset reads them. Throws as NpzWriter does.
+/// Writes labelled points as arrays x and y, which read_dataset can read. Throws like NpzWriter.
 void write_npz(const std::string& path, const Tensor& x, std::span<const std::int64_t> labels);
 
 }  // namespace probust

@@ -13,7 +13,7 @@
 namespace probust {
 namespace {
 
-constexpr std::uint64_t kMost = 0xfffffffe;  // of a size or position in 32 bits
+constexpr std::uint64_t kMost = 0xfffffffe;  // limit for a size or position in 32 bits
 
 std::string little_endian_bytes(std::uint64_t value, std::size_t width) {
   std::string bytes;
@@ -21,12 +21,12 @@ std::string little_endian_bytes(std::uint64_t value, std::size_t width) {
   return bytes;
 }
 
-// A bare deflate stream, as zip has it.
+// A raw deflate stream, as used in zip files.
 std::string deflated(const std::string& bytes, const std::string& path) {
   constexpr int kBare = -15, kMemory = 8;
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kBare, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw Error{ErrorCode::resources, path, "cannot be compressed without more memory", ""};
+    throw Error{ErrorCode::resources, path, "needs more memory to be compressed", ""};
   std::string packed(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib only reads
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -109,7 +109,7 @@ void NpzWriter::add(const std::string& name, const std::vector<std::string>& tex
   }
   std::u32string characters;
   for (std::u32string& text : decoded) {
-    text.resize(width);  // NumPy fills with zeros
+    text.resize(width);  // NumPy pads with zeros
     characters += text;
   }
   add(name, "<U" + std::to_string(width), {std::ssize(texts)}, std::as_bytes(std::span(characters)));

@@ -26,8 +26,9 @@ std::vector<std::string> PointSource::notes() const {
 
 PointBlock PointSource::read(std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 0 || first > list_.count - count) {
-    const std::string asked = std::to_string(first) + " to " + std::to_string(first + count);
-    throw Error{ErrorCode::usage, "the data set", "has " + std::to_string(list_.count) + " points, not " + asked, ""};
+    const std::string asked = std::to_string(first) + " to " + std::to_string(first + count - 1);
+    throw Error{ErrorCode::usage, "the data set",
+                "has " + std::to_string(list_.count) + " points, but points " + asked + " were requested", ""};
   }
   PointBlock block{decode(first, count), {}, {}};
   for (std::int64_t position = first; position < first + count; ++position) {

@@ -15,25 +15,25 @@
 
 namespace probust {
 
-/// Adjacent points of DATA, without unreadable ones.
+/// Adjacent points of DATA, without those that cannot be read.
 struct PointBlock {
   Tensor x;                          ///< [n, ...]: stored values times the scale, the natural space; n may be 0
   std::vector<std::int64_t> index;   ///< the position in DATA of each of the n points, ascending
   std::vector<std::int64_t> labels;  ///< one per point, or empty if the data have none
 };
 
-/// The properties of the points that are known before they are read. Positions count from `offset`.
+/// The properties of the points that are known before they are read. Positions are relative to `offset`.
 struct PointList {
-  std::int64_t offset = 0;               ///< the position in DATA of the first point
-  std::int64_t count = 0;                ///< number of points, including those that will turn out to be bad
+  std::int64_t offset = 0;               ///< position in DATA of the first point
+  std::int64_t count = 0;                ///< number of points, including those that cannot be read
   Shape point_shape;                     ///< of one point
   std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a bad row of a table
   std::vector<std::string> class_names;  ///< may be empty
   std::string label_mapping{};           ///< see Dataset
-  std::int64_t named_classes = 0;        ///< how many classes are written as texts or folders, in all of DATA
-  bool labels_guessed = false;           ///< text labels are numbered in sorted order, because nothing names the classes
+  std::int64_t named_classes = 0;        ///< number of classes that are texts or folders, in all of DATA
+  bool labels_guessed = false;           ///< whether text labels are numbered in sorted order, because nothing names the classes
   std::vector<std::string> notes{};      ///< without the label mapping
-  double scale = 1;                      ///< points are stored values times this
+  double scale = 1;                      ///< factor of stored values
   bool bytes = false;                    ///< whether values are stored as bytes
 };
 
@@ -46,9 +46,10 @@ class PointSource {
   PointSource(const PointSource&) = delete;
   PointSource& operator=(const PointSource&) = delete;
 
-  /// The number of points from the source's offset to its limit, including bad ones: images are counted, not decoded.
+  /// The number of points from the source's offset to its limit, including bad ones, because images are counted without
+  /// decoding them.
   std::int64_t count() const { return list_.count; }
-  /// The position in DATA of the first of them.
+  /// The position in DATA of the first point.
   std::int64_t offset() const { return list_.offset; }
   const Shape& point_shape() const { return list_.point_shape; }
   const std::vector<std::int64_t>& labels() const { return list_.labels; }
@@ -56,7 +57,7 @@ class PointSource {
 
   /// How labels became class numbers, in one line; empty if they are class numbers.
   const std::string& label_mapping() const { return list_.label_mapping; }
-  /// The number of classes that DATA has as text or folders, whatever the offset and the limit; 0 if labels are numbers of an
+  /// The number of classes that DATA has as text or folders, independent of offset and limit; 0 if labels are numbers of an
   /// array.
   std::int64_t named_classes() const { return list_.named_classes; }
   /// Whether text labels are numbered in sorted order, because nothing names the classes.
@@ -67,18 +68,18 @@ class PointSource {
   double scale() const { return list_.scale; }
   bool stored_as_bytes() const { return list_.bytes; }
 
-  /// The smallest and largest label, if there are labels.
+  /// The smallest and largest label; empty without labels.
   std::optional<std::pair<std::int64_t, std::int64_t>> label_range() const;
 
-  /// The files that the points and labels are read from, in order.
+  /// The files from which the points and labels are read, in order.
   virtual std::vector<std::string> files() const = 0;
 
-  /// The points at positions [first, first + count), counted from the source's offset. With skip_bad, a bad point is left out and
+  /// The points at positions [first, first + count), relative to the source's offset. With skip_bad, a bad point is omitted and
   /// listed in bad(). Throws Error: usage (positions beyond count()), unreadable (a bad point without skip_bad; a file that has
   /// changed since it was opened), resources.
   PointBlock read(std::int64_t first, std::int64_t count);
 
-  /// The bad points among all that were read so far, in order of their position.
+  /// The bad points among all points read so far, in order of their position.
   std::vector<BadPoint> bad() const;
 
  protected:
@@ -88,7 +89,7 @@ class PointSource {
   void found_bad(std::int64_t position, Error error);
 
  private:
-  /// The points at the positions, without bad ones, which are passed to found_bad.
+  /// The points at these positions, without bad ones, which must be passed to found_bad.
   virtual Tensor decode(std::int64_t first, std::int64_t count) = 0;
 
   PointList list_;
@@ -96,12 +97,13 @@ class PointSource {
   std::map<std::int64_t, Error> bad_;  // by position in DATA
 };
 
-/// Opens a file as read_dataset does, or a folder of images (PNG, JPEG), without reading its points if its format allows that:
-/// .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as stored.
+/// Opens a file that read_dataset can read, or a folder of images (PNG, JPEG). Points are not read yet if the format allows
+/// that: .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as
+/// stored.
 ///
-/// A folder has one subfolder per class, or only images, with labels from DatasetOptions::labels_path (a table of file names and
-/// labels) or none. Points are in the order of their sorted paths. A folder whose name is a number is that class; other names are
-/// matched like text labels. Errors: as read_dataset.
+/// A folder has one subfolder per class, or only images, with labels from DatasetOptions::labels_path (a table of file names
+/// and labels) or none. Points are in the order of their sorted paths. A folder whose name is a number is that class; other
+/// names are matched like text labels. Errors: as for read_dataset.
 Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options = {});
 
 }  // namespace probust

@@ -21,14 +21,14 @@ Error unwritable(const std::string& path, int number) {
   std::error_code unknown;
   const std::string folder = folder_of(path);
   if (std::filesystem::is_directory(path, unknown))
-    return {ErrorCode::resources, path, "cannot be written: it is a folder", "name a file"};
+    return {ErrorCode::resources, path, "cannot be written: it is a folder", "give a file name"};
   if (!std::filesystem::exists(folder, unknown) && !unknown)
     return {ErrorCode::resources, path, "cannot be written: there is no folder '" + folder + "'",
-            "create it, or name a file in a folder that exists"};
+            "create it, or choose an existing folder"};
   if (!std::filesystem::is_directory(folder, unknown) && !unknown)
-    return {ErrorCode::resources, path, "cannot be written: '" + folder + "' is not a folder", "name a file in a folder"};
+    return {ErrorCode::resources, path, "cannot be written: '" + folder + "' is not a folder", "choose a file in a folder"};
   return {ErrorCode::resources, path, std::string("cannot be written: ") + std::strerror(number),
-          "name a file that you may write"};
+          "choose a file that you may write"};
 }
 
 Error unopenable(const std::string& path, int number) {

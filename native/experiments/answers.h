@@ -45,13 +45,13 @@ class Answers {
   std::vector<std::vector<double>> p_;
 };
 
-/// Mean |a - b| and mean |a - b| / b over points for which both are known (and b is positive).
+/// The means of |a - b| and |a - b| / b over points for which both are known (and b is positive).
 struct ErrorOf {
   double absolute = 0, relative = 0;
 };
 ErrorOf error_of(std::span<const double> a, std::span<const double> reference);
 
-/// The mean |error| due to the reference's own `copies` samples: E|N(0, p (1 - p) / copies)| on average over the points.
+/// The mean |error| that is due to the reference's own `copies` samples: E|N(0, p (1 - p) / copies)|, averaged over the points.
 double sampling_error(std::span<const double> p, std::int64_t copies);
 
 /// One line of a chart.
@@ -60,7 +60,7 @@ report::Series line(const std::string& name, std::span<const double> x, std::spa
 /// Numbers as texts of a table.
 std::vector<std::string> texts(std::span<const double> values);
 
-/// Columns of numbers, except text at the positions `words`.
+/// Columns of numbers, with text at the positions `words`.
 std::vector<report::Column> columns(const std::vector<std::string>& titles, std::initializer_list<std::size_t> words = {0});
 
 }  // namespace probust::cli::reproduce

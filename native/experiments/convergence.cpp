@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many samples Monte Carlo and MMSE need: their difference from results with many more samples, drawn with another seed.
+// How many samples Monte Carlo and MMSE need: their differences from results with many more samples, drawn with a different seed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// Converged: indistinguishable from the limit in the paper's figures.
+// The difference at which results count as converged: they are indistinguishable from the limit in the paper's figures.
 constexpr double kTolerance = 0.01;
 
 struct Curve {
@@ -66,7 +66,7 @@ Figure figure_of(const char* name, const char* what, const std::vector<Curve>& c
     chart.series.push_back(line(curve.name, curve.samples, relative ? curve.relative : curve.absolute));
   if (!relative) chart.level = kTolerance;
   return {name,
-          fmt::format("{} difference to the same estimator with many more samples and another seed.{}", what,
+          fmt::format("{} difference to the same estimator with many more samples and a different seed.{}", what,
                       relative ? "" : " The dashed line is what counts as converged here."),
           chart};
 }
@@ -93,7 +93,7 @@ Findings convergence(Study& study) {
   findings.method.push_back(fmt::format(
       "Monte Carlo (mc) with up to {:.0f} samples and the MMSE estimator (mmse) with up to {:.0f} samples, at sigma {}. The "
       "limits "
-      "have {:.0f} and {:.0f} samples, drawn with another seed. Converged means a mean difference of at most {}.",
+      "have {:.0f} and {:.0f} samples, drawn with a different seed. Converged means a mean difference of at most {}.",
       most, samples.back(), study.middle_sigma(), limit, mmse_limit, kTolerance));
   const double slope = std::log(mc.absolute.back() / mc.absolute.front()) / std::log(copies.back() / copies.front());
   findings.claims = {

@@ -22,13 +22,13 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr std::int64_t kFromEachEnd = 25;  // number of images of a class, as in the paper
+constexpr std::int64_t kFromEachEnd = 25;  // number of images per class, as in the paper
 
 struct Labelled {
   std::vector<std::int64_t> points, labels;  // positions in the test data; 1: a large probability
 };
 
-// The images with the largest and the smallest probability of each class.
+// The images with the largest and the smallest probability in each class.
 Labelled ends_of_classes(const RowGroup& group) {
   Labelled ends;
   for (const auto& [label, rows] : by_class(group)) {
@@ -40,7 +40,7 @@ Labelled ends_of_classes(const RowGroup& group) {
   return ends;
 }
 
-// Points whose position modulo `folds` is, or is not, `fold`; in an order that mixes classes.
+// The points whose position modulo `folds` is `fold`, or the other points, in an order that mixes classes.
 struct Part {
   Tensor x;
   std::vector<std::int64_t> labels;
@@ -56,7 +56,7 @@ Part part_of(const Labelled& all, const std::vector<std::size_t>& order, const T
   return {rows(x, points), labels};
 }
 
-// Trains on all folds but one and counts correct predictions on that one, for each fold in turn.
+// Trains on all folds but one and counts the correct predictions on that one, for each fold in turn.
 Proportion cross_validated(const Study& study, const Labelled& all, const Tensor& x, std::size_t folds, std::int64_t epochs) {
   std::vector<std::size_t> order(all.points.size());
   std::vector<std::pair<double, std::size_t>> keys;

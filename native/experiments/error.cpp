@@ -39,7 +39,7 @@ double mean_of(const std::vector<Errors>& errors, const std::string& estimator) 
   for (const Errors& each : errors) {
     if (each.estimator == estimator) return each.mean();
   }
-  throw Error{ErrorCode::internal, "the run", "has no errors of " + estimator, ""};
+  throw Error{ErrorCode::internal, "the run", "has no measured errors for " + estimator, ""};
 }
 
 report::Chart chart_of(const std::string& title, const std::vector<Errors>& errors, const std::vector<double>& sigmas,
@@ -78,7 +78,7 @@ Findings error(Study& study) {
   const std::vector<Errors> paper = errors_of(answers, run.paper, run.reference, sigmas),
                             equal = errors_of(answers, run.equal_cost, run.reference, sigmas),
                             straight = errors_of(linear_answers, run.linear, run.reference, sigmas);
-  double floor = 0, linear_floor = 0;  // the part of every error that is due to the reference's samples
+  double floor = 0, linear_floor = 0;  // the part of each error that is due to the reference's samples
   for (const double sigma : sigmas) {
     floor += sampling_error(answers.p(run.reference, sigma), study.sizes().reference) / static_cast<double>(sigmas.size());
     linear_floor +=

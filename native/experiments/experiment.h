@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An experiment of a paper, repeated: the paper's result and the one found here.
+// An experiment from a paper, repeated, with the paper's result and the one found here.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,18 @@ struct Claim {
 };
 
 struct Figure {
-  std::string name;  ///< of its .svg file, without the ending
+  std::string name;  ///< name of its .svg file, without the ending
   std::string caption;
   std::variant<report::Chart, report::PictureGrid> content;
 };
 
 /// A table, in the report and as a .csv file.
 struct Sheet {
-  std::string name;  ///< of its .csv file, without the ending
+  std::string name;  ///< name of its .csv file, without the ending
   std::string caption;
   std::vector<report::Column> columns;
   std::vector<std::vector<std::string>> rows{};
-  bool in_report = true;  ///< long tables are only in their files
+  bool in_report = true;  ///< false for long tables, which are only written to files
 };
 
 struct Findings {
@@ -66,7 +66,7 @@ struct Experiment {
 inline constexpr std::string_view kHan = "Han, Srinivas, Lakkaraju (UAI 2024)";
 inline constexpr std::string_view kScher = "Scher, Trügler (2023)";
 
-/// In the order of the report. To add one, add its function to experiments.h, and a line to experiments.cpp.
+/// The experiments in the order of the report. To add one, add its function to experiments.h and a line to experiments.cpp.
 std::span<const Experiment> all_experiments();
 
 }  // namespace probust::cli::reproduce

@@ -16,7 +16,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr std::int64_t kShown = 3;  // images at each end of a class
+constexpr std::int64_t kShown = 3;  // at each end of a class
 
 // The standard deviation of an image's values: how much the object stands out.
 double contrast(std::span<const float> image) {

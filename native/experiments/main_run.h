@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The run that several experiments read: the subject's network and its linear classifier, all estimators, all scales.
+// The run that several experiments use: the subject's network and its linear classifier, with all estimators and all scales.
 #pragma once
 
 #include <string>
@@ -22,14 +22,14 @@ struct MainRun {
   std::int64_t equal_passes = 0;
 };
 
-/// A run over all test points at the middle scale with few samples: for results that need many points of each class.
+/// A run over all test points at the middle scale with few samples, for results that need many points of each class.
 struct WideRun {
   Question question;
   std::string mc, mmse;
 };
 WideRun wide_run(Study& study);
 
-/// Trains the two classifiers unless they exist; does not estimate.
+/// Trains the two classifiers unless they exist. Estimates nothing.
 MainRun main_run(Study& study);
 
 }  // namespace probust::cli::reproduce

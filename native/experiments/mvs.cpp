@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The multivariate sigmoid in place of the multivariate normal CDF, and softmax as its special case.
+// The multivariate sigmoid instead of the multivariate normal CDF, and softmax as its special case.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,8 +68,8 @@ Findings mvs(Study& study) {
   for (const auto& [exact, sigmoid] : {std::pair<std::string, std::string>{"taylor", "taylor_mvs"}, {run.mmse, run.mmse_mvs}})
     chart.series.push_back(line(sigmoid, answers.p(exact, study.middle_sigma()), answers.p(sigmoid, study.middle_sigma())));
 
-  // Lemma 3 of the preprint: for a linear model whose boundaries have gradients of the same norm k, softmax at T = sigma k equals
-  // taylor_mvs. A trained model has different norms, so k is their mean.
+  // Lemma 3 of the preprint: for a linear model whose boundaries have gradients of the same norm k, softmax at T = sigma k
+  // equals taylor_mvs. The norms of a trained model differ, so k is their mean.
   const TrainedModel linear = study.linear();
   const std::vector<double> norms = boundary_norms(study, linear.path, study.test().x);
   const double k = mean_interval(norms).mean;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The experiment `natural`: all parts, and what they share.
+// The experiment `natural`: all of its parts, and the functions that they share.
 #include "experiments/natural.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ double largest_difference(std::span<const double> a, std::span<const double> b) 
   return largest;
 }
 
-// The arcsine makes the error of a share about as large near 0 and 1 as elsewhere.
+// The error of a share, on the arcsine scale, on which it is about as large near 0 and 1 as elsewhere.
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count) {
   const auto angle = [](double value) { return std::asin(std::sqrt(std::clamp(value, 0.0, 1.0))); };
   double largest = 0;
@@ -141,7 +141,7 @@ Findings natural(Study& study) {
   Findings all;
   all.method = {
       fmt::format("p is the share of {} noisy samples of a point with the same prediction, d the distance from the point to the "
-                  "nearest one with another prediction, r = d / max d over the points. The noise is Gaussian; its covariance "
+                  "nearest one with a different prediction, r = d / max d over the points. The noise is Gaussian; its covariance "
                   "has the trace 1, and its deviations are multiplied by the scale.",
                   report::counted(scher::copies(study))),
       iris.description, hard.description, ionosphere.description, weather.table.description};

@@ -18,7 +18,7 @@ namespace probust::cli::reproduce::scher {
 
 /// A trained classifier and the points that were held out.
 struct Table {
-  std::string name;         ///< "iris": of files
+  std::string name;         ///< used in names of files
   std::string title;        ///< "Iris"
   std::string description;  ///< a paragraph
   std::string model, file;  ///< paths of the classifier and of the held-out points
@@ -39,10 +39,10 @@ struct Weather {
 };
 Weather weather_table(Study& study);
 
-/// The results of section 4.1.3 for one table: p against the distance, and covariances.
+/// The results of section 4.1.3 for one table: p compared with the distance, and covariances.
 struct Compared {
   Findings findings;
-  double best_scale = 1;                                     ///< where the rank correlation is largest
+  double best_scale = 1;                                     ///< the scale with the largest rank correlation
   double covariance_correlation = 0, covariance_change = 0;  ///< correlation of p with random covariances and p with the identity
 };
 Compared compare_with_distance(Study& study, const Table& table);
@@ -50,10 +50,11 @@ Compared compare_with_distance(Study& study, const Table& table);
 /// Sections 4.1.3 and 4.2: the smallest correlation between any two of twenty runs.
 Findings twenty_runs(Study& study, const std::vector<const Table*>& tables, const Weather& weather);
 
-/// Section 6: p of a forest, exact by adding up the boxes with the same prediction.
+/// Section 6: the exact p of a forest, by adding the probabilities of boxes with the same prediction.
 Findings integrate_forest(Study& study, const Table& table);
 
-/// Section 4.2: p against the distance with a covariance for each point, and with noise drawn from the deviations themselves.
+/// Section 4.2: p compared with the distance, with a covariance for each point, and with noise drawn from the deviations
+/// themselves.
 Findings per_point_covariances(Study& study, const Weather& weather);
 
 /// Section 3.2: transitions between categories, and regression.
@@ -69,30 +70,32 @@ Findings right_angle(Study& study);
 
 void append(Findings& to, Findings part);
 
-/// The number of noisy samples for `mc`: 10,000, as in the paper, or fewer with --quick.
+/// The number of noisy samples for `mc`: 10,000 as in the paper, or fewer with --quick.
 std::int64_t copies(const Study& study);
 
-/// Points and labels as FOLDER/data/natural-NAME.npz; returns the path.
+/// Writes points and labels to FOLDER/data/natural-NAME.npz; returns the path.
 std::string write_points(Study& study, const std::string& name, const Tensor& x, const std::vector<std::int64_t>& labels);
-/// A classifier as FOLDER/models/natural-NAME.onnx; returns the path.
+/// Writes a classifier to FOLDER/models/natural-NAME.onnx; returns the path.
 std::string write_model(Study& study, const std::string& name, const Graph& classifier);
 
-/// The model in a file, of points [d].
+/// Reads the model in a file, for points [d].
 Graph read_model(const std::string& path, std::int64_t width);
 std::unique_ptr<Executor> executor_of(Study& study, const Graph& classifier);
 
-/// The distance from each point to the nearest other prediction, by gradients or, for a forest, without.
+/// The distance from each point to the nearest different prediction, computed with gradients or, for a forest, without.
 std::vector<double> distances(Executor& executor, const Tensor& x, bool gradients);
 
 /// Distances divided by the largest of them: r in the paper.
 std::vector<double> rescaled(std::vector<double> distance);
 
-/// The largest |a - b|; and the largest error of a share of `count` samples with the probability p, in standard errors.
+/// The largest |a - b|.
 double largest_difference(std::span<const double> a, std::span<const double> b);
+
+/// The largest difference between a share, counted in `count` samples, and its probability p, in standard errors.
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count);
 
-/// The number of pairs of points that p and r order differently, with p differing by more than twice its error at `count` samples
-/// (0: no error); and the number of all pairs.
+/// The number of pairs of points whose p differ by more than twice the standard error of `count` samples (0: no error) and that
+/// p and r rank differently, and the number of all pairs.
 struct Pairs {
   std::int64_t reversed = 0, all = 0;
 };

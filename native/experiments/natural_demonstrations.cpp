@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 3.2 asks for perturbations as they occur: categories that change, checked by summing over all changes; and
-// regression, where an output survives if it stays within a tolerance, checked by the normal distribution of a linear model.
+// Section 3.2 asks for perturbations as they occur in nature: categories that change, checked by summing over all changes; and
+// regression, in which an output survives if it stays within a tolerance, checked by the normal distribution of a linear model.
 #include <fmt/format.h>
 
 #include <array>
@@ -23,7 +23,7 @@ constexpr std::array<std::array<double, kFirst>, kFirst> kFirstChanges = {{{0.9,
 constexpr std::array<std::array<double, kSecond>, kSecond> kSecondChanges = {
     {{0.85, 0.05, 0.05, 0.05}, {0.1, 0.9, 0, 0}, {0.05, 0.15, 0.7, 0.1}, {0.02, 0.03, 0.05, 0.9}}};
 
-// In the file format of categorical noise.
+// Converts transitions to the file format of categorical noise.
 template <std::size_t N>
 std::string matrix_text(const std::array<std::array<double, N>, N>& rows) {
   std::vector<std::string> texts;

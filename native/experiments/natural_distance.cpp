@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Section 4.1.3: p against the distance to the nearest other prediction, over scales of the noise; covariances; and twenty
+// Section 4.1.3: p against the distance to the nearest different prediction, over scales of the noise; covariances; and twenty
 // runs.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ std::vector<double> scales_of(const Study& study) {
   if (study.quick()) return {0.1, 0.25, 0.5, 1, 2, 4, 8};
   return {0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 6, 8};
 }
-constexpr double kSmall = 0.5, kLarge = 2;  // those of the scatter plots
+constexpr double kSmall = 0.5, kLarge = 2;  // the scales of the scatter plots
 
 // Isotropic noise of this scale has a covariance of trace scale².
 double sigma_of(const Table& table, double scale) { return scale / std::sqrt(static_cast<double>(table.width())); }
@@ -27,7 +27,7 @@ double sigma_of(const Table& table, double scale) { return scale / std::sqrt(sta
 struct Swept {
   std::vector<double> scales, distance, r;
   std::vector<std::vector<double>> p;           // by scale
-  std::vector<double> pearson, spearman, mean;  // by scale; NaN where all p are equal
+  std::vector<double> pearson, spearman, mean;  // by scale; NaN if all p are equal
 
   const std::vector<double>& p_at(double scale) const {
     return p[static_cast<std::size_t>(std::find(scales.begin(), scales.end(), scale) - scales.begin())];
@@ -144,7 +144,7 @@ std::vector<double> random_covariance(std::int64_t d, std::uint64_t seed, std::u
   return C;
 }
 
-// p with random covariances next to p with the identity, at one scale.
+// Compares p with random covariances to p with the identity, at one scale.
 void compare_covariances(Study& study, const Table& table, const std::vector<double>& identity, Compared& result) {
   const std::uint32_t draws = table.forest || !study.quick() ? 10 : 3;
   const std::string mc = fmt::format("mc:{}", copies(study));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 4.2: every point has a covariance of its own, that of the ten members of an ensemble; and, without the assumption that
-// deviations are normal, the members themselves.
+// Section 4.2: every point has its own covariance, that of the ten members of an ensemble. Also uses the members themselves,
+// without the assumption that deviations are normal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBins = 10;
 
-// How many values are in each of the bins between 0 and 1.
+// The number of values in each bin between 0 and 1.
 std::vector<double> histogram(const std::vector<double>& values) {
   std::vector<double> counts(kBins, 0.0);
   for (const double value : values) ++counts[std::min(kBins - 1, static_cast<std::size_t>(value * kBins))];

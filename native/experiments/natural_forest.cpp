@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Section 6: a forest is constant on boxes, so p under independent Gaussian noise is a sum of products of normal probabilities,
-// and the nearest point with another prediction is in the nearest box that has another class. The paper suggests this without
-// doing it.
+// Section 6: a forest is constant on boxes. So p under independent Gaussian noise is a sum of products of normal probabilities,
+// and the nearest point with a different prediction is in the nearest box with a different class. The paper suggests this but
+// does not do it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<std::vector<float>> thresholds_of(const Graph& forest, std::int64_t 
   return all;
 }
 
-// Box b is interval digit(b, e) of each feature e: interval k goes from threshold k - 1, exclusive, to threshold k.
+// Box b is the interval digit(b, e) of each feature e: interval k goes from threshold k - 1, exclusive, to threshold k.
 class Boxes {
  public:
   Boxes(Executor& executor, std::vector<std::vector<float>> thresholds) : thresholds_(std::move(thresholds)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 3.3 and appendix A: classifiers of the plane for which p and the distance have closed forms, compared with the
-// results of the program for a model of each. The formulas are derived here; sigma is 1.
+// Section 3.3 and appendix A: classifiers of the plane for which p and the distance have closed forms. These are compared with
+// the results of the program for a model of each classifier. The formulas are derived here; sigma is 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace probust::cli::reproduce::scher {
 namespace {
 
-constexpr double kBoundary = 0.5, kCorner1 = 1, kCorner2 = 2;  // the linear case; the tip of the right angle, a1 and a2
-constexpr double kReach = 3;                                   // of a map from its centre
+constexpr double kBoundary = 0.5, kCorner1 = 1, kCorner2 = 2;  // the linear case; the corner of the right angle, a1 and a2
+constexpr double kReach = 3;                                   // half the side of a map
 
 // Class 1 if x2 > 1/2: y = w1 x1 + w2 x2 + b with w1 = 0, w2 = 1 and b = 0.
 Graph linear_of_plane() {
@@ -32,13 +32,13 @@ Graph linear_of_plane() {
   return g;
 }
 
-// Class 1 if x1 > 1 and x2 > 2: a tree of depth 2, grown on one point in each quarter of the plane.
+// Class 1 if x1 > 1 and x2 > 2: a tree of depth 2, trained on one point in each quadrant of the plane.
 Graph right_angle_tree() { return decision_tree(Tensor({4, 2}, {0, 1, 2, 1, 0, 3, 2, 3}), {0, 0, 0, 1}, 2, 2); }
 
 // The closed forms of a case, and the position of its map.
 struct Case {
   std::string name, title;
-  std::string estimator, other, remark;  // the scale of the map, another one, and a remark about that
+  std::string estimator, other, remark;  // scale of the map, another scale, and a remark about it
   bool gradients;
   double middle1, middle2;
   std::function<double(double, double)> p, distance;
@@ -74,11 +74,11 @@ Case right_angle_case(const std::string& mc) {
   return of;
 }
 
-// A map of cells, none of which has its centre on a boundary.
+// A map of cells. No centre of a cell is on a boundary.
 struct Plane {
   std::vector<double> x1, x2;              // of columns and rows
   Tensor points;                           // [rows x columns, 2]
-  std::vector<double> p, other, distance;  // by the program: with its main and with another estimator, and by search
+  std::vector<double> p, other, distance;  // by the program: with its main estimator, with another one, and by search
   std::vector<double> exact_p, exact_distance;
 
   std::size_t at(std::size_t row, std::size_t column) const { return row * x1.size() + column; }
@@ -116,7 +116,7 @@ Plane mapped(Study& study, const Case& of, const Graph& model) {
   return plane;
 }
 
-// Equal numbers that differ by rounding alone are made equal.
+// Makes numbers equal that differ only by rounding.
 std::vector<double> without_rounding(std::vector<double> values) {
   for (double& value : values) value = std::round(value * 1e5) / 1e5;
   return values;
@@ -199,7 +199,7 @@ Findings right_angle(Study& study) {
   const Case of = right_angle_case(fmt::format("mc:{}", copies(study)));
   const Plane plane = mapped(study, of, right_angle_tree());
   Findings findings = compared(study, of, plane, "appendix A.2, figure A.2");
-  // Two points inside at the same distance from the vertical side: one is as near to the other side, one far from it.
+  // Two points inside, at the same distance from the vertical side: one is as close to the other side, and one is far from it.
   const std::size_t last = plane.x1.size() - 1;
   const auto column = static_cast<std::size_t>(
       std::find_if(plane.x1.begin(), plane.x1.end(), [](double x1) { return x1 > kCorner1 + 0.4; }) - plane.x1.begin());

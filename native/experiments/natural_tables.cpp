@@ -42,7 +42,7 @@ Rows rows_at(const Rows& all, const std::vector<std::int64_t>& which) {
   return part;
 }
 
-// Every third row is held out.
+// Divides a table: every third row is held out.
 struct Divided {
   Rows training, held_out;
 };
@@ -59,11 +59,13 @@ double accuracy_of(Executor& executor, const Rows& data) {
   return static_cast<double>(right) / static_cast<double>(answers.size());
 }
 
-// Trains a network on a table that is split; writes both parts.
+// A network trained on a table, and the table's held-out part.
 struct OfNetwork {
   Table table;
   TrainedModel trained;
 };
+
+// Trains a network on the training part of a divided table, and writes both parts to files.
 OfNetwork with_network(Study& study, const std::string& name, const Divided& data, Recipe recipe) {
   OfNetwork result;
   result.table.name = recipe.name = name;
@@ -76,7 +78,7 @@ OfNetwork with_network(Study& study, const std::string& name, const Divided& dat
 }
 
 // Radar returns as in Ionosphere: two columns of flags, and 16 complex numbers. A good return is a damped oscillation with some
-// noise, a bad one has no such structure. Values are within [-1, 1].
+// noise; a bad one has no such structure. Values are within [-1, 1].
 Rows generated_returns() {
   constexpr std::int64_t kRows = 351, kPulses = 16;
   constexpr std::uint32_t kStream = 0x3401;
@@ -156,7 +158,7 @@ namespace {
 
 constexpr std::int64_t kVariables = 10, kMembers = 10;
 
-// Variables have variance 1 and depend on each other like those of one day; the uncertainty of a point is a random multiple of a
+// Variables have variance 1 and are correlated like those of one day. The uncertainty of a point is a random multiple of a
 // common direction plus independent parts.
 struct Forecast {
   std::vector<float> best, deviations;  // [10]; [10 members, 10], with mean 0 over the members
@@ -187,7 +189,7 @@ Forecast forecast(std::uint32_t number) {
   return made;
 }
 
-// F [N, d, M] with F Fᵀ the covariance of each point's members.
+// Factors F [N, d, M]; F Fᵀ is the covariance of each point's members.
 Tensor factors_of(const Tensor& deviations) {
   Tensor factors({deviations.shape[0], kVariables, kMembers});
   for (std::int64_t i = 0; i < deviations.shape[0]; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What noise of each sigma looks like.
+// Pictures of the noise at each sigma.
 #include "probust/noise/noise.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The results of experiments, as files and as a report.
+// Writes the results of experiments as files and as a report.
 #pragma once
 
 #include <string>

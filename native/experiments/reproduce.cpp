@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust-reproduce: the papers' experiments on one data set.
+// probust-reproduce: repeats the papers' experiments on one data set.
 #include <fmt/format.h>
 
 #include <algorithm>

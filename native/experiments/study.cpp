@@ -26,10 +26,10 @@ void make_folder(const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (!std::filesystem::is_directory(folder))
     throw Error{ErrorCode::resources, folder, "is not a folder and cannot be created: " + error.message(),
-                "give another --output"};
+                "choose another --output"};
 }
 
-// Everything that the trained network depends on.
+// All settings that determine the trained network.
 Document identity(const Recipe& recipe, const Arguments& arguments) {
   return Document::Object{{"model", recipe.model},
                           {"train", arguments.data.path},
@@ -116,7 +116,7 @@ TrainedModel Study::model(const Recipe& recipe) {
   std::optional<Document> record = std::filesystem::exists(arguments.output) ? read_record(record_path) : std::nullopt;
   if (record && datasets::json_text(record->at("recipe")) != datasets::json_text(expected))
     throw Error{ErrorCode::conflict, arguments.output,
-                "was trained with other options: " + datasets::json_text(record->at("recipe")), "give another --output"};
+                "was trained with different options: " + datasets::json_text(record->at("recipe")), "choose another --output"};
   if (!record) {
     if (!arguments_.quiet) say("training {}\n", arguments.output);
     const std::optional<TrainingResult> trained = train_model(arguments);

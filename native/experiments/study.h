@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the experiments of one command share: data, trained models and runs, all in one folder. Models and runs are made when an
-// experiment asks for them; existing ones are reused, so an interrupted command can resume.
+// The data, trained models and runs that the experiments of one command share, all in one folder. Models and runs are created
+// when an experiment asks for them; existing ones are reused, so an interrupted command can resume.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Sizes {
   std::int64_t epochs = 20;        ///< of the convolutional network
   std::int64_t test = -1;          ///< test points; -1: all
   std::int64_t reference = 10000;  ///< samples of the reference p, as in the paper
-  std::int64_t samples = 500;      ///< samples of mmse, as many as the paper uses
+  std::int64_t samples = 500;      ///< samples of mmse, as many as in the paper
 };
 
 /// A network to train: the options of `probust train` that differ from its defaults.
@@ -56,17 +56,17 @@ struct Question {
   std::vector<double> sigma{};
   std::vector<std::string> noise{};  ///< as for --noise
   std::string data{};                ///< a path; empty: the subject's test data
-  std::int64_t points = -1;          ///< of them; -1: all
-  std::uint64_t seed = 0;            ///< added to that of the command
+  std::int64_t points = -1;          ///< number of points; -1: all
+  std::uint64_t seed = 0;            ///< added to the seed of the command
   std::optional<double> tolerance{};
 };
 
-/// Ends a command that was interrupted: throws Error{interrupted}.
+/// Throws Error{interrupted}, to end a command that was interrupted.
 [[noreturn]] void end_interrupted();
 
 class Study {
  public:
-  /// Finds or makes the data. Throws Error{usage} for unknown data.
+  /// Finds or generates the data. Throws Error{usage} for unknown data.
   explicit Study(const Arguments& arguments);
 
   const Subject& subject() const { return subject_; }
@@ -74,7 +74,7 @@ class Study {
   bool quick() const { return quick_; }
   std::uint64_t seed() const { return arguments_.question.seed; }
   const Arguments& arguments() const { return arguments_; }
-  /// FOLDER/NAME, after creating its folder.
+  /// The path FOLDER/NAME. Creates its folder.
   std::string path(const std::string& name) const;
   /// The noise scales of the subject, ascending; the middle one is used in experiments with one scale.
   const std::vector<double>& sigmas() const { return sigmas_; }
@@ -85,14 +85,14 @@ class Study {
   /// All test points.
   Dataset all_test() const;
 
-  /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained with other options,
+  /// Trains the network, unless FOLDER/models has it. Throws Error{conflict} if it was trained with different options,
   /// Error{interrupted}.
   TrainedModel model(const Recipe& recipe);
-  /// The subject's convolutional network, or for colour images of 32 x 32 pixels a ResNet-18, and a linear classifier.
+  /// The subject's convolutional network (for colour images of 32 x 32 pixels, a ResNet-18), and a linear classifier.
   TrainedModel network(double lambda = 0);
   TrainedModel linear();
 
-  /// The rows of a run, which is created or completed first. Throws as `estimate` does; Error{interrupted}.
+  /// The rows of a run, which is first created or completed. Throws the errors of `estimate`; Error{interrupted}.
   Results rows(const Question& question);
 
   /// "probust estimate ..." of every run so far, for the report.

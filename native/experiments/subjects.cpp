@@ -99,7 +99,7 @@ Subject find_subject(const Arguments& arguments, const std::string& folder, bool
   } else {
     if (!std::filesystem::exists(name))
       throw Error{ErrorCode::usage, "--data", "cannot be '" + name + "'", "use " + known_names()};
-    if (arguments.train.test.empty()) throw Error{ErrorCode::usage, "--test", "is missing", "name a file of test points"};
+    if (arguments.train.test.empty()) throw Error{ErrorCode::usage, "--test", "is missing", "give a file of test points"};
     subject = of_files(name, arguments.train.test);
   }
   measure(subject);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The data that --data names, and the sizes of their experiments.
+// The data of --data, and the sizes of the experiments on them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace probust::cli::reproduce {
 
-/// Generated data of this name, which are written to `folder`; published data, from the cache of `probust data fetch`; or files,
-/// with the test points in --test. Throws Error{usage} listing the names, and Error{unreadable}.
+/// The data of this name: generated data, which are written to `folder`; published data, from the cache of `probust data
+/// fetch`; or files, with the test points in --test. Throws Error{usage} listing the names, and Error{unreadable}.
 Subject find_subject(const Arguments& arguments, const std::string& folder, bool quick);
 
-/// Whether the small convolutional network takes such points: images of at least 16 x 16 pixels.
+/// Whether the small convolutional network accepts such points: images of at least 16 x 16 pixels.
 bool suits_cnn(const Shape& point);
 
 Sizes sizes_of(const Subject& subject, bool quick);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long each estimator takes: one pass after the other on one point, as in the paper's serial figures, and batched; and the
+// The time of each estimator: one pass after the other on one point, as in the paper's serial figures, and batched; and the
 // memory of a whole process.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ constexpr std::int64_t kPoints = 50;  // as in the paper
 struct Times {
   std::string estimator, device;
   double serial = std::nan(""), batched = std::nan("");  // seconds for all points
-  double megabytes = std::nan("");                       // of a process that does nothing else
+  double megabytes = std::nan("");                       // of a process that runs nothing else
 };
 
 class Clocked {
@@ -51,7 +51,7 @@ class Clocked {
     points_ = points_of(x, predicted_classes(logits_), 0, study.seed());
   }
 
-  // All points in one call, or one call for each.
+  // The time for all points in one call, or in one call per point.
   double seconds(const std::string& estimator, bool one_by_one) {
     const Noise noise = parse_noise("gaussian:" + shortest_text(sigma_), {});
     const EstimatorSpec spec = parse_estimator(estimator);
@@ -76,7 +76,7 @@ class Clocked {
 };
 
 // The largest resident memory of a process so far, in megabytes; 0 if the system does not report it. wait4 would return that of
-// its parent if it was larger, because the child starts in the parent's memory.
+// the parent if it were larger, because a child starts with the memory of its parent.
 double resident_peak(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string word; status >> word;) {
@@ -113,7 +113,7 @@ double megabytes(const Study& study, const std::string& model, const std::string
 
 double samples_of(const std::string& estimator) { return parse_double(split(estimator, ':').back()).value_or(1); }
 
-// Serial passes of Monte Carlo are only timed up to this number of samples: the time is proportional.
+// Serial passes of Monte Carlo are measured only up to this number of samples; beyond, the time is proportional.
 std::vector<Times> measured(const Study& study, const std::string& model, const Tensor& x, const std::string& device,
                             const std::vector<std::string>& estimators) {
   const double most_serial = study.quick() ? 200 : 1000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Devices are driven by separate modules, so that programs start without their libraries and run on machines without them.
+// Device support is in separate modules, so that programs start without the devices' libraries and run on machines without
+// them.
 #include "modules/device_modules.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,7 @@ namespace {
 
 struct Named {
   std::string name, file;
-  std::string get;  ///< how to get the module
+  std::string get;  ///< how to install the module
 };
 
 // A kind of device whose module is loaded on first use, and stays loaded until the program ends.
@@ -74,7 +75,7 @@ class ModuleDevices final : public DeviceKind {
     const auto version = reinterpret_cast<VersionOfModule>(dlsym(handle, kVersionOfModule));
     const auto kind = reinterpret_cast<DeviceKindOfModule>(dlsym(handle, kDeviceKindOfModule));
     if (version == nullptr || kind == nullptr || std::string(version()) != module_version()) {
-      problem_ = path + " belongs to another version of probust";
+      problem_ = path + " belongs to a different version of probust";
       return;
     }
     kind_ = kind();

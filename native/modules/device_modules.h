@@ -5,13 +5,15 @@
 
 namespace probust {
 
-/// Adds the kinds of devices that modules provide (probust_cuda.so), each loaded when it is first needed. Later calls do nothing.
+/// Adds the kinds of devices that modules provide (probust_cuda.so). Each module is loaded when it is first needed. Further
+/// calls do nothing.
 void use_device_modules();
 
-/// The version of probust that this code belongs to; a module has its own copy of this function.
+/// The version of probust to which this code belongs. A module has its own copy of this function.
 const char* module_version();
 
-/// The names of a module's functions. Both take no arguments; the kind of device belongs to the module and lives as long.
+/// The names of a module's functions. Both take no arguments. The kind of device belongs to the module and exists as long as
+/// the module.
 using DeviceKindOfModule = const DeviceKind* (*)();
 using VersionOfModule = const char* (*)();
 inline constexpr const char* kDeviceKindOfModule = "probust_device_kind";

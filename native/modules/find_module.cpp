@@ -32,13 +32,13 @@ std::filesystem::path running_program() {
   std::error_code problem;
   std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   if (!problem) return program;
-  // /proc is not mounted, as in a bare chroot: use what the kernel was told to start.
+  // If /proc is not mounted, as in a minimal chroot, uses the path with which the program was started.
   const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // NOLINT(performance-no-int-to-ptr)
   return started == nullptr ? "" : std::filesystem::canonical(started, problem);
 }
 #endif
 
-// The program, or the shared library that this code is in.
+// The path of the program, or of the shared library that contains this code.
 std::filesystem::path running_library() {
   Dl_info found{};
   if (dladdr(reinterpret_cast<const void*>(&running_library), &found) == 0 || found.dli_fname == nullptr) return {};
@@ -61,7 +61,7 @@ std::filesystem::path find_module(const std::string& name) {
   }
   folders.emplace_back(PROBUST_MODULES_FOLDER);
   std::error_code problem;
-  for (const std::filesystem::path& folder : folders) {  // never relative: no module comes from the working directory
+  for (const std::filesystem::path& folder : folders) {  // never relative, so that no module is loaded from the working directory
     if (folder.is_absolute() && std::filesystem::exists(folder / name, problem)) return folder / name;
   }
   return {};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ inline Tensor tensor_of(const Floats& array) {
   return {Shape(array.shape(), array.shape() + array.ndim()), std::vector<float>(array.data(), array.data() + array.size())};
 }
 
-// Without a copy: the array owns the tensor's numbers.
+// Converts a tensor to an array without a copy: the array owns the tensor's numbers.
 inline py::array_t<float> array_of(Tensor tensor) {
   auto kept = std::make_unique<std::vector<float>>(std::move(tensor.data));
   const float* numbers = kept->data();
@@ -34,7 +35,7 @@ inline py::array_t<float> array_of(Tensor tensor) {
   return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), numbers, owner);
 }
 
-// Points [N, ...] in the memory of an array. One point of the model's shape is a batch of one.
+// Points [N, ...] in the memory of an array. A single point of the model's shape is a batch of one.
 class PointsOf {
  public:
   PointsOf(const Floats& array, const Shape& point)
@@ -44,6 +45,8 @@ class PointsOf {
   }
 
   std::int64_t count() const { return shape_[0]; }
+
+  std::span<const float> values() const { return {data_, static_cast<std::size_t>(size_)}; }
 
   Tensor rows(std::int64_t first, std::int64_t count) const {
     Shape shape = shape_;

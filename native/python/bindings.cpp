@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What probust/__init__.py calls. It takes arrays and returns columns; the interface that users see is written in Python.
+// The functions that probust/__init__.py calls. They take arrays and return columns; the interface for users is written in
+// Python.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -55,7 +56,7 @@ std::vector<Noise> noises_of(const std::vector<std::string>& texts) {
   return noises;
 }
 
-// Texts and lists as lists, numbers as arrays.
+// Texts and lists become lists, numbers become arrays.
 template <typename T>
 py::object column_of(const std::vector<T>& values) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -83,7 +84,7 @@ py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   return columns;
 }
 
-// The functions of a model that is not a file. They are known to Python's cycle collector.
+// The functions of a model that is not a file. Python's cycle collector can reach them.
 struct Functions {
   py::object logits, vjp;
 };
@@ -127,7 +128,7 @@ class Model {
     });
   }
 
-  // The report as JSON, and as text.
+  // The report as JSON and as text.
   py::tuple check(const Floats& x, const std::optional<Whole>& labels, const std::vector<double>& sigmas) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count());
@@ -152,6 +153,7 @@ class Model {
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
     request.seed = seed;
     request.noises = noises_of(noises);
+    clip_like_data(request.noises, [&] { return range_of(points.values()); });
     request.estimators = parse_estimators(estimators, {.share = share});
     std::vector<Row> rows;
     const auto estimate_block = [&](std::int64_t first, std::int64_t count) {
@@ -165,7 +167,7 @@ class Model {
       rows.insert(rows.end(), run.rows().begin(), run.rows().end());
     };
     CheckReport found;
-    const auto work = [&] {  // blocks as on the command line
+    const auto work = [&] {  // in blocks, as on the command line
       if (check) found = check_first(points, all_labels, request);
       std::int64_t first = 0;
       do {
@@ -184,7 +186,7 @@ class Model {
   }
 
  private:
-  // Checks points spread evenly over all, so that no large array is copied.
+  // Checks points that are spread evenly over all of them, so that no large array is copied.
   CheckReport check_first(const PointsOf& points, const NumbersOf& labels, const EstimateRequest& request) {
     EstimateRequest some = request;
     for (const std::int64_t position : spread_positions(points.count(), kFirstCheckPoints)) {
@@ -204,7 +206,7 @@ class Model {
     return points * (1 + passes * static_cast<std::int64_t>(request.noises.size()));
   }
 
-  // [N, width], in blocks of at most 64 MB of points, so that no large array is copied.
+  // Computes an array [N, width] in blocks of at most 64 MB of points, so that no large array is copied.
   template <class Of>
   py::array_t<float> in_blocks(const PointsOf& points, std::int64_t width, const Of& of) {
     const std::int64_t d = element_count(point_shape()), most = std::max<std::int64_t>(1, (std::int64_t{1} << 24) / d);
@@ -220,7 +222,7 @@ class Model {
     return all;
   }
 
-  // Serialises calls: a call waits for its turn. In the child of a fork it would never end.
+  // Serialises calls: each call waits for the previous one. In the child of a fork, this wait would never end.
   struct Turn {
     Model& model;
     std::unique_lock<std::timed_mutex> lock;
@@ -253,7 +255,7 @@ class Model {
     do {
       if (lost()) throw Worker::forked();
       if (whose_turn_ == std::this_thread::get_id())
-        throw Error{ErrorCode::usage, "the model", "is called from its own function or progress callback",
+        throw Error{ErrorCode::usage, "the model", "cannot be called from its own function or progress callback",
                     "load a second model for that"};
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     } while (!try_for_a_while(lock));
@@ -343,14 +345,15 @@ std::unique_ptr<Model> model_of_functions(const py::object& logits, const py::ob
   return std::make_unique<Model>(model_from_function(std::move(calls), point_shape, classes, options), worker, functions);
 }
 
-// Null for a model of a file, and for an object that was never initialised.
+// Null for a model from a file, and for an object that was never initialised.
 Functions* functions_of(PyObject* self) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   if (!instance->get_value_and_holder().holder_constructed()) return nullptr;
   return py::cast<Model&>(py::handle(self)).functions();
 }
 
-// A function that refers to its model, such as a method of an object that owns the model, forms a cycle.
+// Registers functions with the cycle collector: a function that refers to its model, such as a method of an object that owns
+// the model, forms a cycle.
 void collect_cycles(PyHeapTypeObject* type) {
   type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {

@@ -22,7 +22,7 @@ py::tuple points_of(Tensor x, const std::vector<std::int64_t>& labels) {
                         labels.empty() ? py::object(py::none()) : py::array_t<std::int64_t>(py::cast(labels)));
 }
 
-// Points, labels, the positions and errors of skipped points, class names, and notes.
+// Reads points, labels, the positions and errors of skipped points, class names, and notes.
 py::object read(const std::string& path, std::int64_t offset, std::int64_t limit, const std::optional<double>& scale,
                 const std::string& labels_path, const std::string& label_column, bool skip_bad,
                 const std::vector<std::string>& classes, const std::vector<std::string>& known_classes, std::int64_t resize,

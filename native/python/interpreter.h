@@ -17,8 +17,8 @@ namespace probust::python {
 }
 
 /// Makes a call that may wait for the interpreter's lock. Before version 3.14, a finalizing interpreter ends the threads that
-/// wait for its lock, and glibc unwinds their stacks like an exception. Destructors and handlers are not made for that, so such a
-/// thread waits here for the end of the process, as it does in later versions.
+/// wait for its lock, and glibc unwinds their stacks as for an exception. Destructors and handlers do not expect that, so such
+/// a thread waits here for the end of the process, as it does in later versions.
 template <class Call>
 auto call_python(const Call& call) {
 #ifdef _CXXABI_FORCED_H
@@ -46,7 +46,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Does work of the core that calls no Python, without the lock.
+/// Runs work of the core, which does not call Python, without the lock.
 template <class Work>
 auto unlocked(const Work& work) {
   const Unlocked released;

@@ -18,16 +18,17 @@
 
 namespace probust::python {
 
-/// Does work of the core on its own thread, without the interpreter's lock. Meanwhile the Python thread that started it handles
-/// signals, reports progress, and calls the classifier's functions, so that Ctrl-C interrupts them and their exceptions propagate
-/// there.
+/// Runs work of the core on its own thread, without the interpreter's lock. During that time, the Python thread that started it
+/// handles signals, reports progress, and calls the classifier's functions, so that Ctrl-C interrupts them and their exceptions
+/// propagate there.
 class Worker {
  public:
   using Task = std::function<void()>;
 
-  /// Does `work` and waits for it; call it with the lock. Calls `report` about ten times a second. A Python exception meanwhile
-  /// sets `stop` and is thrown when the work has ended. Otherwise throws whatever `work` throws. In the child of a fork made by a
-  /// function, the work would never end: there it throws at once.
+  /// Runs `work` and waits for it. The caller must hold the lock. Calls `report` about ten times a second. If a Python
+  /// exception is raised during that time, sets `stop` and throws the exception when the work has ended. Otherwise throws the
+  /// exception of `work`, if any. If a function forked this process, the work would never end in the child, so the child throws
+  /// at once.
   void run(StopToken& stop, const Task& work, const Task& report) {
     std::exception_ptr failed, raised;
     done_ = refused_ = abandoned_ = false;
@@ -67,8 +68,8 @@ class Worker {
     if (failed) std::rethrow_exception(failed);
   }
 
-  /// Does `task` on the waiting Python thread; call it from one thread of the work. Throws Error{interrupted} if Python has
-  /// raised.
+  /// Runs `task` on the waiting Python thread. Must be called by one thread of the work only. Throws Error{interrupted} if
+  /// Python has raised an exception.
   void in_python(const Task& task) {
     std::unique_lock lock(mutex_);
     task_ = &task;
@@ -77,8 +78,8 @@ class Worker {
     if (refused_) throw interruption();
   }
 
-  /// Ends the work of all workers, so that none runs while the process ends, and waits for a while. Call it with the lock, when
-  /// the interpreter is about to end: the threads that started the work never return from their calls.
+  /// Ends the work of all workers and waits for a while, so that no work runs while the process ends. The caller must hold the
+  /// lock, and the interpreter must be about to end: the threads that started the work never return from their calls.
   static void end_all() {
     const Unlocked unlocked;
     All& all = of_process();
@@ -90,7 +91,8 @@ class Worker {
     all.changed.wait_for(lock, kLastWait, [&] { return all.running.empty(); });
   }
 
-  /// Call it in the child of a fork, which has one thread: work of other threads will not end.
+  /// Must be called in the child of a fork. The child has only one thread, so work that other threads had started will never
+  /// end there.
   static void forget_all() {
     All& all = of_process();
     all.running.clear();
@@ -115,7 +117,7 @@ class Worker {
     std::atomic<int> forks = 0;
   };
 
-  // Never destroyed, because threads outlive the interpreter.
+  // Never destroyed, because threads may outlive the interpreter.
   static All& of_process() {
     static All& all = *new All;
     return all;

@@ -27,7 +27,7 @@ std::vector<double> multiples(double step, double low, double high) {
   return values;
 }
 
-// 1, 2 and 5 times powers of ten; only powers of ten, or some of them, if these are too many.
+// 1, 2 and 5 times powers of ten. If these are too many, only powers of ten or some of them.
 std::vector<double> logarithmic_ticks(double low, double high, int most) {
   const double decades = std::log10(high / low);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / most)));
@@ -43,7 +43,7 @@ std::vector<double> logarithmic_ticks(double low, double high, int most) {
   return values.size() > 1 ? values : multiples(nice_step(high - low, most), low, high);
 }
 
-// The given ends of the axis, or else those of the values; never equal.
+// The ends that the axis sets, otherwise those of the values. They never coincide.
 Ruler of_values(const Axis& axis, std::vector<double> values) {
   std::erase_if(values, [&](double value) { return !shown(axis, value); });
   Ruler range{.logarithmic = axis.logarithmic};

@@ -15,8 +15,8 @@ struct Tick {
   std::string text;
 };
 
-/// Whether a value can be shown on the axis: finite, of a size that arithmetic on ranges survives, and positive if the axis is
-/// logarithmic.
+/// Whether a value can be shown on the axis: finite, not so large that arithmetic on ranges overflows, and positive if the axis
+/// is logarithmic.
 bool shown(const Axis& axis, double value);
 
 /// A range of values and its ticks.
@@ -25,11 +25,11 @@ struct Ruler {
   bool logarithmic = false;
   std::vector<Tick> ticks{};
 
-  /// 0 at `low`, 1 at `high`; limited to -1..2, so that infinite bounds have a place.
+  /// 0 at `low`, 1 at `high`; limited to -1..2, so that infinite bounds have a position.
   double share(double value) const;
 };
 
-/// For the values that occur on an axis; those that are not shown are ignored. `most` is the largest number of ticks. Ends that
+/// A ruler for the values on an axis; values that cannot be shown are ignored. `most` is the largest number of ticks. Ends that
 /// the axis does not set are extended: to the next tick with `to_ticks`, otherwise by a small margin.
 Ruler ruler(const Axis& axis, const std::vector<double>& values, int most, bool to_ticks);
 

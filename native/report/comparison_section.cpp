@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two runs on the same points.
+// The comparison of two runs on the same points.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 // One model of the other run, compared with one of this run.
 struct ComparedModels {
-  std::string baseline, run;  // their names
+  std::string baseline, run;  // names of the two models
   std::vector<PairedComparison> groups;
 };
 

@@ -14,9 +14,9 @@
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kMostDots = 1000;  // of a scatter chart
-constexpr std::size_t kMostPairs = 3;     // charts for each model
-constexpr int kRadii = 60;                // of a chart
+constexpr std::int64_t kMostDots = 1000;  // dots of a scatter chart
+constexpr std::size_t kMostPairs = 3;     // charts per model
+constexpr int kRadii = 60;                // number of radii in a chart
 
 Table table_of_comparisons(const Material& material, const std::vector<Comparison>& comparisons) {
   Table table{"Differences between two estimates of p for the same points", {{"noise", false}, {"a", false}, {"b", false}}, {}};
@@ -35,7 +35,7 @@ Table table_of_comparisons(const Material& material, const std::vector<Compariso
   return table;
 }
 
-// Every k-th point, so that a page with many points stays small.
+// A chart with every k-th point, so that a page with many points stays small.
 std::string chart_of_pair(const Comparison& pair) {
   Chart chart{.title = pair.a + " and " + pair.b, .mark = Mark::scatter, .diagonal = true, .width = 440, .height = 420};
   chart.x = {.label = "p by " + pair.a, .low = 0, .high = 1};
@@ -187,7 +187,7 @@ std::string agreement_section(const Material& material) {
 
 std::string certificate_section(const Material& material) {
   std::vector<GroupCertificates> groups;
-  std::string reason = "no estimator counts noisy samples";
+  std::string reason = "no estimator counts the noisy samples that survive";
   for (const RowGroup& group : material.groups) {
     GroupCertificates certificates = certificates_of(group);
     if (certificates.reason.empty() && !certificates.points.empty()) {

@@ -35,7 +35,7 @@ std::string cell(std::string_view element, bool number, std::string_view scope, 
 
 std::string table(const Table& table) {
   if (table.rows.empty()) return {};
-  // A box that scrolls must be reachable by keyboard.
+  // A scrollable box must be reachable by keyboard, hence the tabindex.
   std::string html = fmt::format(
       "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n<table{1}>\n"
       "<caption><span>{0}</span></caption>\n<thead><tr>",

@@ -19,7 +19,7 @@ std::string paragraph(std::string_view text);
 /// A heading within a section.
 std::string heading(std::string_view text);
 
-/// A section with a heading. `id` is for links to it.
+/// A section with a heading. Links use `id`.
 std::string section(std::string_view id, std::string_view title, std::string_view html);
 
 struct Column {
@@ -27,25 +27,25 @@ struct Column {
   bool number = true;  ///< aligned on the right
 };
 
-/// The first cell of a row is its header. All cells are text.
+/// Rows begin with a header cell. All cells are text.
 struct Table {
   std::string caption;
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows{};
-  bool wraps = false;  ///< cells of text may take several lines
+  bool wraps = false;  ///< whether text cells may take several lines
 };
 
 /// "<ul>...</ul>".
 std::string list(const std::vector<std::string>& items);
 
-/// A table that scrolls in a box of its own if it is wider than the page. Nothing if it has no rows.
+/// A table that scrolls in its own box if it is wider than the page. Empty if it has no rows.
 std::string table(const Table& table);
 
 /// A chart with a caption below it. A wide one is drawn twice, because its text would be too small on a phone; the style sheet
 /// shows one of them.
 std::string figure(const Chart& chart, std::string_view caption);
 
-/// A complete document in one file: it loads nothing, and has a policy that forbids it.
+/// A complete document in one file. It loads nothing, and its policy forbids loading.
 std::string document(std::string_view title, std::string_view html);
 
 }  // namespace probust::report

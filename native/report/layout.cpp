@@ -30,7 +30,7 @@ Values values_of(const Chart& chart) {
   return values;
 }
 
-// Half a cell beyond the first and the last centre.
+// Extends the axis by half a cell beyond the first and the last centre.
 Axis edges_of(Axis axis, const std::vector<double>& centres) {
   if (centres.size() < 2) return axis;
   const double half = 0.5 * (centres.back() - centres.front()) / static_cast<double>(centres.size() - 1);
@@ -52,7 +52,7 @@ double widest_text(const std::vector<std::string>& texts) {
   return widest;
 }
 
-// From left to right, in as many lines as needed, below `top`. A series without a name has no entry.
+// Entries from left to right, in as many lines as needed, below `top`. A series without a name has no entry.
 std::vector<LegendEntry> legend_of(const Chart& chart, double top) {
   constexpr double kSample = 30;
   std::vector<LegendEntry> legend;
@@ -77,14 +77,14 @@ double widest_tick(const Ruler& ruler) {
   return widest_text(ticks);
 }
 
-// Names of categories that do not fit side by side are slanted, and if even that is too dense, some are left out.
+// If the names of categories do not fit side by side, they are slanted; if they still do not fit, some are omitted.
 void lay_out_categories(Layout& layout, const std::vector<std::string>& names) {
   if (names.empty()) return;
   const double slot = (layout.right - layout.left) / static_cast<double>(names.size());
   layout.slanted = widest_text(names) > slot - 4;
   if (!layout.slanted) return;
   layout.every = std::max(1, static_cast<int>(std::ceil(1.2 * kFont / slot)));
-  // The first name extends to the left of the frame: cos(35°) is 0.82.
+  // The first name extends to the left of the frame; cos(35°) is 0.82.
   layout.left = std::max(layout.left, 0.82 * std::min(text_width(names[0]), kMostSlanted) - 0.5 * slot + 2 * kRoom);
 }
 

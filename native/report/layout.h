@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Where the parts of a chart are. From the top: title, legend, the label of the y axis, the frame with the marks, ticks and label
-// of the x axis. A map has a colour bar to the right of the frame.
+// The positions of the parts of a chart. From the top: title, legend, the label of the y axis, the frame with the marks, ticks
+// and label of the x axis. A map has a colour bar to the right of the frame.
 #pragma once
 
 #include <string>
@@ -30,15 +30,15 @@ struct Layout {
   double bar = 0;                                   ///< the left edge of the colour bar
   std::vector<std::string> title;                   ///< by line
   std::vector<LegendEntry> legend;
-  bool slanted = false;  ///< the names of categories
-  int every = 1;         ///< every this many categories, one is named
+  bool slanted = false;  ///< whether the names of categories are slanted
+  int every = 1;         ///< every this many categories, one has its name shown
 
   double middle() const { return 0.5 * (left + right); }
   double at_x(double value) const;
   double at_y(double value) const;
 };
 
-inline constexpr double kMostSlanted = 120;  ///< the widest name of a category that is slanted
+inline constexpr double kMostSlanted = 120;  ///< the largest width of a slanted name
 
 Layout lay_out(const Chart& chart);
 

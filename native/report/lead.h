@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The one estimator and the one noise that a report shows of a run with more rows than a reader wants.
+// Selects one estimator and one noise per model, because a run may have more rows than a reader wants.
 #pragma once
 
 #include <span>
@@ -14,17 +14,17 @@ namespace probust::report {
 
 /// The rows of one model that a report shows first.
 struct Lead {
-  std::string model, estimator;           ///< the estimator with p for the most points; of several, the first requested one
-  std::vector<const RowGroup*> noises{};  ///< its rows at each noise, in order of appearance; the caller's
-  std::size_t widest = 0;                 ///< the one of them at which p differs most between points
+  std::string model, estimator;  ///< the estimator with p for the most points; if there are several, the one requested first
+  std::vector<const RowGroup*> noises{};  ///< rows of the caller for each noise, in order of appearance
+  std::size_t widest = 0;                 ///< the index of the noise at which p differs most between points
 
   const RowGroup& at_widest() const { return *noises[widest]; }
 
-  /// At most four of `noises`: if there are more, the first, the widest and the last.
+  /// At most four of `noises`. If there are more, the first one, the widest and the last.
   std::vector<const RowGroup*> few() const;
 };
 
-/// One for each model, in order of first appearance.
+/// One entry per model, in order of first appearance.
 std::vector<Lead> leads_of(std::span<const RowGroup> groups);
 
 /// The least and the most robust points of each model, at its widest noise.

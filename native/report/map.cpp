@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values as colours from dark blue over green to yellow: brighter is larger, also for people with colour blindness and in print.
-// The cells cover the background, so the colours are the same on light and dark pages.
+// Shows values as colours from dark blue over green to yellow. Brighter is larger, also for people with colour blindness and in
+// print. The cells cover the background, so the colours are the same on light and dark pages.
 #include "report/map.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace probust::report {
 namespace {
 
-constexpr int kColourSteps = 48;  // steps of colour: finer ones are hard to distinguish, and cells of one step are one path
+constexpr int kColourSteps = 48;  // finer steps are hard to distinguish, and cells of the same step are one path
 
 // Viridis, by S. van der Walt and N. Smith (CC0), at equal distances.
 constexpr std::array<std::array<int, 3>, 6> kAnchors = {
@@ -24,7 +24,7 @@ constexpr std::array<std::array<int, 3>, 6> kAnchors = {
 int step_of(double share) { return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (kColourSteps - 1))); }
 std::string colour_of_step(int step) { return map_colour(static_cast<double>(step) / (kColourSteps - 1)); }
 
-// Half a cell.
+// Half the distance between neighbouring centres.
 double half_of(const std::vector<double>& centres) {
   return 0.5 * (centres.back() - centres.front()) / static_cast<double>(centres.size() - 1);
 }

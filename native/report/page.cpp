@@ -35,7 +35,7 @@ std::string surviving(const Run& run) {
   return what;
 }
 
-// The introduction of the page, with `html` in it.
+// The introduction of the page; it contains `html`.
 std::string header(const Run& run, const std::string& title, const std::string& html) {
   return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) + html +
          paragraph(

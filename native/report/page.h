@@ -15,25 +15,25 @@ namespace probust::report {
 /// Names and values, as in store::RunFile.
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-/// The value of an entry; empty if it is not there.
+/// The value of an entry; empty if there is no such entry.
 std::string entry_of(const Entries& entries, const std::string& name);
 
 /// The run that a report describes.
 struct Run {
-  std::string file;  ///< its name
+  std::string file;  ///< the name of its file
   Results results;
   Entries configuration, information;
   std::vector<std::string> class_names;  ///< may be empty
 };
 
-/// The points whose pictures a report shows, as positions in the data.
+/// The positions in the data of the points whose pictures a report shows.
 std::vector<std::int64_t> pictured_points(const Run& run);
 
-/// Noise models with files are named by their full paths: "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy" in all
-/// rows, unless two noise models would get the same name.
+/// Noise models with files are named by full paths. In all rows, "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy",
+/// unless two noise models would get the same name.
 void shorten_noises(Results& results);
 
-/// The report; with `other`, a second run on the same points, it starts with a comparison of the two. Throws Error{unreadable}
+/// The report. With `other`, a second run on the same points, it starts with a comparison of the two. Throws Error{unreadable}
 /// about "the run" if the points differ (analysis/comparison.h).
 std::string page(const Run& run, const Pictures& pictures, const Run* other = nullptr);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every series is a group with its own `color`, which its parts use.
+// Each series is a group with its own `color`, which its parts use.
 #include "report/plot.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::array<const char*, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#e69f00", "#56b4e9", "#8066c8", "#868686"};
 
-constexpr std::size_t kMostMarkers = 30;  // on a line
+constexpr std::size_t kMostMarkers = 30;  // on one line
 
 class Drawing {
  public:
@@ -91,7 +91,8 @@ class Drawing {
     return text + "</g>\n";
   }
 
-  // Marks are clipped a little outside the frame, so that those on its edge are whole. An inner <svg> does that without an id.
+  // Marks are clipped slightly outside the frame, so that marks on its edge are drawn completely. An inner <svg> does this
+  // without an id.
   std::string inside(const std::string& marks) const {
     const std::string box =
         fmt::format("{0} {1} {2} {3}", px(layout_.left - kRoom), px(layout_.top - kRoom),
@@ -115,7 +116,7 @@ class Drawing {
 
   std::string x_ticks() const {
     std::string text;
-    double end = -1e9;  // of the last number
+    double end = -1e9;  // right end of the last number
     for (std::size_t k = 0; k < layout_.x.ticks.size(); ++k) {
       const double x = at_x(layout_.x.ticks[k].value), y = layout_.bottom + kRoom + 0.75 * kFont;
       const std::string& name = layout_.x.ticks[k].text;
@@ -186,7 +187,7 @@ class Drawing {
 
   // ---- marks
 
-  // Runs of neighbouring points that can be drawn.
+  // Calls draw for runs of neighbouring points that can be shown.
   template <class Draw>
   void for_each_run(std::size_t k, const Draw& draw) const {
     const std::vector<PlotPoint>& points = chart_.series[k].points;
@@ -289,7 +290,7 @@ class Drawing {
     return path.empty() ? "" : fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"/>\n", path);
   }
 
-  // Many points are one path of dots, without those that hide each other.
+  // If there are many points, they are one path of dots, without dots that hide each other.
   std::string markers(std::size_t k) const {
     constexpr std::size_t kMany = 400;
     const std::vector<PlotPoint>& points = chart_.series[k].points;

@@ -14,20 +14,20 @@ namespace probust::report {
 /// One value. Values that are not finite leave a gap.
 struct PlotPoint {
   double x = 0, y = 0;
-  std::optional<double> low{}, high{};  ///< of y: a band around lines, error bars otherwise
+  std::optional<double> low{}, high{};  ///< range of y: a band around lines, error bars otherwise
   std::string title{};                  ///< shown under the pointer; may be empty
 };
 
 struct Series {
-  std::string name;  ///< in the legend; no entry if it is empty
+  std::string name;  ///< name in the legend; no entry if empty
   std::vector<PlotPoint> points;
 };
 
 enum class Mark : std::uint8_t {
   line,     ///< points in ascending x, joined
   bar,      ///< x is the number of a category
-  violin,   ///< the probabilities at each category x as a shape as wide as their density, with median, mean and its interval
-  scatter,  ///< points alone
+  violin,   ///< the probabilities at each category x as a shape whose width is their density, with median, mean and its interval
+  scatter,  ///< points without lines
   map       ///< the cells of `grid`, coloured by their values, and a colour bar
 };
 
@@ -36,7 +36,7 @@ struct Axis {
   std::optional<double> low{}, high{};    ///< the range; default: that of the data, extended to ticks
   bool logarithmic = false;               ///< values that are not positive are left out
   std::vector<std::string> categories{};  ///< instead of numbers: category k is at k
-  bool every_value = false;               ///< ticks at the values of the data, if they are few, as for the scales of a sweep
+  bool every_value = false;  ///< whether to put ticks at the values of the data, if they are few, such as the scales of a sweep
 };
 
 /// Values over a plane, at the centres of cells that all have the same size.
@@ -65,7 +65,7 @@ enum class Surroundings : std::uint8_t {
 /// The <svg> element, with a trailing newline. Texts are escaped. A chart without any finite value shows "no values".
 std::string svg(const Chart& chart, Surroundings surroundings);
 
-/// Text for XML or HTML: & < > " ' as entities, and as printable() makes it.
+/// Text for XML or HTML, with & < > " ' as entities and other characters escaped by printable().
 std::string escaped(const std::string& text);
 
 }  // namespace probust::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Robustness by class, and the points at both ends.
+// Robustness by class, and the least and most robust points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const MeanInterval* mean_of_class(const GroupBias& bias, std::int64_t number) {
   return found == bias.classes.end() || *found != number ? nullptr : &bias.p[found - bias.classes.begin()];
 }
 
-// The classes to show: all, or those at both ends of their means.
+// The classes to show: all, or those with the smallest and the largest means.
 std::vector<std::int64_t> shown_classes(const GroupBias& bias) {
   std::vector<std::int64_t> classes = bias.classes;
   if (classes.size() <= kMostClasses) return classes;
@@ -118,7 +118,7 @@ std::string bias_of_lead(const Material& material, const Lead& lead) {
                                                    material.of_model(lead.model), lead.estimator)));
 }
 
-// The sigma at which each point's p falls to kTolerated; none without a sweep.
+// The sigma at which each point's p falls to kTolerated. Empty without a sweep.
 std::map<std::int64_t, std::string> tolerated_by_point(const RowSweep* sweep) {
   std::map<std::int64_t, std::string> scales;
   if (sweep == nullptr) return scales;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The sections of a report, as HTML. Each explains its numbers, so that a reader need not know the program.
+// The sections of a report as HTML. Each section explains its numbers, so that readers need not know the program.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct Material {
   std::vector<Column> key_columns() const;
   std::vector<std::string> key_cells(const GroupKey& key) const;
 
-  /// The scales of a lead's widest noise, by its estimator; empty if there is only one.
+  /// The scales of a lead's widest noise, with its estimator; null if there is only one scale.
   const RowSweep* sweep_of(const Lead& lead) const;
 
   /// "of MODEL " if there are several.
@@ -41,7 +41,7 @@ struct Material {
 /// The warnings of the checks before a run and, if given, another one; empty if there are none.
 std::string warnings_box(const Run& run, const Run* other);
 
-/// A sentence for each model of `other` that compares it with the run, as HTML; and the same with all numbers.
+/// For each model of `other`, a sentence that compares it with the run, as HTML; and the comparison with all numbers.
 std::string verdict(const Run& run, const Run& other);
 std::string comparison_section(const Run& run, const Run& other);
 
@@ -66,7 +66,7 @@ std::string agreement_section(const Material& material);
 /// Certified radii.
 std::string certificate_section(const Material& material);
 
-/// Points without p, and estimates with reservations.
+/// Points without p, and estimates whose status is not `ok`.
 std::string status_section(const Material& material);
 
 /// The command, versions and checksums.

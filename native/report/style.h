@@ -5,7 +5,7 @@
 
 namespace probust::report {
 
-/// The style sheet of every page. Its colours are those of the explorer, light or dark as the reader's system is.
+/// The style sheet of every page. Its colours are those of the explorer, light or dark according to the reader's system.
 extern const std::string_view kStyle;
 
 }  // namespace probust::report

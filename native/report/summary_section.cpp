@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The first and the last section: the run at a glance, and where it came from.
+// The first and the last section: a summary of the run, and its origin.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,7 +129,7 @@ Table table_of_entries(const std::string& caption, const Entries& entries) {
   Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
   for (const auto& [name, value] : entries) {
     if (value.empty() || name == "command") continue;
-    table.rows.push_back({name, join(split(value, '\n'))});  // class names are one a line
+    table.rows.push_back({name, join(split(value, '\n'))});  // one class name per line
   }
   return table;
 }

@@ -13,10 +13,10 @@ namespace probust::report {
 
 inline constexpr double kFont = 13, kTitleFont = 15;
 
-/// The approximate width in a typical sans-serif font: the font of a picture is unknown.
+/// The approximate width in a typical sans-serif font, because the font of the reader is unknown.
 double text_width(const std::string& text, double font = kFont);
 
-/// The <svg> tag of a picture of this size with its title, and a white background if it is a file of its own. `style` is the
+/// The <svg> tag of a picture of this size with its title, and a white background if it is a separate file. `style` is the
 /// style attribute if the picture is part of a page.
 std::string svg_head(int width, int height, const std::string& title, Surroundings surroundings,
                      std::string_view style = "width:100%;height:auto");
@@ -24,7 +24,7 @@ std::string svg_head(int width, int height, const std::string& title, Surroundin
 /// A length with at most one decimal.
 std::string px(double value);
 
-/// The text, at most `width` wide, with an ellipsis if it had to be cut.
+/// The text, at most `width` wide, with an ellipsis if it was cut.
 std::string shortened(std::string text, double width);
 
 /// Lines of words, each at most `width` wide unless a single word is wider. None for an empty text.
@@ -33,7 +33,7 @@ std::vector<std::string> wrapped(const std::string& text, double width, double f
 std::string text_at(double x, double y, const std::string& text, const std::string& attributes = "");
 std::string line_from(double x1, double y1, double x2, double y2, const std::string& attributes);
 
-/// The path of the marker of series k, of radius r: shapes distinguish series without colour.
+/// The path of the marker of series k with radius r. Shapes distinguish series without colour.
 std::string marker(std::size_t k, double x, double y, double r);
 
 /// Completes an element whose tag is open: `<rect x="1"` and so on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers and names as people read them.
+// Numbers and names in the form for readers.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ std::string probability(double p);
 /// "0.8370 to 0.8472".
 std::string interval(double low, double high);
 
-/// The 95% interval of an estimate; "± 0.0123", two standard errors, if it only has one; else a dash.
+/// The 95% interval of an estimate. If it has only a standard error, "± 0.0123" with two standard errors; otherwise a dash.
 std::string interval(const Estimate& estimate);
 
 /// "91.3%".
@@ -42,7 +42,7 @@ std::string class_text(std::int64_t number, const std::vector<std::string>& name
 /// The name of a path's file.
 std::string file_name(const std::string& path);
 
-/// "0.123"; "< 0.05" and "> 0.2" beyond the scales of a sweep.
+/// "0.123"; "< 0.05" or "> 0.2" if the scale is outside the sweep.
 std::string tolerated(const ToleratedScale& scale);
 
 /// "gaussian:0.1, auto:100", after the model's name if there is one.

@@ -31,7 +31,7 @@ class Checksum {
   std::uint64_t size_ = 0;
 };
 
-// Reading every image would take as long as a short run.
+// A checksum of names and sizes, because reading every image would take as long as a short run.
 std::string folder_checksum(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
@@ -68,8 +68,8 @@ void require_same(const std::string& path, const Configuration& now, const Confi
     if (was == "'" + value + "'" || (extending && may_differ)) continue;
     const std::string add = may_differ ? "add to a .sqlite run with " + option("extend") + ", " : "";
     throw Error{ErrorCode::conflict, path,
-                fmt::format("has a run with another configuration: {} was {}, now '{}'", name, was, value),
-                "repeat its command, name another file, " + add + "or replace it with " + option("force_new")};
+                fmt::format("has a run with a different configuration: {} was {} and is now '{}'", name, was, value),
+                "repeat its command, choose another file, " + add + "or replace it with " + option("force_new")};
   }
 }
 

@@ -13,7 +13,7 @@ using Configuration = std::vector<std::pair<std::string, std::string>>;
 /// The value of an entry; "" if it is missing.
 std::string value_of(const Configuration& configuration, const std::string& name);
 
-/// Whether a run can be extended in this entry: "noise", "estimator" and "limit".
+/// Whether a run can be extended by changing this entry: "noise", "estimator" and "limit".
 bool extensible(const std::string& entry);
 
 /// Throws Error{conflict} about the output `path` if the configurations differ, naming the first difference. If `extending`,

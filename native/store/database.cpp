@@ -16,7 +16,8 @@ namespace probust::store {
 namespace {
 
 [[noreturn]] void refuse_copy(const std::string& path, const std::string& problem) {
-  throw Error{ErrorCode::resources, path, "was left by a killed process, and a temporary copy to read it from failed: " + problem,
+  throw Error{ErrorCode::resources, path,
+              "was left by a killed process, and it could not be copied to a temporary file: " + problem,
               "set TMPDIR to a folder with more space"};
 }
 
@@ -40,7 +41,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// SQLite also follows links before it names the files next to the database.
+// The path without links. SQLite also follows links before it names the files next to the database.
 std::string resolved(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path file = std::filesystem::canonical(path, unknown);
@@ -104,7 +105,7 @@ void Database::open_to_read(bool locked) {
 }
 
 int Database::connect(const std::string& name, int flags) {
-  constexpr int kPatience = 60'000;  // milliseconds; a block is written in a few, and read in seconds at most
+  constexpr int kPatience = 60'000;  // milliseconds; a block is written in a few, and read within seconds
   sqlite3* connection = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);
@@ -113,7 +114,7 @@ int Database::connect(const std::string& name, int flags) {
 }
 
 // Whether the content can be read. If the last writer was killed, its changes may first have to be completed or undone, which
-// needs the right to write.
+// requires the right to write.
 bool Database::readable() {
   return sqlite3_exec(connection_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
 }
@@ -148,7 +149,7 @@ void Database::refuse() const {
     case SQLITE_LOCKED:
       throw Error{ErrorCode::conflict, path_,
                   std::string("is locked by another process that ") + (writable_ ? "reads or writes it" : "writes it"),
-                  "wait for it to end, or name another file"};
+                  "wait for it to end, or choose another file"};
     case SQLITE_FULL:
       throw Error{ErrorCode::resources, path_, "could not be written: the disk is full",
                   "free some space and repeat the command, which resumes there"};

@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 namespace probust::store {
 
 /// A SQLite connection. All functions throw Error about the file: unreadable (not a database, damaged, or it cannot be read),
-/// resources (the disk is full, or the file cannot be written), conflict (another process keeps it locked).
+/// resources (the disk is full, or the file cannot be written), conflict (another process has locked it).
 class Database {
  public:
   /// Opens the file, or creates it if `writable`. Reading never changes the file or its folder: if the process that wrote it died
@@ -51,13 +51,13 @@ class Statement {
   Statement(Database& database, std::string_view text);
 
   void bind(int parameter, std::int64_t value);
-  void bind(int parameter, std::optional<double> value);  ///< none or not finite: NULL
+  void bind(int parameter, std::optional<double> value);  ///< empty or not finite: NULL
   void bind(int parameter, std::string_view value);
   void bind(int parameter, std::span<const double> value);  ///< as a blob; empty: NULL
-  void bind(int parameter, std::span<const float> value);   ///< likewise
+  void bind(int parameter, std::span<const float> value);   ///< as a blob; empty: NULL
   void bind_null(int parameter);
 
-  /// The next row of the result; false after the last one, and then the statement can be run again.
+  /// The next row of the result. Returns false after the last one; the statement can then be run again.
   bool step();
 
   std::int64_t integer(int column) const;
@@ -65,7 +65,7 @@ class Statement {
   std::string text(int column) const;
   bool null(int column) const;
   std::span<const double> doubles(int column) const;  ///< valid until the next step
-  std::span<const float> floats(int column) const;    ///< likewise
+  std::span<const float> floats(int column) const;    ///< valid until the next step
 
  private:
   struct Finalize {

@@ -46,8 +46,8 @@ void Journal::open() {
   write(title_);
 }
 
-// Whether there is a journal whose output can be continued; reads it. A last line without its end was cut when it was written,
-// and is removed, because the next line would continue it.
+// Reads the journal. Returns whether there is one whose output can be continued. If the last line has no end, its write was
+// interrupted; it is removed, because the next line would be appended to it.
 bool Journal::goes_on(const std::string& path, const Configuration& configuration) {
   std::ifstream lines(path_, std::ios::binary);
   Configuration before;
@@ -68,7 +68,7 @@ bool Journal::goes_on(const std::string& path, const Configuration& configuratio
   return true;
 }
 
-// "done POSITION BYTES MODEL"
+// Parses "done POSITION BYTES MODEL".
 void Journal::read_done(const std::string& line) {
   std::istringstream words(line);
   std::string kind, model;

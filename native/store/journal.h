@@ -10,20 +10,20 @@
 
 namespace probust::store {
 
-/// The progress of an incomplete text output, in a file next to it, PATH-unfinished: the configuration, and after each part the
-/// number of finished points and the length of the output. So an interrupted output can be continued, and a complete one, which
-/// has no such file, is replaced. All functions throw Error{resources} if the file cannot be written.
+/// The progress of an incomplete text output, in a file next to it, PATH-unfinished: the configuration and, after each part,
+/// the number of finished points and the length of the output. With it, an interrupted output can be continued. A complete
+/// output has no such file, and is replaced. All functions throw Error{resources} if the file cannot be written.
 class Journal {
  public:
-  /// Reads the journal of the output at `path`, or creates one with the first add(): if there is none, if nothing was finished,
-  /// or if the output is shorter than its journal says. Throws Error: conflict if the output has another configuration and
+  /// Reads the journal of the output at `path`. The first add() creates a new one if there is none, if nothing was finished, or
+  /// if the output is shorter than its journal says. Throws Error: conflict if the output has a different configuration and
   /// `replace` is false; unreadable if the journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// The length in bytes of the finished part of the output, 0 if there is none.
+  /// The length in bytes of the finished part of the output; 0 if there is none.
   std::int64_t bytes() const { return bytes_; }
 
   /// The position in the data up to which the points of a model are finished.

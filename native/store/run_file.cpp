@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS skipped (model TEXT NOT NULL, "index" INTEGER NOT NUL
   PRIMARY KEY (model, "index")) WITHOUT ROWID;
 )";
 
-// Columns of rows that are in `questions`, or in the key of `answers`.
+// Whether a column of rows is in `questions`, or in the key of `answers`.
 bool is_elsewhere(std::string_view column) {
   constexpr std::string_view kElsewhere[] = {"model", "index", "noise", "sigma", "estimator"};
   return std::find(std::begin(kElsewhere), std::end(kElsewhere), column) != std::end(kElsewhere);
@@ -75,7 +75,7 @@ std::string answers_table() {
   return text + ", PRIMARY KEY (model, \"index\", question)) WITHOUT ROWID;";
 }
 
-// Version 0.1 reads these by position. Later columns follow them.
+// Version 0.1 reads these columns by position. Later columns follow them.
 constexpr std::string_view kFirstColumns[] = {"index",  "label",  "predicted", "target",  "noise",   "sigma",    "estimator",
                                               "p",      "p_fail", "std_error", "ci_low",  "ci_high", "forwards", "backwards",
                                               "status", "method", "note",      "classes", "model"};
@@ -139,7 +139,7 @@ void read(const Statement& from, int column, std::vector<double>& field) {
   field.assign(values.begin(), values.end());
 }
 
-// The columns of rows in the view `estimates`: not all of them in runs of earlier versions.
+// The columns of rows in the view `estimates`. Runs of earlier versions lack some.
 std::vector<std::string_view> stored_columns(Database& database) {
   const std::set<std::string> stored = columns_in(database, "estimates");
   std::vector<std::string_view> columns;
@@ -192,7 +192,7 @@ class Questions {
     find_.bind(1, std::string_view(row.estimator));
     find_.step();
     entry->second = find_.integer(0);
-    find_.step();  // to its end
+    find_.step();  // ends the query
     return entry->second;
   }
 
@@ -259,20 +259,20 @@ void transact(Database& database, const std::function<void()>& changes) {
   } catch (const Error&) {
     try {
       database.execute("ROLLBACK;");
-    } catch (const Error&) {  // SQLite has rolled back by itself
+    } catch (const Error&) {  // SQLite has already rolled back
     }
     throw;
   }
 }
 
-// While this exists, reads see one state of the file.
+// While this object exists, all reads see the same state of the file.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Database& database) : database_(database) { database.execute("BEGIN"); }
   ~ReadTransaction() {
     try {
       database_.execute("ROLLBACK");
-    } catch (const Error&) {  // SQLite has ended it by itself
+    } catch (const Error&) {  // SQLite has already ended it
     }
   }
   ReadTransaction(const ReadTransaction&) = delete;
@@ -282,7 +282,7 @@ class ReadTransaction {
   Database& database_;
 };
 
-// The first rows after those of a point, at most `count`.
+// At most `count` rows after those of a point.
 std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
   const std::vector<std::string_view> columns = stored_columns(database);
   Statement next(database, "SELECT " + quoted_list(columns) + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
@@ -294,11 +294,11 @@ std::vector<Row> rows_after(Database& database, const std::string& model, std::i
   return rows;
 }
 
-// Earlier versions wrote runs in write-ahead mode.
+// Leaves write-ahead mode, in which earlier versions wrote runs.
 void leave_write_ahead_mode(Database& database) {
   try {
     database.execute("PRAGMA journal_mode=DELETE;");
-  } catch (const Error&) {  // another process is reading it; it can be written nevertheless
+  } catch (const Error&) {  // another process is reading it; it can still be written
   }
 }
 
@@ -309,10 +309,10 @@ struct RunFile::State {
   Configuration configuration;  // to write
   Mode mode = Mode::resume;
   std::unique_ptr<WriteLock> lock;           // for a run that is written
-  mutable std::optional<Database> database;  // null for a run that begin() will create
+  mutable std::optional<Database> database;  // empty for a run that begin() will create
   bool writing = false;
 
-  // The connection, if there are tables.
+  // The connection if there are tables, otherwise null.
   Database* tables() const { return database ? &*database : nullptr; }
 };
 
@@ -403,7 +403,7 @@ void RunFile::append(const Results& results, const Configuration& information) {
   });
 }
 
-// Reads in parts, without an open transaction while rows are used. Otherwise a slow reader would block writers.
+// Reads in parts, without an open transaction while rows are used: a slow reader would otherwise block writers.
 void RunFile::for_each(const std::function<void(const Row&)>& use) const {
   if (state_->tables() == nullptr) return;
   std::size_t most = 4096;
@@ -428,7 +428,7 @@ void RunFile::for_each(const std::function<void(const Row&)>& use) const {
   }
 }
 
-// Reads one state of the file, although another process may write.
+// Reads one state of the file, even if another process writes it.
 Results RunFile::results() const {
   Results results;
   if (state_->tables() == nullptr) return results;

@@ -11,24 +11,24 @@
 
 namespace probust::store {
 
-/// A run in a SQLite file: its configuration, and the rows of the finished points. Each append is atomic, whenever the process is
-/// killed. Between two calls of append the file is complete: a copy of it has all rows so far (SQLite's rollback journal exists
-/// only during a transaction; its write-ahead log would keep rows in a second file, and needs the right to write even for
-/// reading). All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict (below,
-/// and if another process keeps it locked for a minute).
+/// A run in a SQLite file: its configuration, and the rows of the finished points. Each append is atomic, even if the process
+/// is killed. Between two calls of append the file is complete: a copy of it has all rows so far. (SQLite's rollback journal
+/// exists only during a transaction; a write-ahead log would keep rows in a second file, and require the right to write even
+/// for reading.) All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict
+/// (below, and if another process locks it for a minute).
 class RunFile {
  public:
   enum class Mode {
-    resume,  ///< create a run, or continue the run of the same configuration
+    resume,  ///< create a run, or continue the run with the same configuration
     extend,  ///< the same, but extensible entries of the configuration may differ; they are replaced
     replace  ///< create a run; an existing one is removed
   };
 
-  /// Opens a run for writing, as long as this exists. Throws Error{conflict} if the configuration differs, naming the first
-  /// difference, or if another process writes the run.
+  /// Opens a run for writing, for as long as this object exists. Throws Error{conflict} if the configuration differs, naming
+  /// the first difference, or if another process writes the run.
   static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
 
-  /// The same, but the file does not change before begin(), append() or set_information(): a command that fails in between
+  /// The same, but the file does not change before begin(), append() or set_information(), so that a command that fails earlier
   /// changes nothing.
   static RunFile claim(const std::string& path, const Configuration& configuration, Mode mode);
   void begin();
@@ -40,24 +40,24 @@ class RunFile {
   RunFile& operator=(RunFile&&) noexcept;
   ~RunFile();
 
-  /// One question at the points at positions [first, first + count) of the data: a model (its name, or ""), noise and estimator.
+  /// A model (its name, or ""), a noise model and an estimator, for the points at positions [first, first + count) of the data.
   struct Range {
     std::string model, noise, estimator;
     std::int64_t first = 0, count = 0;
   };
 
-  /// How many points of the range have a row, or were skipped.
+  /// The number of points of the range that have a row or were skipped.
   std::int64_t done(const Range& range) const;
 
-  /// All rows so far.
+  /// The number of rows so far.
   std::int64_t rows() const;
 
-  /// Appends all results at once, and sets information. Rows of the same model, point, noise and estimator are replaced, and so
-  /// are points.
+  /// Appends all results at once, and sets information. Rows for the same model, point, noise and estimator are replaced, and
+  /// so are points.
   void append(const Results& results, const Configuration& information = {});
 
-  /// Calls `use` for every row, by model, then by point, then in the order in which noises and estimators were first appended.
-  /// Another process can write meanwhile, however long `use` takes.
+  /// Calls `use` for every row, ordered by model, then by point, then in the order in which noises and estimators were first
+  /// appended. Another process can write during the call, however long `use` takes.
   void for_each(const std::function<void(const Row&)>& use) const;
 
   /// All results, in the same order.
@@ -66,7 +66,7 @@ class RunFile {
   Configuration configuration() const;
 
   /// Entries that do not determine the rows: {"command", "probust estimate ..."}, {"started", "2026-11-23 08:00:00"}.
-  /// set_information replaces the entries that it names.
+  /// set_information replaces only the given entries.
   Configuration information() const;
   void set_information(const Configuration& entries);
 

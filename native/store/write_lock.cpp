@@ -15,14 +15,14 @@
 namespace probust::store {
 namespace {
 
-// Whether the file at `path` is still the one that was opened. Another process may have removed it meanwhile.
+// Whether the file at `path` is still the one that was opened. Another process may have removed it.
 bool same_file(int descriptor, const std::string& path) {
   struct stat opened = {}, named = {};
   return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
          opened.st_dev == named.st_dev;
 }
 
-// One name for a file, whatever links lead to it.
+// The path of a file without links, so that each file has one name.
 std::string without_links(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path result = std::filesystem::weakly_canonical(path, unknown);
@@ -38,7 +38,8 @@ WriteLock::WriteLock(const std::string& path) : lock_path_(without_links(path) +
     const bool mine = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
     locked = mine && same_file(descriptor_, lock_path_);
     if (!locked) close(descriptor_);
-    if (!mine) throw Error{ErrorCode::conflict, path, "is being written by another process", "wait for it, or name another file"};
+    if (!mine)
+      throw Error{ErrorCode::conflict, path, "is being written by another process", "wait for it, or choose another file"};
   }
 }
 

@@ -5,9 +5,9 @@
 
 namespace probust::store {
 
-/// Makes this process the only writer of a file, as long as this exists or until the process ends, in whatever way. The lock is a
-/// separate file, PATH-lock, because SQLite drops its locks when any descriptor of the database is closed, and because an output
-/// may be replaced.
+/// Makes this process the only writer of a file, until this object is destroyed or the process ends for any reason. The lock is
+/// a separate file, PATH-lock, because SQLite drops its locks when any descriptor of the database is closed, and because an
+/// output may be replaced.
 class WriteLock {
  public:
   /// Throws Error: conflict if another process has the lock, resources if its file cannot be written.

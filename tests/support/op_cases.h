@@ -40,6 +40,7 @@ inline std::vector<OpCase> products_and_convolutions() {
   const Window grouped{{4, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 2};
   const Window depthwise{{4, 3}, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 3};
   const Window line{{7}, {3}, {2}, {2}, {2}, {1}};
+  const Window blur{{6, 3}, {5, 1}, {1, 1}, {1, 1}, {2, 0}, {0, 0}};
   const Window volume{{3, 4, 3}, {2, 2, 3}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}};
   const Window point{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
   const Window sparse{{5, 5}, {1, 1}, {3, 3}, {1, 1}, {0, 0}, {0, 0}};  // some pixels are never read
@@ -56,6 +57,7 @@ inline std::vector<OpCase> products_and_convolutions() {
       {Op::conv, {{1, 4, 4, 4}, {2, 2, 3, 3}}, grouped},
       {Op::conv, {{1, 3, 4, 3}, {3, 1, 2, 2}}, depthwise},
       {Op::conv, {{1, 2, 7}, {2, 2, 3}}, line},
+      {Op::conv, {{2, 1, 6, 3}, {1, 1, 5, 1}}, blur},
       {Op::conv, {{1, 1, 3, 4, 3}, {2, 1, 2, 2, 3}}, volume},
       {Op::conv, {{1, 3, 3, 3}, {2, 3, 1, 1}}, point},
       {Op::conv_transpose, {{1, 3, 5, 6}, {3, 2, 3, 3}}, same},
@@ -63,10 +65,13 @@ inline std::vector<OpCase> products_and_convolutions() {
       {Op::conv_transpose, {{1, 2, 2, 2}, {2, 2, 3, 3}}, grouped},
       {Op::conv_transpose, {{1, 3, 3, 2}, {3, 1, 2, 2}}, depthwise},
       {Op::conv_transpose, {{1, 2, 3}, {2, 2, 3}}, line},
+      {Op::conv_transpose, {{2, 1, 4, 3}, {1, 1, 5, 1}}, blur},
       {Op::conv_transpose, {{1, 2, 2, 2}, {2, 3, 1, 1}}, sparse},
       {Op::conv_filter_grad, {{1, 2, 5, 6}, {1, 3, 5, 6}}, same},
       {Op::conv_filter_grad, {{2, 1, 6, 5}, {2, 2, 3, 2}}, strided},
       {Op::conv_filter_grad, {{1, 4, 4, 4}, {1, 2, 2, 2}}, grouped},
+      {Op::conv_filter_grad, {{1, 3, 4, 3}, {1, 3, 3, 2}}, depthwise},
+      {Op::conv_filter_grad, {{2, 1, 6, 3}, {2, 1, 4, 3}}, blur},
   };
 }
 
@@ -91,6 +96,27 @@ inline std::vector<OpCase> pools() {
       {Op::sum_pool, {{1, 2, 5, 5}}, overlapping},
       {Op::sum_unpool, {{1, 2, 2, 3}}, halves},
       {Op::sum_unpool, {{1, 2, 3, 3}}, overlapping},
+  };
+}
+
+inline std::vector<OpCase> grids() {
+  using enum GridAttributes::Interpolation;
+  using enum GridAttributes::Padding;
+  const std::vector<Shape> sampled{{1, 2, 4, 5}, {1, 2, 2, 3}}, spread{{1, 2, 2, 3}, {1, 2, 2, 3}};
+  const std::vector<Shape> two{{2, 1, 3, 3}, {2, 2, 4}}, spread_two{{2, 1, 4}, {2, 2, 4}};
+  const float low = -1.19F, high = 4.81F;  // their samples are not near integers, which are kinks
+  return {
+      {Op::grid_sample, sampled, GridAttributes{4, 5, linear, zeros}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, linear, reflect_centres}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, cubic, border}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, cubic, reflect_edges, -0.75F}, low, high},
+      {Op::grid_sample, sampled, GridAttributes{4, 5, cubic, zeros, -0.5F, 1, 0}, low, high},
+      {Op::grid_sample, two, GridAttributes{3, 3, cubic, reflect_centres, -0.5F, 0, 2}, low, high},
+      {Op::grid_sample, {{1, 1, 2, 5}, {1, 2, 6}}, GridAttributes{2, 5, linear, reflect_edges, -0.5F, 0, 1}, low, high},
+      {Op::grid_sample_transpose, spread, GridAttributes{4, 5, linear, zeros}, low, high},
+      {Op::grid_sample_transpose, spread, GridAttributes{4, 5, linear, reflect_edges, -0.5F, 1, 0}, low, high},
+      {Op::grid_sample_transpose, spread, GridAttributes{4, 5, cubic, border}, low, high},
+      {Op::grid_sample_transpose, spread_two, GridAttributes{3, 3, cubic, reflect_centres, -0.75F}, low, high},
   };
 }
 
@@ -167,7 +193,7 @@ inline std::vector<OpCase> moves_and_choices() {
 inline const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> all = [] {
     std::vector<OpCase> cases;
-    for (const auto part : {products_and_convolutions, pools, elementwise_operators, moves_and_choices}) {
+    for (const auto part : {products_and_convolutions, pools, grids, elementwise_operators, moves_and_choices}) {
       for (OpCase& each : part()) cases.push_back(std::move(each));
     }
     return cases;
@@ -196,6 +222,8 @@ inline const std::map<Op, Smoothness>& smoothness() {
       {Op::max_gather, linear},
       {Op::sum_pool, linear},
       {Op::sum_unpool, linear},
+      {Op::grid_sample, curved},
+      {Op::grid_sample_transpose, curved},
       {Op::negate, linear},
       {Op::absolute, linear},
       {Op::sign, flat},

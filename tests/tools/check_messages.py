@@ -9,9 +9,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBS = set(
-    """applies are asks assigns belongs calls cannot casts changes computes continues could couples declares describes did differs
-    divides do does drops ends failed had has have holds is keeps lacks leaves lies makes multiplies must names needs quantises reads
-    repeated repeats replaces reshapes returned sent shares supports takes unpacks uses was were would""".split()
+    """applies are belongs cannot casts changes computes contain contains copies could couples declares did differs divides does
+    drops ends extends failed has have is lies lists must needs pads quantises reads reduces repeats replaces reshapes resumed
+    returned samples selects sent supports takes unpacks uses was would""".split()
 )
 # The call's name, and which of its arguments are where and problem. None: where comes from elsewhere.
 CALLS = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Included before everything else. Eigen 3.4 then takes its SSE code paths, which Emscripten turns into WebAssembly SIMD, without
-// the inline assembly for GCC. It also sets the number of SIMD registers to 16; engines have at least that many, but because of
-// 32-bit pointers Eigen would assume 8.
+// Included before everything else. Eigen 3.4 then uses its SSE code, which Emscripten compiles to WebAssembly SIMD, without the
+// inline assembly for GCC. Also sets the number of SIMD registers to 16: engines have at least that many, but Eigen would
+// assume 8 because pointers have 32 bits.
 #pragma once
 #ifdef __cplusplus
 #include <Eigen/src/Core/util/Macros.h>

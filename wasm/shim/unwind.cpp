@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Makes typed exception handlers work in a module with threads and clang 14, which Debian's Emscripten uses. A landing pad writes
-// its position into __wasm_lpad_context, calls _Unwind_CallPersonality, and reads there which handler takes the exception. Clang
-// 14 writes to one global, while libunwind reads a thread-local, so only catch (...) would ever be entered. This is the library's
-// part with one global. Two threads must not select typed handlers at the same time; the worker threads of base/parallel.cpp do
-// not: they have a single catch (...), which selects nothing.
+// Makes typed exception handlers work in a module with threads and clang 14, which Debian's Emscripten uses. A landing pad
+// writes its position to __wasm_lpad_context, calls _Unwind_CallPersonality, and reads from there which handler takes the
+// exception. Clang 14 writes to a global variable, while libunwind reads a thread-local one, so only catch (...) would ever be
+// entered. This is the library's part with a global variable. Two threads must not select typed handlers at the same time; the
+// worker threads of base/parallel.cpp do not, because their only handler is catch (...), which selects nothing.
 #if defined(__EMSCRIPTEN_PTHREADS__) && __clang_major__ < 15
 #include <cstdint>
 
@@ -15,8 +15,8 @@ struct Exception {
 };
 
 struct Context {
-  std::uintptr_t pad, table;  // from the landing pad: its number, and the function's handler table
-  std::uintptr_t selector;    // to the landing pad
+  std::uintptr_t pad, table;  // written by the landing pad: its number, and the function's handler table
+  std::uintptr_t selector;    // read by the landing pad
 };
 
 constexpr int kCleanupPhase = 2, kCaughtElsewhere = 1, kSelector = 1;

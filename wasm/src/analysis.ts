@@ -220,7 +220,7 @@ export async function agree(probust: Probust, rows: readonly Row[], options: Agr
   const indices = new Set(rows.map((row) => row.index));
   const classes = logits.length / indices.size;
   if (!Number.isInteger(classes)) {
-    throw usage(`logits has ${logits.length} numbers`, `give the same number for each of the ${indices.size} points`);
+    throw usage(`logits has ${logits.length} numbers`, `give each of the ${indices.size} points the same number of logits`);
   }
   const points = Array.from({ length: indices.size }, (_, i) => ({
     index: index + i,

@@ -59,7 +59,10 @@ export function floats(name: string, given: Numbers, ofFunction = false): Float3
   if (odd >= 0) throw usage(`${name}[${odd}] is ${shown(given[odd])}`, 'give numbers, one point after another');
   const bytes = given instanceof Uint8Array || given instanceof Uint8ClampedArray;
   if (bytes && ofFunction) {
-    throw usage(`${name} has bytes, and the model is a function`, 'give Float32Array.from(x) to pass 0 to 255, or divide by 255');
+    throw usage(
+      `${name} contains bytes, but the model is a function`,
+      'give Float32Array.from(x) to pass 0 to 255, or divide by 255',
+    );
   }
   try {
     return bytes ? Float32Array.from(given, (value) => value / 255) : Float32Array.from(given);

@@ -35,7 +35,7 @@ export function part(bytes: Uint8Array, at: number, count: number, name: string,
 export function byteCount(shape: readonly number[], elementBytes: number, name: string): number {
   const product = shape.reduce((all, extent) => all * Math.max(1, extent), elementBytes);
   if (shape.some((extent) => extent < 0) || product > 2 ** 62) {
-    refuse(name, `has an impossible shape ${shapeText(shape)}`, 'save the data again');
+    refuse(name, `has an invalid shape ${shapeText(shape)}`, 'save the data again');
   }
   return shape.includes(0) ? 0 : product;
 }

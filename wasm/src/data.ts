@@ -261,11 +261,14 @@ export function deviations(count: number, elements: number, draw: (i: number) =>
   for (let i = 0; i < count; ++i) {
     const one = draw(i);
     if (one?.length !== elements) {
-      throw usage(`draw gave ${one?.length ?? 'no'} numbers for draw ${i}`, `give ${elements}, one for each element of a point`);
+      throw usage(
+        `draw returned ${one?.length ?? 'no'} numbers for draw ${i}`,
+        `return ${elements}, one for each element of a point`,
+      );
     }
     data.set(one, i * elements);
     const odd = data.subarray(i * elements, (i + 1) * elements).findIndex((value) => !Number.isFinite(value));
-    if (odd >= 0) throw usage(`draw gave ${String(one[odd])} at ${odd} of draw ${i}`, 'give finite numbers');
+    if (odd >= 0) throw usage(`draw returned ${String(one[odd])} at position ${odd} of draw ${i}`, 'return finite numbers');
   }
   return { data, shape: [count, elements] };
 }
@@ -276,7 +279,7 @@ export async function readRows(source: DataSource, signal?: AbortSignal): Promis
   const bytes = await readModel(source, signal, name);
   if (bytes.length === 0) throw unreadable(`${name} is empty`, 'give rows as .jsonl or .csv');
   if (begins(bytes, 'SQLite format 3')) {
-    refuse(name, 'is a run, and its rows are read as text', 'write them with probust export RUN -o rows.jsonl');
+    refuse(name, 'is a run, but rows are read from text files', 'write one with probust export RUN -o rows.jsonl');
   }
   return parseRows(bytes, name);
 }

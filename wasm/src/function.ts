@@ -69,7 +69,7 @@ const isRow = (value: unknown): value is Row =>
 
 /** The numbers of `rows`, [count, width], from the function `which`. */
 export function numbersOf(which: string, rows: unknown, count: number, width: number): Float32Array {
-  const wanted = `give ${width} numbers for each of the ${count} points, one after another or as a list of rows`;
+  const wanted = `return ${width} numbers for each of the ${count} points, one after another or as a list of rows`;
   if (!isRow(rows)) throw usage(`${which} did not return an array`, wanted);
   if (rows instanceof Float32Array && rows.length === count * width) return rows;
   const nested = rows.length > 0 && isRow(rows[0]);
@@ -78,13 +78,13 @@ export function numbersOf(which: string, rows: unknown, count: number, width: nu
   const odd = parts.findIndex((part) => !isRow(part) || part.length !== length);
   if (nested && (parts.length !== count || odd >= 0)) {
     const found = parts.length !== count ? `${parts.length} rows` : `${parts[odd]?.length ?? 'no'} numbers in row ${odd}`;
-    throw usage(`${which} gave ${found}`, wanted);
+    throw usage(`${which} returned ${found}`, wanted);
   }
-  if (odd >= 0) throw usage(`${which} gave ${rows.length} numbers`, wanted);
+  if (odd >= 0) throw usage(`${which} returned ${rows.length} numbers`, wanted);
   const all = new Float32Array(count * width);
   parts.forEach((part, i) => {
     for (let k = 0; k < length; ++k) {
-      if (typeof part[k] !== 'number') throw usage(`${which} gave ${typeof part[k]} at ${i * length + k}`, wanted);
+      if (typeof part[k] !== 'number') throw usage(`${which} returned ${typeof part[k]} at position ${i * length + k}`, wanted);
       all[i * length + k] = part[k] as number;
     }
   });

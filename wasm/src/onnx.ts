@@ -104,7 +104,7 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
       const node = producers.get(source(name));
       const largest = integerIn(node ? (attribute(node, 'largest') ?? []) : [], attributeProto.i) ?? 1n;
       if (node?.opType !== 'TopK' || largest === 0n) return name;
-      cut.notes.push(`'${node.inputs[0]!}' before the TopK holds the scores of all classes`);
+      cut.notes.push(`'${node.inputs[0]!}' before the TopK has the scores of all classes`);
       return node.inputs[0]!;
     };
     const logits = leftOut(leftOut(beforeTopK(cut.output), 'ArgMax'), 'Softmax', 'LogSoftmax');

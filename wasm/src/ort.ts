@@ -272,7 +272,7 @@ async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: O
     }
     if (cut.beforeSigmoid === undefined) {
       throw unsupported(
-        `the output '${cut.output}' is one number, and the model does not say which values mean class 1`,
+        `the output '${cut.output}' is one number, but the model does not define which values mean class 1`,
         'give threshold: 0 for a score, 0.5 for a probability',
       );
     }
@@ -302,7 +302,7 @@ function restricted({ forward, classes, ...others }: Logits, outputs: readonly n
   const wrong = outputs.find((k, i) => !Number.isInteger(k) || k < 0 || k >= classes || outputs.indexOf(k) !== i);
   if (wrong !== undefined || outputs.length < 2) {
     const problem =
-      wrong === undefined ? 'names one class' : `has ${wrong}, which is not a value of the output or is listed twice`;
+      wrong === undefined ? 'selects only one class' : `has ${wrong}, which is not a value of the output or is listed twice`;
     throw usage(`the option outputs ${problem}`, `give at least two of 0..${classes - 1}`);
   }
   const some: Forward = async (wants) => {

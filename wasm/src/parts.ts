@@ -29,7 +29,7 @@ export const isWhole = (module: WebAssembly.Module): boolean =>
 /** A module that is not split. */
 export const whole = (module: WebAssembly.Module): Parts => ({
   modules: new Map([['first', module]]),
-  load: () => Promise.reject(internal('the WebAssembly module is complete, but lacks a function')),
+  load: () => Promise.reject(internal('the WebAssembly module is loaded, but one of its functions is missing')),
 });
 
 /** The address of a part, if the first one is at `wasmUrl`. */

@@ -661,7 +661,7 @@ describe('rows', () => {
       ['index\n', /^rows has no rows/],
       ['', /^rows is empty/],
       ['\u0001', /^rows is not text/],
-      ['SQLite format 3', /^rows is a run, and its rows are read as text; write them with probust export RUN -o rows.jsonl/],
+      ['SQLite format 3', /^rows is a run, but rows are read from text files; write one with probust export RUN -o rows.jsonl/],
     ];
     for (const [text, line] of cases) {
       const error = await errorOf(data.readRows(Buffer.from(text)));
@@ -689,8 +689,8 @@ describe('noise from a function', () => {
 
   it('is rejected in one line', () => {
     expect(() => data.deviations(0, 4, draw)).toThrow('count is 0; give a whole number of at least 1');
-    expect(() => data.deviations(2, 4, draw)).toThrow('draw gave 256 numbers for draw 0; give 4');
-    expect(() => data.deviations(2, 1, () => [NaN])).toThrow('draw gave NaN at 0 of draw 0; give finite numbers');
+    expect(() => data.deviations(2, 4, draw)).toThrow('draw returned 256 numbers for draw 0; return 4');
+    expect(() => data.deviations(2, 1, () => [NaN])).toThrow('draw returned NaN at position 0 of draw 0; return finite numbers');
     expect(() => data.deviations(2, 1, 5 as never)).toThrow('draw is not a function');
   });
 });

@@ -310,10 +310,10 @@ it.each([
   ['model', '', /^No model or rows yet\.$/],
   ['points', 5, /^points is not a list of numbers/],
   ['points', [], /^points is not a list of numbers/],
-  ['noise', 5, /^noise is not a text/],
+  ['noise', 5, /^noise is not a string/],
   ['sigma', '0.1..0.5:100000000', /^sigma is .*count of 2 to 1000/],
-  ['estimators', 5, /^estimators is not a text or a list/],
-  ['classNames', 5, /^classNames is not a text or a list/],
+  ['estimators', 5, /^estimators is not a string or a list/],
+  ['classNames', 5, /^classNames is not a string or a list/],
 ] as const)('reports an invalid %s = %j', async (name, value, message) => {
   await show('<probust-number model="digits.onnx" points="points.csv" sigma="0.3" estimators="mc:20"></probust-number>');
   await shown('probust-number');

@@ -204,7 +204,7 @@ describe.each(everywhere)('%s', (_, created) => {
   });
 
   it.each<[string, () => unknown, RegExp]>([
-    ['too few numbers', () => [1, 2], /^classify gave 2 numbers; give 3 numbers for each of the 2 points/],
+    ['too few numbers', () => [1, 2], /^classify returned 2 numbers; return 3 numbers for each of the 2 points/],
     ['too few rows', () => [[1, 2, 3]], /gave 1 rows; give 3/],
     [
       'a short row',
@@ -319,7 +319,7 @@ describe.each(everywhere)('%s', (_, created) => {
       [() => made({ classes: 0 }), /^classes is 0/],
       [() => made({ classes: '3' }), /^classes is not a list/],
       [() => made({ classes: ['a', 'a'] }), /^classes has 'a' twice/],
-      [() => made({ classes: ['a', 4] }), /^classes is not a text at 1/],
+      [() => made({ classes: ['a', 4] }), /^classes is not a string at position 1/],
       [() => made({ shape: [2, 0] }), /^shape is \[2, 0\]/],
       [() => made({ shape: [] }), /^shape is \[\]/],
       [() => made({ batch: 0 }), /^batch is 0/],

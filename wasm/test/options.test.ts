@@ -305,10 +305,10 @@ describe.skipIf(!existsSync(native)).each([
   it('rejects rows that it cannot analyse', async () => {
     const rows = await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' });
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => analysis.summary(probust, []), /^rows are missing; give rows of estimate/],
+      [() => analysis.summary(probust, []), /^rows are missing; give the result of estimate/],
       [() => analysis.summary(probust, 5 as never), /^the rows for summary are not a list/],
       [() => analysis.summary({} as never, rows), /not a result of createProbust/],
-      [() => analysis.bias(probust, [5] as never), /^rows have an entry that is not a row/],
+      [() => analysis.bias(probust, [5] as never), /^rows contain an entry that is not a row/],
       [() => analysis.bias(probust, [{ ...rows[0]!, status: 'good' as never }]), /^status cannot be 'good'/],
       [() => analysis.bias(probust, [{ ...rows[0]!, index: 'a' as never }]), /^index is not a number/],
       [() => analysis.rank(probust, rows, { count: 0 }), /^count is 0/],

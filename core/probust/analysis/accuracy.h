@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How often a model is right: without noise, and under noise.
+// How often a model is right, without noise and under noise.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ Proportion proportion(std::int64_t count, std::int64_t of);
 /// The share of labelled points whose prediction is the label.
 Proportion clean_accuracy(const RowGroup& group);
 
-/// The mean of p_label over the points that have it, with its 95% interval: how often noisy samples get the label of their point.
+/// The mean of p_label over the points that have it, with its 95% interval. p_label is the probability that noisy samples get
+/// the label of their point.
 MeanInterval noisy_accuracy(const RowGroup& group);
 
 }  // namespace probust

@@ -26,7 +26,7 @@ Column column_of(const RowGroup& group) {
 
 using Recorded = std::map<std::pair<std::string, std::int64_t>, const PointRecord*>;
 
-// The softmax of the logits of the group's points, for the classes that had to survive.
+// The softmax probability of each row's target, for the points of the group.
 Column softmax_column(const RowGroup& group, const Recorded& recorded) {
   Column column{kSoftmax, {}};
   for (const Row* row : group.rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How closely estimators agree, and how closely the softmax probability, often mistaken for robustness, agrees with them.
+// How closely estimators agree with each other and with the softmax probability, which is often mistaken for robustness.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,11 @@ struct Comparison {
   std::vector<double> p_a{}, p_b{};  ///< [points]
 };
 
-/// Denotes the softmax probability of the target without noise, from recorded logits.
+/// The name of the softmax probability of the target without noise, from recorded logits.
 inline constexpr const char* kSoftmax = "softmax of the logits";
 
-/// For each model and noise: every pair of estimators in order of first appearance, then each estimator with kSoftmax as `b`, if
-/// logits are recorded. Only points with both estimates count.
+/// For each model and noise: every pair of estimators in order of first appearance; then, if logits are recorded, each
+/// estimator with kSoftmax as `b`. Only points with both estimates count.
 std::vector<Comparison> compare_estimators(const Results& results);
 
 }  // namespace probust

@@ -47,7 +47,7 @@ ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval
   const auto counted = [](const MeanInterval& mean) { return static_cast<double>(mean.count - 1); };
   const double freedom = (a + b) * (a + b) / (a * a / counted(means[most]) + b * b / counted(means[least]));
   const double half = student_quantile(freedom, confidence) * std::sqrt(a + b);
-  gap.low = std::max(-1.0, difference - half);  // p is a probability
+  gap.low = std::max(-1.0, difference - half);  // because p is a probability
   gap.high = std::min(1.0, difference + half);
   return gap;
 }

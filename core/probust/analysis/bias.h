@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether robustness differs between classes (Han et al., section 4.3). k classes are compared at once, so each interval has the
-// confidence 1 - 0.05 / k: with 95%, all of them contain their means (Bonferroni; Dunn, "Multiple comparisons among means", JASA
-// 1961). The interval of a difference is Welch's, adjusted in the same way for the k (k - 1) / 2 pairs of which one was chosen by
-// looking.
+// Whether robustness differs between classes (Han et al., section 4.3). k classes are compared at once, so each interval has
+// the confidence 1 - 0.05 / k: with 95%, all of them contain their means (Bonferroni; Dunn, "Multiple comparisons among means",
+// JASA 1961). The interval of a difference is Welch's, adjusted in the same way for k (k - 1) / 2 pairs, because one pair is
+// selected after looking at the data.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ClassGap {
 
 struct GroupBias {
   GroupKey key;
-  bool by_label = false;                ///< classes are true labels; otherwise, if no row has one, predictions
+  bool by_label = false;                ///< whether classes are true labels; otherwise, if no row has one, they are predictions
   std::vector<std::int64_t> classes{};  ///< the classes that occur, ascending
   std::vector<MeanInterval> p{};        ///< means of p per class, at the adjusted confidence; 0..1 for a class of one point
   std::vector<Proportion> clean{};      ///< accuracy without noise per class, at 95%; empty unless by_label
@@ -33,12 +33,12 @@ struct GroupBias {
   std::int64_t compared = 0;          ///< number of classes with at least two points that have p
   double confidence = 0.95;           ///< confidence of each class's interval
   std::optional<ClassGap> largest{};  ///< largest difference between the compared classes, if there are two
-  /// Candidates for the least robust class: the compared class with the smallest mean, then those that cannot be distinguished
-  /// from it, because the interval of the difference contains 0 or because they have one point. Ascending by mean.
+  /// Candidates for the least robust class, ascending by mean: the compared class with the smallest mean, and classes that
+  /// cannot be distinguished from it, because the interval of the difference contains 0 or because they have only one point.
   std::vector<std::int64_t> fragile{};
 };
 
-/// Rows without a label, or with a negative one, are left out if others have labels.
+/// Rows without a label, or with a negative one, are omitted if others have labels.
 GroupBias bias_of(const RowGroup& group);
 
 }  // namespace probust

@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::int64_t kFewest = 30;
 constexpr std::size_t kFolds = 10;
-constexpr double kKnown = 3;           // the polynomial is constant beyond: noisy samples carry no information about the tails
-constexpr double kExpectedBias = 0.1;  // of z: prior standard deviation of each coefficient
+constexpr double kKnown = 3;           // beyond, the polynomial is constant: samples say little about tails
+constexpr double kExpectedBias = 0.1;  // prior standard deviation of each coefficient, in z
 
 Eigen::Vector3d powers(double z) {
   const double within = std::clamp(z, -kKnown, kKnown);
   return {1, within, within * within};
 }
 
-bool takes_part(const Estimate& estimate) { return estimate.copies > 0 && std::isfinite(z_of(estimate)); }
+bool takes_part(const Estimate& estimate) { return estimate.model_samples > 0 && std::isfinite(z_of(estimate)); }
 
 // The normal equations of one fold.
 struct Equations {
@@ -31,9 +31,9 @@ struct Equations {
 
   void add(const Estimate& estimate) {
     const double z = z_of(estimate);
-    const auto copies = static_cast<double>(estimate.copies);
-    const double share = static_cast<double>(estimate.kept) / copies;
-    const double weight = copies / (estimate.p * estimate.failure() + 1 / copies);
+    const auto samples = static_cast<double>(estimate.model_samples);
+    const double share = static_cast<double>(estimate.survivors) / samples;
+    const double weight = samples / (estimate.p * estimate.failure() + 1 / samples);
     const Eigen::Vector3d row = normal::pdf(z) * powers(z);
     squares += weight * row * row.transpose();
     products += weight * (share - estimate.p) * row;

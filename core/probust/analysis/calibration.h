@@ -18,14 +18,15 @@ struct Calibration {
 };
 
 /// Corrects the estimates of a run, one estimator at one noise model, for the bias that their own noisy samples show. The
-/// observed share of surviving samples minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias. Each z
-/// is then moved by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the
-/// difference is independent of the sampling error of an efficient p. Only estimates that report their counts take part, and
-/// fewer than 30 are left unchanged; intervals widen to contain p, and notes say so. A point's correction depends on the other
-/// points.
+/// observed share of survivors minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias. Each z is then
+/// moved by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the difference is
+/// independent of the sampling error of an efficient p. Only estimates that report their counts are used and corrected, and
+/// fewer than 30 are left unchanged. Intervals are widened to contain p, and notes mention the correction. The correction of a
+/// point depends on the other points.
 Calibration calibrate(std::span<Estimate> estimates);
 
-/// The same for a run's rows, with the same `questions` in the same order for each point: each question on its own.
+/// The same for the rows of a run, with the same `questions` in the same order for each point. Each question is calibrated
+/// separately.
 std::vector<Calibration> calibrate_questions(std::span<Row> rows, std::size_t questions);
 
 }  // namespace probust

@@ -13,23 +13,24 @@
 namespace probust {
 namespace {
 
-// "gaussian:0.1", perhaps clipped and rounded: a suffix after '|'.
+// Whether the noise is "gaussian:0.1", possibly clipped and rounded (a suffix after '|').
 bool isotropic(const GroupKey& key) {
   return key.sigma && key.noise.substr(0, key.noise.find('|')) == "gaussian:" + shortest_text(*key.sigma);
 }
 
-// N of "mc:N".
-std::optional<std::int64_t> copies_counted(const std::string& estimator) {
+// The N of "mc:N".
+std::optional<std::int64_t> samples_counted(const std::string& estimator) {
   if (!estimator.starts_with("mc:")) return std::nullopt;
-  const auto copies = parse_integer(estimator.substr(3));
-  return copies && *copies > 0 ? copies : std::nullopt;
+  const auto samples = parse_integer(estimator.substr(3));
+  return samples && *samples > 0 ? samples : std::nullopt;
 }
 
-// The number of surviving noisy samples, if p is a share of samples. Smoothing over scales changes p.
-std::optional<std::int64_t> kept_copies(const Estimate& estimate, std::int64_t copies) {
-  const double kept = estimate.p * static_cast<double>(copies);
-  const bool share = std::isfinite(kept) && std::fabs(kept - std::round(kept)) < 1e-6 && estimate.forwards == copies;
-  return share ? std::optional(std::llround(kept)) : std::nullopt;
+// The number of survivors, if p is a share of samples. It is not after smoothing over scales.
+std::optional<std::int64_t> surviving_samples(const Estimate& estimate, std::int64_t samples) {
+  const double survivors = estimate.p * static_cast<double>(samples);
+  const bool share =
+      std::isfinite(survivors) && std::fabs(survivors - std::round(survivors)) < 1e-6 && estimate.forwards == samples;
+  return share ? std::optional(std::llround(survivors)) : std::nullopt;
 }
 
 }  // namespace
@@ -45,14 +46,14 @@ GroupCertificates certificates_of(const RowGroup& group, double confidence) {
   if (!(confidence >= 0.5 && confidence < 1))
     throw Error{ErrorCode::usage, option("confidence"), "is not between 0.5 and 1", "try 0.999"};
   GroupCertificates result{group.key, confidence};
-  const std::optional<std::int64_t> copies = copies_counted(group.key.estimator);
+  const std::optional<std::int64_t> samples = samples_counted(group.key.estimator);
   if (!isotropic(group.key)) result.reason = "the noise is not Gaussian with the same scale on all columns";
-  if (!copies) result.reason = "only mc:N counts a fixed number of noisy samples";
+  if (!samples) result.reason = "only mc:N counts a fixed number of noisy samples";
   if (!result.reason.empty()) return result;
   for (const Row* row : group.rows) {
-    const auto kept = kept_copies(row->estimate, *copies);
-    if (!kept) continue;
-    const double p_low = clopper_pearson(*kept, *copies, 2 * confidence - 1).low;
+    const auto survivors = surviving_samples(row->estimate, *samples);
+    if (!survivors) continue;
+    const double p_low = clopper_pearson(*survivors, *samples, 2 * confidence - 1).low;
     const double radius = p_low > 0.5 ? *group.key.sigma * normal::quantile(p_low) : 0;
     result.points.push_back({row, p_low, radius});
     result.certified += radius > 0 ? 1 : 0;

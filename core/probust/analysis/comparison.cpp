@@ -15,12 +15,12 @@ namespace {
 
 [[noreturn]] void refuse_other_data(std::int64_t index, const char* what, std::int64_t run, std::int64_t baseline) {
   throw Error{ErrorCode::unreadable, "the run",
-              "has different data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + ", and " +
+              "has different data: point " + std::to_string(index) + " has " + what + " " + std::to_string(run) + " here, but " +
                   std::to_string(baseline) + " in the baseline",
-              "compare runs on the same points and the same target"};
+              "compare runs on the same points with the same target"};
 }
 
-// Whether a target of the two models is something other than its own prediction, which may well differ.
+// Whether the target was chosen by the user: it is not the model's own prediction.
 bool given_target(const Row& row) { return row.target != row.predicted; }
 
 void require_same_point(const Row& baseline, const Row& run) {

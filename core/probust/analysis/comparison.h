@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Two runs on the same points, compared point by point. Points differ far more in p than models do, so the mean of paired
-// differences is known much better than the difference of two means.
+// Compares two runs on the same points, point by point. Points differ far more in p than models do, so the mean of paired
+// differences has a much smaller error than the difference of two means.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace probust {
 
 /// Two groups of rows of the same noise and estimator, paired by point. Differences are p of the run minus p of the baseline.
 struct PairedComparison {
-  GroupKey baseline, run;                  ///< if one side has no such rows, only the model of its key is set
+  GroupKey baseline, run;                  ///< if one side has no such rows, its key has only the model
   std::int64_t pairs = 0;                  ///< points for which both have p
-  std::int64_t unanswered = 0;             ///< points that both have, but one of them without p
+  std::int64_t unanswered = 0;             ///< number of points that both have, but at least one without p
   MeanInterval baseline_p, run_p;          ///< over the pairs
   MeanInterval difference;                 ///< the paired interval (Student's t); of zero width if all differences are equal
   Proportion baseline_clean, run_clean;    ///< accuracy without noise, over labelled points that both have
@@ -29,14 +29,14 @@ struct PairedComparison {
   MeanInterval noisy_difference;           ///< difference of p_label; paired, like `difference`
   std::int64_t higher = 0, lower = 0;      ///< pairs with a higher and a lower p than in the baseline
   double sign_test = 1;  ///< P[a split at least as uneven as higher against lower] if both are equally likely (two-sided)
-  std::int64_t with_intervals = 0;   ///< pairs in which both have an interval: the row's own, or else p +- 1.96 standard errors
-  std::int64_t beyond = 0;           ///< those pairs whose two intervals do not overlap
+  std::int64_t with_intervals = 0;   ///< pairs in which both have an interval: the row's, or p +- 1.96 standard errors
+  std::int64_t beyond = 0;           ///< number of those pairs whose two intervals do not overlap
   double pearson = 0, spearman = 0;  ///< of the pairs; NaN if either side is constant
   std::vector<std::int64_t> only_baseline, only_run;  ///< ascending indices of points that only one side has
 };
 
 /// Pairs the rows of two groups by index; noise and estimator may differ. Throws Error{unreadable} about "the run" if labels
-/// differ, or if targets differ and are not each model's own prediction: then the points are not the same.
+/// differ, or if targets differ and are not each model's own prediction, because the points are then not the same.
 PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run);
 
 /// The same for each noise and estimator on either side, in order of first appearance in `baseline`, then in `run`. Both hold the
@@ -44,12 +44,13 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run);
 std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::span<const Row> run,
                                            const std::optional<std::string>& against = {});
 
-/// A comparison in one sentence, with the names of the two: "B keeps the correct prediction under noise less often than A: 23%
-/// against 73%, difference -50 points (-55..-44)." It is about accuracy under noise; without labels it is about p, and says that
-/// there are no labels. Empty without pairs.
+/// A comparison in one sentence, with the names of the two runs: "B keeps the correct prediction under noise less often than A:
+/// 23% against 73%, difference -50 points (-55..-44)." With labels, it compares accuracy under noise; otherwise p, and it says
+/// that there are no labels. Empty without pairs.
 std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline = "A", const std::string& run = "B");
 
-/// The comparison for that sentence: the first with the most labelled pairs, or else the most pairs; null without pairs.
+/// The comparison to use for that sentence: the first one with the most labelled pairs or, without labels, the most pairs. Null
+/// if there are no pairs.
 const PairedComparison* leading(std::span<const PairedComparison> comparisons);
 
 /// The models of a run, ascending; {""} for a single model without a name. Empty without rows.
@@ -58,7 +59,7 @@ std::vector<std::string> models_of(const Results& results);
 /// The rows of one model.
 std::span<const Row> rows_of_model(const Results& results, const std::string& model);
 
-/// The model of a baseline to compare `model` with: the only one, or the one of the same name; empty if there is none.
+/// The model of a baseline with which to compare `model`: the only one, or the one of the same name. Empty if there is none.
 std::optional<std::string> baseline_model(const std::vector<std::string>& models, const std::string& model);
 
 }  // namespace probust

@@ -78,15 +78,15 @@ Smoothing smoothing_of(const EstimatorSpec& estimator) { return estimator.defini
 double worth_of(const Estimate& estimate) {
   constexpr double kExact = 1e12;
   const double z = z_of(estimate), variance = 1 + z * z / 2;
-  const double error = estimate.std_error.value_or(NAN) / normal::pdf(z);  // of z
+  const double error = estimate.std_error.value_or(NAN) / normal::pdf(z);  // standard error of z
   const double worth = variance / (error * error);
   const auto forwards = static_cast<double>(estimate.forwards);
   return std::isfinite(error) ? std::clamp(worth, forwards, std::max(forwards, kExact)) : forwards;
 }
 
-// The interval from the samples at one scale only; the estimate's own interval if none were counted.
+// The interval from the samples at one scale only; if none were counted, the estimate's own interval.
 Interval counted(const Estimate& estimate) {
-  if (estimate.copies > 0) return counted_interval(estimate.kept, estimate.copies);
+  if (estimate.model_samples > 0) return counted_interval(estimate.survivors, estimate.model_samples);
   return {estimate.ci_low.value_or(estimate.p), estimate.ci_high.value_or(estimate.p)};
 }
 
@@ -105,9 +105,9 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
     Estimate& one = *column[s];
     one.p = smooth[s].p;
     one.p_fail = smooth[s].p_fail;
-    const Interval kept = counted(one);
-    one.ci_low = std::min(smooth[s].ci_low, kept.low);
-    one.ci_high = std::max(smooth[s].ci_high, kept.high);
+    const Interval own = counted(one);
+    one.ci_low = std::min(smooth[s].ci_low, own.low);
+    one.ci_high = std::max(smooth[s].ci_high, own.high);
     one.std_error = smooth[s].std_error;
     one.add_note("smoothed over " + std::to_string(sigmas.size()) + " scales");
   }
@@ -143,12 +143,12 @@ std::vector<Estimate> margin_curve_of(const std::vector<Pairs>& own, std::span<c
   return column;
 }
 
-// Points first .. first + count - 1; their pairs at all scales are held in memory at once.
-void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first, std::int64_t count, Curves& curves) {
+// Smooths points first .. first + count - 1. Their pairs at all scales are in memory at once.
+void smooth_margins(const Sweep& sweep, std::int64_t samples, std::int64_t first, std::int64_t count, Curves& curves) {
   const Points part = slice(sweep.points, first, count);
   std::vector<std::vector<Pairs>> pairs;
   for (std::size_t s = 0; s < sweep.sigmas.size(); ++s)
-    pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), copies / 2).value());
+    pairs.push_back(sweep.executor.pairs(sweep.at(s, part), sweep.noise(s), samples / 2).value());
   const bool missing = sweep.executor.handles_missing();
   parallel_for(count, sweep.executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(&sweep.executor.progress.stop);
@@ -164,12 +164,12 @@ void smooth_margins(const Sweep& sweep, std::int64_t copies, std::int64_t first,
   });
 }
 
-Curves margin_curves(const Sweep& sweep, std::int64_t copies) {
+Curves margin_curves(const Sweep& sweep, std::int64_t samples) {
   Curves curves(sweep.sigmas.size(), std::vector<Estimate>(static_cast<std::size_t>(sweep.points.size())));
   const auto scales = static_cast<std::int64_t>(sweep.sigmas.size());
-  const std::int64_t step = points_at_once(sweep.executor, bytes_of_pairs(copies / 2, sweep.executor.classes()) * scales);
+  const std::int64_t step = points_at_once(sweep.executor, bytes_of_pairs(samples / 2, sweep.executor.classes()) * scales);
   for (std::int64_t first = 0; first < sweep.points.size(); first += step)
-    smooth_margins(sweep, copies, first, std::min(step, sweep.points.size() - first), curves);
+    smooth_margins(sweep, samples, first, std::min(step, sweep.points.size() - first), curves);
   return curves;
 }
 
@@ -189,7 +189,8 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// The estimator whose margins are smoothed, with each point's own samples, also for auto; for sweeps nothing better was found.
+// The estimator to run at each scale. If margins are smoothed, it is probit without pooling, also in place of auto: no sweep
+// had smaller errors with a different estimator.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;
@@ -209,15 +210,16 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,
                                                           const Event& event) {
-  constexpr std::int64_t kFewestCopies = 6;  // for the standard errors of margins
+  constexpr std::int64_t kFewestSamples = 6;  // needed for the standard errors of margins
   return guarded("sweep", [&] {
     if (auto latent = latent_problem(executor, points, {shape}))
-      return estimate_curve(latent->executor, latent->points, latent->logits, latent->noise.shape, sigmas, estimator, event).value();
+      return estimate_curve(latent->executor, latent->points, latent->logits, latent->noise.shape, sigmas, estimator, event)
+          .value();
     if (sigmas.size() < 3 || smoothing_of(estimator) == Smoothing::none || !event.plain() || points.size() == 0)
       return unsmoothed({executor, points, logits, event}, shape, sigmas, estimator);
     const Sweep sweep{executor, points, logits, shape, sigmas};
     const EstimatorSpec used = chosen(estimator);
-    if (smoothing_of(used) != Smoothing::margins || !shape->additive() || used.samples < kFewestCopies)
+    if (smoothing_of(used) != Smoothing::margins || !shape->additive() || used.samples < kFewestSamples)
       return probability_curves(sweep, estimator);
     Curves curves = margin_curves(sweep, used.samples);
     if (used.definition == estimator.definition) return curves;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// p as a function of the noise scale, at lower cost than estimating each scale separately.
+// p as a function of the noise scale, at a lower cost than separate estimates at each scale.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace probust {
 
-/// One estimate on a curve: p and 1 - p at a scale, from `samples` noisy samples via normal margins; the variance of z =
-/// Phi^-1(p) is then (1 + z² / 2) / samples. Shares of samples have another variance, and none if no sample or every sample
-/// fails.
+/// An estimate on a curve: p and 1 - p at one scale, from `samples` noisy samples with normal margins. The variance of z =
+/// Phi^-1(p) is then (1 + z² / 2) / samples. (The variance of a share of samples is different, and is undefined if no sample or
+/// every sample fails.)
 struct CurvePoint {
   double sigma, p, p_fail, samples;
 };
@@ -22,20 +22,20 @@ struct CurvePoint {
 struct CurveValue {
   double p, p_fail;
   double ci_low, ci_high;  ///< 95%; NaN if nothing was smoothed
-  double std_error;        ///< likewise
+  double std_error;        ///< NaN if nothing was smoothed
 };
 
 /// Smooths independent estimates at several scales: z = Phi^-1(p) is modelled as a function of ln sigma (scale_process.h),
-/// observed with variance (1 + z² / 2) / samples. With fewer than three scales, or if a number is not finite, values stay
+/// observed with variance (1 + z² / 2) / samples. With fewer than three scales, or if a number is not finite, the values are
 /// unchanged. The interval is that of the curve; it assumes that the errors of the estimates are independent.
 std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 
 /// Estimates at several scales of one noise shape: [scales][points]. With three scales or more, estimators that allow it
-/// (EstimatorDefinition::smooths) draw independent noise at each scale, because shared errors would not average out, and the
-/// results are smoothed point by point. For probit (pooled or not), and for auto below a budget of 1,000, which then uses probit,
-/// the margins are smoothed if the noise is additive (margin_curve.h). Otherwise Phi^-1(p) is smoothed, if all of a point's
-/// estimates are ok. Notes add "smoothed over N scales". Intervals contain the interval of the samples at each scale alone.
-/// `logits` [N, C] are those at the points.
+/// (EstimatorDefinition::smoothing) draw independent noise at each scale, because shared errors would not average out, and the
+/// results are smoothed for each point. For probit (pooled or not), and for auto below a budget of 1,000, which then uses
+/// probit, the margins are smoothed if the noise is additive (margin_curve.h). Otherwise Phi^-1(p) is smoothed, if all
+/// estimates of a point are ok. Notes add "smoothed over N scales". Intervals contain the interval of the samples at each scale
+/// alone. `logits` [N, C] are those at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Results of the analyses as documents, which --json prints and JavaScript gets with names in its own style.
+// Results of the analyses as documents. --json prints them; JavaScript converts their names to its own style.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How far away the prediction changes, for comparison with p: certified radii (certificate.h) and nearest boundaries
+// The distances at which the prediction changes, for comparison with p: certified radii (certificate.h) and nearest boundaries
 // (boundary.h) of a group.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace probust {
 
-/// By position of the point in the data.
+/// The nearest boundary for each position in the data.
 using Boundaries = std::map<std::int64_t, NearestBoundary>;
 
 /// A point's certificate and nearest boundary.
 struct PointDistances {
-  const Row* row = nullptr;                  ///< the caller's
+  const Row* row = nullptr;                  ///< a row of the caller
   const Certificate* certificate = nullptr;  ///< one of the group's certificates
   const NearestBoundary* boundary = nullptr;
 };

@@ -15,7 +15,7 @@
 namespace probust {
 namespace {
 
-// The interval of a mean in least .. 1, to which Student's t is clipped for few points.
+// Sets the interval of a mean, clipped to least .. 1, which Student's t exceeds for few points.
 void set_interval(Check& check, const MeanInterval& interval, double least) {
   constexpr double kMost = 1;
   check.measured = interval.mean;
@@ -31,7 +31,7 @@ double binomial_cdf(std::int64_t k, std::int64_t n, double q) {
   return 1 - incomplete_beta(static_cast<double>(k + 1), static_cast<double>(n - k), q);
 }
 
-// The number of k = 0 .. n for which P[X <= k] is at most `level`; they are the first ones.
+// The number of k = 0 .. n for which P[X <= k] is at most `level`. These k are consecutive from 0.
 std::int64_t count_below(double level, std::int64_t n, double q) {
   std::int64_t first = 0, last = n + 1;
   while (first < last) {
@@ -59,7 +59,8 @@ void measure_quantile(std::vector<double> p, double q, Check& check) {
   check.high = u > n ? 1 : std::max(p[u - 1], check.measured);
 }
 
-// Ordered by mean, or by the upper end of the interval and then, if several reach 1, by mean.
+// The rank of a class: its mean or, for a confident decision, the upper end of its interval and then, because several may reach
+// 1, its mean.
 std::pair<double, double> rank_of_class(const MeanInterval& p, Decision decision) {
   return {decision == Decision::confident ? std::min(p.high, 1.0) : p.mean, p.mean};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether a run is robust enough: thresholds for p, as a build server checks them.
+// Whether a run is robust enough: thresholds for p, as used on build servers.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Threshold {
   double limit = 0;
   double quantile = 0;  ///< in 0..1
 
-  /// Whether it limits a drop from a baseline.
+  /// Whether it limits the drop from a baseline.
   bool compares() const { return kind == Kind::drop || kind == Kind::noisy_drop; }
   /// Whether it needs labels.
   bool labelled() const { return kind == Kind::accuracy || kind == Kind::noisy_accuracy || kind == Kind::noisy_drop; }
@@ -35,7 +35,7 @@ struct Threshold {
   std::string condition() const;
 };
 
-/// The measured value of a threshold, and whether it is met.
+/// How a measured value is compared with a threshold.
 enum class Decision : std::uint8_t {
   measured,  ///< the measured value
   confident  ///< not met only if the whole 95% interval is on the wrong side
@@ -44,21 +44,21 @@ enum class Decision : std::uint8_t {
 struct Check {
   Threshold threshold;
   double measured = 0;       ///< NaN if there is nothing to measure
-  double low = 0, high = 0;  ///< its 95% interval; NaN if it has none
+  double low = 0, high = 0;  ///< its 95% interval; NaN if there is none
   std::int64_t count = 0;    ///< number of points (pairs for `drop`)
-  std::int64_t worst = -1;   ///< for worst_class: the class
+  std::int64_t worst = -1;   ///< the class with the lowest mean, for worst_class
   bool met = false;          ///< false if there is nothing to measure
 };
 
-/// Measures one threshold in one group of rows; rows without p do not count. `baseline` is for `drop`: the rows of the same noise
-/// and estimator in the baseline, or an empty group.
+/// Measures one threshold in one group of rows; rows without p do not count. `baseline` is for `drop`: the rows with the same
+/// noise and estimator in the baseline, or an empty group.
 ///
-/// Intervals are cut to the possible values: mean_probability's for means, Student's of pairs for drops, Wilson's for `accuracy`;
-/// order statistics for quantiles (David and Nagaraja, "Order statistics", section 7.1), ending at 0 or 1 if there are too few
-/// points; for classes, those of bias.h, which hold for all classes at once. `confident` tests the class whose interval has the
-/// lowest upper end, at most 1; otherwise, and for ties, the class with the lowest mean.
+/// Intervals are clipped to the possible values. They are those of mean_probability for means, Student's t of pairs for drops,
+/// Wilson's for `accuracy`, order statistics for quantiles (David and Nagaraja, "Order statistics", section 7.1), ending at 0
+/// or 1 if there are too few points, and those of bias.h for classes, which hold for all classes at once. `confident` tests the
+/// class whose interval has the lowest upper end, at most 1; otherwise, and for ties, the class with the lowest mean is tested.
 ///
-/// Throws Error{unreadable} about "the run" if the baseline has other points (comparison.h).
+/// Throws Error{unreadable} about "the run" if the baseline has different points (comparison.h).
 Check check(const RowGroup& rows, const Threshold& threshold, const RowGroup& baseline, Decision decision);
 
 }  // namespace probust

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Rows in groups of the same model, noise and estimator, as tables and charts show them.
+// Rows in groups of the same model, noise and estimator, for tables and charts.
 #pragma once
 
 #include <optional>
@@ -29,23 +29,23 @@ struct RowGroup {
   /// p of every row, NaN if it is unknown.
   std::vector<double> p() const;
 
-  /// The probability of every row's label, NaN if unknown; and whether every row's prediction is the label: 0 or 1, NaN without a
-  /// label.
+  /// The probability of every row's label (NaN if unknown), and whether every row's prediction is the label (0 or 1, NaN
+  /// without a label).
   std::vector<double> p_label() const;
   std::vector<double> correct() const;
 
-  /// The mean of p. If no failure was seen at any point, p has no spread, and the interval extends down to the value that the
-  /// draws of all points together exclude.
+  /// The mean of p. If no failure was seen at any point, p does not vary, and the interval extends down to the smallest value
+  /// that the draws of all points together do not exclude.
   MeanInterval mean_p() const;
 
-  /// The part of the variance of the mean of p, over any of the rows, that is due to shared draws: each draw serves kServed
-  /// points, so the common part of their errors counts as one (Kish, "Survey sampling", 1965, design effects of clusters). A
-  /// quarter of an estimate's variance is assumed to be common, the largest share that was measured (docs/estimators.md). Zero
-  /// without shared draws.
+  /// The part of the variance of the mean of p over some rows that is due to shared draws. kServed points share a draw, so the
+  /// common part of their errors counts as one (Kish, "Survey sampling", 1965, design effects of clusters). A quarter of an
+  /// estimate's variance is assumed to be common, the largest share that was measured (docs/estimators.md). Zero without shared
+  /// draws.
   double common_variance() const;
 };
 
-/// In order of first appearance.
+/// Groups the rows, in order of first appearance.
 std::vector<RowGroup> grouped(std::span<const Row> rows);
 
 /// The noise without its scale: "gaussian" for "gaussian:0.1", "gaussian@0..3" for "gaussian:0.1@0..3". Noise without a scale is

@@ -10,10 +10,10 @@
 namespace probust {
 namespace {
 
-constexpr double kIndependent = 0.3;  // share of a margin's errors that is its own: all margins contain the target's logit
-constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both measured
+constexpr double kIndependent = 0.3;  // share of a margin's errors that others lack: all contain the target's logit
+constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both are measured
 
-// Limit on the entries of the covariances of all scales together: rivals that differ between scales have no curve.
+// Limit on the entries of the covariances of all scales together. A rival must be used at every scale to have a curve.
 constexpr std::size_t kMostEntries = std::size_t{1} << 21;
 
 // Sums over the pairs, one per scale.
@@ -25,7 +25,7 @@ struct Scales {
   ScaleProcess process;
 };
 
-// Fits a line over t to the log variances: each alone is too uncertain to be used as a weight.
+// Replaces the log variances by a straight line in t, because each one alone is too uncertain to be used as a weight.
 Eigen::VectorXd evened(const ScaleProcess& process, const Eigen::VectorXd& variances) {
   constexpr double kLeast = 1e-10;  // linear models have zero variance
   return process.line(variances.array().max(kLeast).log()).array().exp();
@@ -42,8 +42,8 @@ std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vecto
   return shapes;
 }
 
-// The margins' normal distributions at every scale, smoothed over all scales; empty if numbers are not finite
-// or nothing varies.
+// The normal distributions of the margins at every scale, smoothed over all scales. Empty if numbers are not finite or nothing
+// varies.
 std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments, const Eigen::VectorXd& at_x) {
   const Eigen::Index S = scales.sigma.size(), m = at_x.size();
   std::vector<MarginMoments> curve;
@@ -81,7 +81,7 @@ std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments
   return curve;
 }
 
-// The same rivals at every scale: those in `wanted` at any scale.
+// The rivals that are `wanted` at any scale, selected at every scale.
 template <class Wanted>
 std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const Wanted& wanted) {
   std::vector<std::int64_t> rows;
@@ -102,10 +102,10 @@ Moments moments_of(const std::vector<Rivals>& rivals, std::int64_t begin, std::i
   return moments;
 }
 
-// The standard errors [S] of Phi^-1(p) on the smoothed curve: a jackknife that leaves out a group of pairs at all scales at once.
+// The standard errors [S] of Phi^-1(p) on the smoothed curve: a jackknife that omits a group of pairs at all scales at once.
 Eigen::ArrayXd standard_errors(const Scales& scales, std::span<const Pairs> pairs, const Eigen::VectorXd& at_x,
                                std::int64_t target) {
-  const std::vector<Rivals> rivals = of_rivals(pairs, target, most_threatening);
+  const std::vector<Rivals> rivals = of_rivals(pairs, target, nearest_rows);
   const Moments all = moments_of(rivals, 0, 1);
   return jackknife(pairs[0].size(), [&](std::int64_t group, std::int64_t groups) {
     Moments rest = moments_of(rivals, group, groups);
@@ -130,7 +130,7 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
                                             const Eigen::VectorXd& at_x, std::int64_t target) {
   const Eigen::Map<const Eigen::VectorXd> sigma(sigmas.data(), static_cast<Eigen::Index>(sigmas.size()));
   const Scales scales{sigma, ScaleProcess(sigmas)};
-  const std::vector<Rivals> rivals = of_rivals(pairs, target, [&](const Pairs& one) { return decisive(one, target).rows; });
+  const std::vector<Rivals> rivals = of_rivals(pairs, target, [&](const Pairs& one) { return nearest_rivals(one, target).rows; });
   const std::size_t m = rivals[0].rows.size();
   const bool small = m * m * pairs.size() <= kMostEntries;
   const std::vector<MarginMoments> curve =
@@ -141,7 +141,7 @@ std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::s
   estimates.reserve(pairs.size());
   for (std::size_t s = 0; s < pairs.size(); ++s) {
     Estimate estimate = from_moments(curve[s], rivals[s].target);
-    judge(estimate, errors[static_cast<Eigen::Index>(s)], count_kept(pairs[s], target), 2 * pairs[s].size(), 1);
+    attach_interval(estimate, errors[static_cast<Eigen::Index>(s)], count_survivors(pairs[s], target), 2 * pairs[s].size(), 1);
     estimate.forwards = 2 * pairs[s].size();
     estimate.add_note("smoothed over " + std::to_string(sigmas.size()) + " scales");
     estimates.push_back(estimate);

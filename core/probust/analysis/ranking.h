@@ -13,7 +13,7 @@ namespace probust {
 struct Ranking {
   GroupKey key;
   std::int64_t answered = 0;                ///< points with p
-  std::vector<const Row*> least{}, most{};  ///< from the least robust up, and from the most robust down; rows owned by the caller
+  std::vector<const Row*> least{}, most{};  ///< rows of the caller: from the least robust up, and from the most robust down
 };
 
 /// At most `count` points of each kind, ordered by p, then by p_fail, which distinguishes points whose p is nearly 1, then by

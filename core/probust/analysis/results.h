@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The results of a run, in the form that all functions of this directory take.
+// The results of a run, in the form that all functions of this directory use.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct PointRecord {
 struct SkippedPoint {
   std::string model{};  ///< as in Row
   std::int64_t index = 0;
-  std::string reason{};  ///< names the file, and the row if it is a table
+  std::string reason{};  ///< contains the file's name and, for a table, the row
 };
 
 /// All lists are ascending by model and index. Rows may belong to points that are not recorded.

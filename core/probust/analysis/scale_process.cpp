@@ -11,9 +11,9 @@
 namespace probust {
 namespace {
 
-// Prior standard deviations of the level and the slope, and the correlation length in t of the deviation from them. The
-// deviation's amplitude differs between functions, so several are mixed. Measured on shifts of margins and on Phi^-1(p), which
-// are of order one (docs/estimators.md).
+// Prior standard deviations of the level and the slope, and the correlation length, in t, of the deviation from them. The
+// amplitude of the deviation differs between functions, so several are mixed. Measured on shifts of margins and on Phi^-1(p),
+// which are of order one (docs/estimators.md).
 constexpr double kLevel = 2, kTrend = 1.5, kMemory = 0.6;
 constexpr double kWanders[] = {0.1, 0.3, 1, 3};
 
@@ -36,7 +36,7 @@ Eigen::VectorXd ScaleProcess::line(const Eigen::VectorXd& values) const {
 ScaleProcess::Posterior ScaleProcess::smooth(const Eigen::MatrixXd& values, const Eigen::VectorXd& variances,
                                              double independent) const {
   struct Component {
-    double weight;  // first the log likelihood
+    double weight;  // at first, the log likelihood
     Posterior posterior;
   };
   std::vector<Component> components;

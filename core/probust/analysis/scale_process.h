@@ -25,11 +25,11 @@ class ScaleProcess {
 
   struct Posterior {
     Eigen::MatrixXd mean;      ///< [S, m]
-    Eigen::VectorXd variance;  ///< [S] errors of one function, averaged over all
+    Eigen::VectorXd variance;  ///< [S] variance of the errors of a function, averaged over all functions
   };
 
   /// The posterior of m functions at the scales, given values [S, m] there and the positive variances [S] of their errors.
-  /// `independent` is the share of a function's errors that it does not share with the others.
+  /// `independent` is the share of a function's errors that other functions do not have.
   Posterior smooth(const Eigen::MatrixXd& values, const Eigen::VectorXd& variances, double independent) const;
 
  private:

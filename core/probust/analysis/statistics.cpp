@@ -55,7 +55,7 @@ MeanMoments moments_of_mean(std::span<const double> values, double common) {
   for (const double value : finite) squares += (value - moments.mean) * (value - moments.mean);
   moments.error = std::sqrt(squares / (n - 1) / n + common);
   if (!(n > 2 && moments.error > 0)) return moments;
-  for (const double value : finite) cubes += std::pow((value - moments.mean) / moments.error, 3);  // tiny p do not underflow
+  for (const double value : finite) cubes += std::pow((value - moments.mean) / moments.error, 3);  // no underflow
   moments.skewness = cubes / ((n - 1) * (n - 2) * n);
   return moments;
 }
@@ -68,7 +68,7 @@ double skewed_quantile(double t, double skewness) {
   return 3 / skewness * (std::cbrt(1 + skewness * (t - skewness / 6)) - 1);
 }
 
-// The interval from `above` standard errors below the mean to `below` of them below it.
+// The interval from mean - `above` standard errors to mean - `below` standard errors.
 MeanInterval interval_between(const MeanMoments& moments, double above, double below) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (moments.count == 1) return {moments.mean, -kInfinity, kInfinity, 1, moments.error};
@@ -99,7 +99,7 @@ MeanInterval mean_probability(std::span<const double> p, double confidence, doub
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes, double confidence,
                      double common) {
   same_length(p.size(), of_class.size(), "class_bias");
-  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "needs a number of classes that is not negative", ""};
+  if (classes < 0) throw Error{ErrorCode::usage, "class_bias", "cannot have a negative number of classes", ""};
   std::vector<double> known;
   std::vector<std::vector<double>> within(static_cast<std::size_t>(classes));
   for (std::size_t i = 0; i < p.size(); ++i) {

@@ -9,7 +9,7 @@
 
 namespace probust {
 
-/// A mean, its standard error and its interval. Values are treated as independent, except for an error that they share.
+/// A mean, its standard error and its interval. Values are treated as independent, except for a common error.
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
@@ -20,19 +20,19 @@ struct MeanInterval {
 /// the variance of the mean of errors that values have in common (RowGroup::common_variance).
 MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95, double common = 0);
 
-/// The same for probabilities, whose mean is in 0..1, and so is its interval: 0..1 for a single value. Many p near 1 and a few
-/// far below would put Student's interval too high, so it is corrected for skewness (Hall, "On the removal of skewness by
+/// The same for probabilities. Their mean is in 0..1, and so is the interval: 0..1 for a single value. If many p are near 1 and
+/// a few far below, Student's interval would be too high, so it is corrected for skewness (Hall, "On the removal of skewness by
 /// transformation", JRSS B 1992).
 MeanInterval mean_probability(std::span<const double> p, double confidence = 0.95, double common = 0);
 
-/// The t with P(|T| <= t) = confidence for Student's distribution at `freedom` degrees of freedom, of which there may be
-/// fractions.
+/// The t with P(|T| <= t) = confidence for Student's distribution. `freedom`, the number of degrees of freedom, need not be an
+/// integer.
 double student_quantile(double freedom, double confidence);
 
 /// The mean of `p` within each class and over all points of classes 0 .. classes - 1: shows whether robustness differs between
 /// classes (Han et al., section 4.3).
 struct ClassBias {
-  std::vector<MeanInterval> classes;  ///< [classes] mean_probability at the confidence asked for
+  std::vector<MeanInterval> classes;  ///< [classes] mean_probability with the requested confidence
   MeanInterval all;                   ///< at 95%
 };
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes,

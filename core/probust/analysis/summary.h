@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A run at a glance: clean accuracy by model, and p by group.
+// A summary of a run: clean accuracy by model, and p by group.
 #pragma once
 
 #include <cstdint>

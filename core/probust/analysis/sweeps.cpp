@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// Phi^-1(p), finite.
+// Phi^-1(p) as a finite number.
 double finite_quantile(const Estimate& estimate) {
   const double half_a_copy = estimate.forwards > 0 ? 0.5 / static_cast<double>(estimate.forwards) : 0;
   const double least = std::max(half_a_copy, 1e-300);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// p as a function of sigma, from the rows of a run with several scales of one noise shape; and for each point, the scale that it
-// tolerates: the sigma at which p falls to a threshold.
+// p as a function of sigma, from the rows of a run with several scales of one noise shape; and, for each point, the tolerated
+// scale: the sigma at which p falls to a threshold.
 #pragma once
 
 #include <array>
@@ -28,15 +28,16 @@ struct RowSweep {
   std::vector<SweepScale> scales{};     ///< ascending
 };
 
-/// In order of first appearance. Rows of noise without a scale are left out; a sweep may have a single scale.
+/// Groups rows by sweep, in order of first appearance. Rows of noise without a scale are omitted; a sweep may have a single
+/// scale.
 std::vector<RowSweep> sweeps_of(std::span<const Row> rows);
 
 /// The scale at which a point's p falls to a threshold, within the sweep's range.
 struct ToleratedScale {
   enum class Kind : std::uint8_t {
     within,  ///< sigma is between two scales of the sweep
-    below,   ///< p is below the threshold at the smallest scale already: less than sigma
-    above    ///< p is not below the threshold at the largest scale: more than sigma
+    below,   ///< p is already below the threshold at the smallest scale: sigma is less than that
+    above    ///< p is not below the threshold at the largest scale: sigma is more than that
   };
   Kind kind = Kind::within;
   double sigma = 0;
@@ -54,8 +55,8 @@ struct Tolerances {
   std::int64_t unanswered = 0;  ///< points without any p
 
   static constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
-  /// Quantiles at kShares: the order statistic whose rank is the share times the number of points, rounded up. Points beyond the
-  /// range count, so a quantile may also be beyond it. Empty without points.
+  /// The quantiles at kShares: the order statistic whose rank is the share times the number of points, rounded up. Points
+  /// beyond the range of the sweep count, so a quantile may also be beyond it. Empty without points.
   std::vector<ToleratedScale> quantiles{};
 };
 

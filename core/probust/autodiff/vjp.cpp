@@ -19,7 +19,7 @@ std::vector<bool> dependents(const Graph& graph, std::span<const ValueId> wrt) {
   return depends;
 }
 
-// Adds `term` to the cotangent collected so far.
+// Adds `term` to a cotangent, which may still be empty.
 void accumulate(Graph& graph, ValueId& cotangent, ValueId term) {
   if (term == kNoValue) return;
   cotangent = cotangent == kNoValue ? term : build::add(graph, cotangent, term);

@@ -8,7 +8,7 @@
 
 namespace probust {
 
-/// A graph that also computes pulled-back cotangents.
+/// A graph that also computes vector-Jacobian products.
 struct Vjp {
   Graph graph;                      ///< the given graph plus the backward sweep; outputs: the given ones, then `gradients`
   std::vector<ValueId> cotangents;  ///< one `seeded` input per differentiated output, of that output's shape

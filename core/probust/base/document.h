@@ -58,7 +58,7 @@ class Document {
   /// Adds an item to this list.
   void push_back(Document item);
 
-  /// The value, or null if it is of another type: bool, std::int64_t, double, std::string, List or Object.
+  /// The value, or null if it is of a different type: bool, std::int64_t, double, std::string, List or Object.
   template <typename T>
   const T* get_if() const {
     return std::get_if<T>(&value_);
@@ -66,7 +66,7 @@ class Document {
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   /// A whole or real number.
   std::optional<double> number() const;
-  /// The value as this type. Throws std::out_of_range if it has another type.
+  /// The value as this type. Throws std::out_of_range if it has a different type.
   template <typename T>
   const T& as() const {
     return get_if<T>() != nullptr ? *get_if<T>() : throw std::out_of_range("a value of another type");

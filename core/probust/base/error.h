@@ -16,7 +16,7 @@ enum class ErrorCode {
   unsupported = 4,    ///< the model uses something that probust does not support
   resources = 5,      ///< not enough memory, or no such device
   numerical = 6,      ///< no number could be computed
-  conflict = 7,       ///< another process writes the run, or it was started with another configuration
+  conflict = 7,       ///< another process writes the run, or the run was started with a different configuration
   internal = 70,      ///< a bug in probust
   interrupted = 130,  ///< the caller asked to stop, or the step's time is up
 };

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
 // Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC
 // 2011). A word is a pure function of (key, counter), so a draw does not depend on earlier draws or on who makes them.
@@ -14,7 +14,7 @@ using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
 /// Four words of 32 uniform bits. Branch-free, so that loops over counters vectorise.
-PROBUST_EVERYWHERE inline PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
+PROBUST_HOST_DEVICE inline PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53} * counter[0];
     const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * counter[2];

@@ -39,8 +39,8 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, const std::string& where)
     const std::int64_t from_a = i + a.size() < rank ? 1 : a[i + a.size() - rank];
     const std::int64_t from_b = i + b.size() < rank ? 1 : b[i + b.size() - rank];
     if (from_a != from_b && from_a != 1 && from_b != 1) {
-      throw Error{ErrorCode::unreadable, where,
-                  "has operands whose shapes " + to_string(a) + " and " + to_string(b) + " do not broadcast", ""};
+      throw Error{ErrorCode::unreadable, where, "cannot broadcast operands of shapes " + to_string(a) + " and " + to_string(b),
+                  ""};
     }
     result[i] = from_a == 1 ? from_b : from_a;
   }
@@ -51,7 +51,8 @@ Tensor::Tensor(Shape extents) : shape(std::move(extents)), data(static_cast<std:
 
 Tensor::Tensor(Shape extents, std::vector<float> values) : shape(std::move(extents)), data(std::move(values)) {
   if (element_count(shape) != size()) {
-    throw Error{ErrorCode::unreadable, "a tensor of shape " + to_string(shape), "has " + std::to_string(size()) + " values", ""};
+    throw Error{ErrorCode::unreadable, "a tensor of shape " + to_string(shape),
+                "cannot have " + std::to_string(size()) + " values", ""};
   }
 }
 

@@ -21,7 +21,7 @@ Shape axes_of(const Shape& input_shape) {
 
 bool few_channels(std::int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
 
-// The side of the square image that a point holds, flat or gray or flat with three colours; 0 if its extents do not allow that.
+// The side of the square image that a point contains, flat or with one or three colours; 0 if its extents do not allow that.
 std::int64_t side_of_square(const Shape& point) {
   if (point.size() == 2) return point[0] == point[1] ? point[0] : 0;
   if (point.size() != 1) return 0;
@@ -32,7 +32,8 @@ std::int64_t side_of_square(const Shape& point) {
   return 0;
 }
 
-// Whether points are images: [C, H, W] or [H, W, C], an input of such a shape, or flat points with as many pixels as a square.
+// Whether points are images: [C, H, W] or [H, W, C], points for an input of such a shape, or flat points with the number of
+// pixels of a square.
 bool has_image_shape(const Shape& point, const Shape& input_shape, const Values& values) {
   const auto image = [](const Shape& shape) {
     return shape.size() == 3 && (few_channels(shape[0]) || few_channels(shape[2])) && element_count(shape) >= 16;
@@ -40,7 +41,7 @@ bool has_image_shape(const Shape& point, const Shape& input_shape, const Values&
   if (image(point) || (point.size() <= 2 && image(axes_of(input_shape)))) return true;
   const std::int64_t side = side_of_square(point);
   const bool bytes = values.high <= 1 || (values.whole && values.high > 100 && values.high <= kByte);
-  constexpr std::int64_t kSmall = 8, kLarge = 16;  // a table may well have a few features that are not whole
+  constexpr std::int64_t kSmall = 8, kLarge = 16;  // a table may have a few features that are not integers
   return values.low >= 0 && ((side >= kSmall && bytes) || (side >= kLarge && values.high <= kShort));
 }
 
@@ -71,7 +72,7 @@ void moments_of(const Tensor& x, const Shape& point, int axis, std::vector<doubl
 }
 
 bool columns_are_standardised(const Tensor& x) {
-  constexpr std::int64_t kEnough = 20;  // points; a single column says nothing
+  constexpr std::int64_t kEnough = 20;  // number of points; a single column is not enough evidence
   if (x.shape.size() != 2 || x.shape[0] < kEnough || x.shape[1] < 2) return false;
   std::vector<double> mean, std;
   moments_of(x, {x.shape[1]}, 0, mean, std);
@@ -83,7 +84,7 @@ bool columns_are_standardised(const Tensor& x) {
 
 bool close(double a, double b) { return std::fabs(a - b) <= 1e-3 * std::max({1e-12, std::fabs(a), std::fabs(b)}); }
 
-// The affine map of a channel: v -> a v + b.
+// The affine map v -> a v + b of a channel.
 std::pair<double, double> map_of(const Transform& t, std::int64_t channel) {
   const double std = value_of_channel(t.std, channel, 1);
   return {t.scale / std, -value_of_channel(t.mean, channel, 0) / std};
@@ -121,7 +122,7 @@ std::vector<Statistics> published(std::int64_t channels) {
   return all;
 }
 
-// The options that replace the given mean and std by others.
+// Adds options that replace the given mean or std by the wanted one.
 void ask_for(const char* field, const std::vector<double>& given, const std::vector<double>& wanted, CheckOptions& options) {
   if (wanted == given) return;
   if (wanted.empty()) {
@@ -135,7 +136,7 @@ class Alternatives {
  public:
   explicit Alternatives(const CheckInput& input) : input_(input), given_(given_way(input)) {}
 
-  // A natural scale, mean and std.
+  // Adds a natural scale with mean and std.
   void add(const std::string& name, int complexity, double scale, std::vector<double> mean, std::vector<double> std) {
     Way way = given_;
     way.name = name;
@@ -161,7 +162,7 @@ class Alternatives {
   std::vector<Way> ways_;
 };
 
-// For noise in units of pixels in 0..1, the scale stays and std maps pixels to the model's range 0..full.
+// Whether noise is in units of pixels in 0..1. If so, the scale stays, and std maps pixels to the model's range 0..full.
 bool noise_is_in_unit_range(const CheckInput& input) {
   return !input.sigmas.empty() && *std::max_element(input.sigmas.begin(), input.sigmas.end()) <= 1;
 }
@@ -170,7 +171,7 @@ void add_pixel_ways(const CheckInput& input, const Values& values, const Shape& 
   const double unit = 1 / values.full;
   const bool natural_unit = close(input.scale, unit);
   ways.add(kUnitPixels, 0, unit, {}, {});
-  // The transform for models that take 0..255. In natural units of 0..1 that is std 1/255.
+  // The transform for models that expect 0..255. In natural units of 0..1, std is 1/255.
   if (!(natural_unit && noise_is_in_unit_range(input))) ways.add("pixels in 0..255", 1, kByte * unit, {}, {});
   ways.add("pixels in 0..255", 1, unit, {}, {1 / kByte});
   const std::int64_t channels = point.size() == 3 ? point[axis] : 1;
@@ -190,7 +191,7 @@ void add_table_ways(const CheckInput& input, const Shape& point, int axis, Alter
   if (input.scale == 1) ways.add("values as stored", 0, 1, {}, {});
   std::vector<double> mean, std;
   moments_of(input.x, point, axis, mean, std);
-  if (all_alike(input.x)) return;  // standardisation would turn them all into zero
+  if (all_alike(input.x)) return;  // standardisation would make all of them zero
   for (double& value : mean) value *= input.scale;
   for (double& value : std) value *= std::fabs(input.scale);
   constexpr std::size_t kMostColumns = 4096;
@@ -198,7 +199,7 @@ void add_table_ways(const CheckInput& input, const Shape& point, int axis, Alter
     ways.add(point.size() > 1 ? "channels standardised" : "columns standardised", 3, input.scale, mean, std);
 }
 
-// The axis of the colours of a point; for a flat point, by the input's shape.
+// The axis of the colours of a point; for a flat point, determined by the input's shape.
 Colours colours_of(const Way& given, const Shape& point, const Shape& input_shape) {
   if (point.size() == 3) {
     const int axis = looks_channels_last(point) ? 2 : given.transform.channel_axis;
@@ -217,12 +218,12 @@ void add_reversed_colours(const CheckInput& input, std::vector<Way>& ways) {
   way.name = "channels reversed";
   way.complexity = 1;
   way.remedy =
-      "reverse the channels of the data, because they are RGB and the model takes BGR or vice versa (in NumPy "
+      "reverse the channels of the data, because they are RGB and the model takes BGR, or vice versa (in NumPy "
       "x[:, ::-1] if they are the first axis of a point, x[..., ::-1] if the last)";
   ways.push_back(std::move(way));
 }
 
-// Flat images in the other axis order: channels last for channels first, or the reverse.
+// Adds the other axis order for flat images: channels last instead of channels first, or the reverse.
 void add_flat_order(const CheckInput& input, std::vector<Way>& ways) {
   const Shape axes = axes_of(input.input_shape);
   if (point_of(input).size() != 1 || axes.size() != 3 || ways.front().transform.arrangement.permutes()) return;
@@ -239,7 +240,7 @@ void add_flat_order(const CheckInput& input, std::vector<Way>& ways) {
   ways.push_back(std::move(way));
 }
 
-// The value of a white pixel, by the largest of many values; 0 if unknown.
+// The value of a white pixel, given the largest of many values; 0 if unknown.
 double full_of(double high) {
   constexpr double kPercent = 100;
   if (high <= kOver) return 1;
@@ -311,7 +312,7 @@ std::vector<Way> other_layouts(const CheckInput& input, const Values& values) {
     try {
       way.transform.arrangement = arrangement_of(point, input.input_shape, layout);
     } catch (const Error&) {
-      continue;  // not with these shapes
+      continue;  // not possible with these shapes
     }
     const bool known = std::any_of(ways.begin(), ways.end(), [&](const Way& other) {
       return same_order(way.transform.arrangement, other.transform.arrangement);

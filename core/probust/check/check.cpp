@@ -18,25 +18,25 @@
 namespace probust {
 namespace {
 
-constexpr double kLevel = 5e-3;            // for all alternatives together
-constexpr double kLeastGain = 0.03;        // of accuracy
+constexpr double kLevel = 5e-3;            // significance level for all alternatives together
+constexpr double kLeastGain = 0.03;        // minimum gain in accuracy
 constexpr std::int64_t kFirstPoints = 32;  // enough points to judge an alternative
-constexpr std::int64_t kFirstBlock = 16;   // points after which a hopeless alternative is dropped
+constexpr std::int64_t kFirstBlock = 16;   // number of points after which a hopeless alternative is dropped
 
 // P[at least `gained` of gained + lost] if both are equally likely: McNemar's exact test.
 double sign_test_p(std::int64_t gained, std::int64_t lost) {
   return gained == 0 ? 1 : incomplete_beta(static_cast<double>(gained), static_cast<double>(lost) + 1, 0.5);
 }
 
-// Points that only one of two transforms predicts correctly.
+// The numbers of points that only one of two transforms predicts correctly.
 struct Paired {
   std::int64_t gained = 0, lost = 0;
 
   double p() const { return sign_test_p(gained, lost); }
-  double least_p() const { return sign_test_p(gained + lost, 0); }  // the p-value if all were gained
+  double least_p() const { return sign_test_p(gained + lost, 0); }  // the p-value if all of them were gained
 };
 
-// Which of the points are predicted correctly.
+// Which points are predicted correctly.
 struct Score {
   std::vector<bool> right, counted;
 };
@@ -48,8 +48,8 @@ struct Compared {
   std::string kind;    // the kind of its finding
   std::string remedy;  // what to do if no option can do it
   Score score;
-  bool fitted = false;      // whether the order of labels was fitted, to the points that do not count
-  bool adds_order = false;  // whether it adds to a transform that was compared alone too
+  bool fitted = false;      // whether the order of labels was fitted, to the points that are not scored
+  bool adds_order = false;  // whether it adds an order of labels to a transform that was also compared alone
   Paired with_order = {};   // compared with that transform
 };
 
@@ -57,7 +57,7 @@ std::int64_t count(const std::vector<bool>& of) { return std::count(of.begin(), 
 
 std::string joined(const std::string& a, const std::string& b) { return a.empty() || b.empty() ? a + b : a + "; " + b; }
 
-// What the given transform is compared with.
+// Compares alternatives with the given transform.
 class Checker {
  public:
   explicit Checker(const CheckInput& input)
@@ -114,7 +114,7 @@ class Checker {
     complete_range_finding();
     const bool explained = choose();
     if (predicted_.empty()) return;
-    CheckInput seen;  // the labels of the points that were run
+    CheckInput seen;  // with the labels of the points that were run
     seen.classes = input_.classes;
     seen.decision = input_.decision;
     seen.preprocessing = input_.preprocessing;
@@ -122,7 +122,7 @@ class Checker {
     add(prediction_findings(seen, values_, predicted_, explained));
   }
 
-  // As many points as the passes allow with all alternatives.
+  // Reduces the number of points to what the passes allow for all alternatives.
   void limit_points(std::int64_t ways) {
     used_ = n_;
     if (input_.most_passes / std::max<std::int64_t>(1, ways) >= n_) return;
@@ -133,7 +133,7 @@ class Checker {
   }
 
   bool one_class() const {
-    constexpr std::int64_t kFew = 10;  // may well be of a single class
+    constexpr std::int64_t kFew = 10;  // so few points may all belong to one class
     return used_ >= kFew && report_.predicted_classes == 1;
   }
 
@@ -143,7 +143,7 @@ class Checker {
     return predicted_classes(input_.logits(transformed(rows(input_.x, first, last - first), way.transform, input_.input_shape)));
   }
 
-  // Whether each prediction is the class of the label. `half`: points that the order was fitted to do not count.
+  // Whether each prediction is the class of the label. Points in `half`, to which the order was fitted, are not scored.
   Score score(const std::vector<std::int64_t>& predicted, const std::vector<std::int64_t>& classes_of, bool half) const {
     Score result{std::vector<bool>(predicted.size(), false), std::vector<bool>(predicted.size(), true)};
     for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -168,7 +168,7 @@ class Checker {
     result.p_value = paired.p();
   }
 
-  // On the points that count in `a`.
+  // Compares two scores on the points that are scored in `a`.
   static Paired paired_of(const Score& a, const Score& b) {
     Paired paired;
     for (std::size_t i = 0; i < a.right.size(); ++i) {
@@ -179,8 +179,8 @@ class Checker {
     return paired;
   }
 
-  // Whether the alternative is hopeless: not significant even if all further points were gained, or with far more lost than
-  // gained.
+  // Whether an alternative is hopeless: it would not be significant even if all further points were gained, or it has lost far
+  // more points than it gained.
   bool hopeless(const Score& score) {
     Paired most = paired_of(score, given_score_);
     constexpr double kRare = 0.02;
@@ -191,8 +191,8 @@ class Checker {
     return true;
   }
 
-  // The level of each test (Tarone, "A modified Bonferroni method for discrete data", Biometrics 46, 1990): those that cannot be
-  // significant, because few points differ, do not count.
+  // The significance level of each test (Tarone, "A modified Bonferroni method for discrete data", Biometrics 46, 1990). Tests
+  // that cannot be significant, because few points differ, do not count.
   double level() const {
     std::vector<double> least = least_p_;
     for (const Compared& compared : compared_) {
@@ -205,8 +205,8 @@ class Checker {
     }
   }
 
-  // Marks what is better than the given transform. An order of labels must also be significantly better than the transform that
-  // it is combined with.
+  // Marks the alternatives that are better than the given transform. An order of labels must also be significantly better than
+  // the transform with which it is combined.
   void settle_better() {
     const double each = level();
     for (Compared& compared : compared_) {
@@ -250,15 +250,15 @@ class Checker {
         run(combined(*best, layout), "layout", 2);
         continue;
       }
-      // If preprocessing and layout are both wrong, neither change helps alone. Reversed colours may still give half of the
-      // classes.
+      // If preprocessing and layout are both wrong, neither change helps alone. With reversed colours, half of the classes may
+      // still be right.
       const double poor = layout.transform.reverse.stride > 0 && input_.thorough ? 1 - kLeastGain : 0.5;
       if (static_cast<double>(report_.correct.value_or(0)) > poor * static_cast<double>(used_)) continue;
       for (const Way& way : preprocessing) run(combined(way, layout), "layout", 2);
     }
   }
 
-  // Tries other orders of the labels with the predictions of a transform.
+  // Compares other orders of the labels with the predictions of a transform.
   void compare_labels(const Way& way, const std::vector<std::int64_t>& predicted) {
     const auto compare_order = [&](const LabelOrder& order, bool half) {
       Compared compared{{order.name, way.options},
@@ -282,8 +282,8 @@ class Checker {
     if (!fitted.classes_of.empty() && explains_labels(fitted, labels, predicted)) compare_order(fitted, true);
   }
 
-  // Whether most labels agree in the fitted order, and most of them can: a model that predicts only two of three classes does not
-  // have another order.
+  // Whether most labels agree with the predictions in the fitted order, and whether that is possible for most of them: a model
+  // that predicts only two of three classes does not use a different order.
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;
@@ -296,7 +296,7 @@ class Checker {
     return 2 * right > std::ssize(predicted) && static_cast<double>(answers.size()) >= kMost * static_cast<double>(given.size());
   }
 
-  // Whether transform `a` is right significantly more often than `b`, on the points that count for both.
+  // Whether transform `a` is right significantly more often than `b`, on the points that are scored for both.
   static bool beats(const Compared& a, const Compared& b) {
     std::int64_t more = 0, less = 0, points = 0;
     for (std::size_t i = 0; i < a.score.right.size(); ++i) {
@@ -311,7 +311,7 @@ class Checker {
     return static_cast<double>(more - less) > kSlight * static_cast<double>(points) || sign_test_p(more, less) < kRare;
   }
 
-  // Reports the best of the better alternatives, and the simplest among equally good ones. Returns whether there is one.
+  // Reports the best of the better alternatives, the simplest one if several are equally good. Returns whether there is one.
   bool choose() {
     settle_better();
     const Compared* best = nullptr;
@@ -333,16 +333,16 @@ class Checker {
 
   void report_better(const Compared& chosen) {
     const Alternative& way = chosen.result;
-    const std::int64_t given = way.correct - way.gained + way.lost;  // right as given, on the same points
+    const std::int64_t given = way.correct - way.gained + way.lost;  // correct with the given transform, on the same points
     Finding finding{Severity::warning, chosen.kind, "", way.options, chosen.remedy};
     finding.text = fmt::format("the accuracy is {} as given and {} with {} ({} points{}, {} gained, {} lost)",
                                percent(static_cast<double>(given) / static_cast<double>(way.points)), percent(way.accuracy()),
                                way.name, way.points, chosen.fitted ? " not used to find the order" : "", way.gained, way.lost);
-    report_.findings.insert(report_.findings.begin(), std::move(finding));  // its options come first
+    report_.findings.insert(report_.findings.begin(), std::move(finding));  // first, because its options come first
   }
 
-  // Applying the scale that the range of the data suggests also changes the model's input. If that lowers accuracy, suggests a
-  // std that cancels it.
+  // The scale that the range of the data suggests also changes the model's input. If that lowers accuracy, suggests a std that
+  // cancels it.
   void complete_range_finding() {
     for (Finding& finding : report_.findings) {
       if (finding.kind != "range" || finding.options.empty()) continue;
@@ -361,7 +361,7 @@ class Checker {
                        [](const Finding& finding) { return finding.kind == "range"; });
   }
 
-  // Without labels, a transform that gives more classes is only a hint.
+  // Without labels, a transform with which more classes are predicted is only a hint.
   void look_for_variety(const std::vector<Way>& ways) {
     const std::int64_t some = std::min<std::int64_t>(used_, kFirstPoints);
     std::size_t most = 2;
@@ -380,7 +380,7 @@ class Checker {
          best->options});
   }
 
-  // The range of the data may suggest the same scale; each option is listed once.
+  // Lists each option once: the range of the data may suggest the same scale.
   void settle_options() {
     for (const Finding& finding : report_.findings) {
       for (const auto& [field, value] : finding.options.add) {
@@ -443,7 +443,8 @@ std::vector<std::int64_t> spread_positions(std::int64_t count, std::int64_t most
   const std::int64_t taken = std::min(count, most);
   std::vector<std::int64_t> positions;
   for (std::int64_t k = 0; k < taken; ++k) {
-    // A random position within each part: at equal distances, data with alternating classes would show only some of them.
+    // A random position within each part: with equal distances, only some classes would be seen if the classes of the data
+    // alternate.
     const std::int64_t first = k * count / taken, size = (k + 1) * count / taken - first;
     const std::uint64_t mixed = (static_cast<std::uint64_t>(k) + 1) * 0x9e3779b97f4a7c15U;
     positions.push_back(first + static_cast<std::int64_t>((mixed >> 33U) % static_cast<std::uint64_t>(size)));

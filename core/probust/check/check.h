@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether data, preprocessing and labels suit a classifier: its accuracy under the usual alternatives, and findings about the
-// data.
+// Checks whether data, preprocessing and labels suit a classifier: its accuracy with the usual alternatives, and findings about
+// the data.
 #pragma once
 
 #include <cstdint>
@@ -25,30 +25,30 @@ struct CheckInput {
   Preprocessing preprocessing = {};           ///< the given mean, std and layout
   std::vector<std::int64_t> labels = {};      ///< [n], or empty
   std::vector<std::int64_t> all_labels = {};  ///< labels of all points, if x is a selection; otherwise empty
-  std::vector<std::string> label_names = {};  ///< text of label i, or empty
-  std::int64_t guessed_classes = 0;           ///< number of names in sorted order, because their classes are unknown
+  std::vector<std::string> label_names = {};  ///< text of each label; empty if labels are numbers
+  std::int64_t guessed_classes = 0;           ///< number of names that were sorted because their classes are unknown
   std::vector<double> sigmas = {};            ///< noise scales in natural units
-  Shape input_shape = {};                     ///< of the model at batch 1
+  Shape input_shape = {};                     ///< shape of the model's input at batch 1
   std::int64_t classes = 0;
-  std::string decision = {};  ///< the decision rule, in one line
-  /// [n, C] logits of model inputs [n, ...input_shape]; empty: only the data are checked.
+  std::string decision = {};  ///< decision rule in one line
+  /// Computes logits [n, C] of model inputs [n, ...input_shape]. If empty, only the data are checked.
   std::function<Tensor(const Tensor&)> logits = {};
-  std::int64_t most_passes = INT64_MAX;  ///< of the model, for all alternatives together
-  /// Whether to run every alternative on all points. If not, alternatives that can no longer be significantly better are left
-  /// out.
+  std::int64_t most_passes = INT64_MAX;  ///< limit on passes of the model for all alternatives together
+  /// Whether to run every alternative on all points. If not, an alternative is dropped when it can no longer be significantly
+  /// better.
   bool thorough = false;
 };
 
 enum class Severity { note, warning };
 
-/// Options that fix a finding: fields of the library's options with their values ("mean", "0.5,0.5,0.5"), and fields to leave
+/// The options that fix a finding: fields of the library's options with values ("mean", "0.5,0.5,0.5"), and fields to leave
 /// out.
 struct CheckOptions {
   std::vector<std::pair<std::string, std::string>> add = {};
   std::vector<std::string> leave_out = {};
 
   bool empty() const { return add.empty() && leave_out.empty(); }
-  /// "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std", with names as `spell` writes them.
+  /// "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std". `spell` gives the names of options.
   std::string text(OptionSpelling spell = as_field) const;
   /// The same as advice: "give --mean 0.5", or "leave out --mean, --std".
   std::string advice(OptionSpelling spell = as_field) const;
@@ -57,26 +57,26 @@ struct CheckOptions {
 struct Finding {
   Severity severity = Severity::note;
   std::string kind;  ///< one word: "preprocessing", "layout", "labels", "accuracy", "range", "sigma", "classes", "data"
-  std::string text;  ///< one sentence, with names of options as Error has them
+  std::string text;  ///< one sentence, with options named as in Error
   CheckOptions options = {};
-  std::string remedy = {};  ///< what to do if no option can do it, with names of options as Error has them
+  std::string remedy = {};  ///< what to do if no option helps, with options named as in Error
 };
 
-/// One way to read the data, with how often the model then predicts the label.
+/// One preprocessing, and how often the model predicts the label with it.
 struct Alternative {
   std::string name;  ///< "CIFAR-10 mean and std", "pixels in 0..1", "labels + 1"
   CheckOptions options = {};
   std::int64_t points = 0, correct = 0;
-  std::int64_t gained = 0, lost = 0;  ///< points that only this way, or only the given way, predicts correctly
-  double p_value = 1;                 ///< P[a split at least this favourable] if both ways are equally good
-  bool better = false;  ///< better than the given way beyond chance, after correction for the number of alternatives
+  std::int64_t gained = 0, lost = 0;  ///< points that only this, or only the given preprocessing predicts correctly
+  double p_value = 1;                 ///< probability of a split at least this favourable if both are equally good
+  bool better = false;                ///< significantly better than the given one, corrected for the number of alternatives
 
   double accuracy() const { return points == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(points); }
 };
 
 struct CheckReport {
   std::int64_t points = 0, classes = 0;
-  std::string decision;  ///< of the input
+  std::string decision;  ///< decision rule of the input
   Shape point_shape;
   float low = 0, high = 0;  ///< over finite stored values
   double scale = 1;
@@ -85,26 +85,26 @@ struct CheckReport {
   std::vector<Alternative> alternatives;
   std::vector<Finding> findings;      ///< warnings first
   CheckOptions options;               ///< all options to add
-  std::vector<std::string> remedies;  ///< what else to do
+  std::vector<std::string> remedies;  ///< what to do besides options
   std::int64_t passes = 0;
   bool complete = true;  ///< false if it was interrupted
 
   bool suspicious() const;
-  /// The warnings, one line each, with their options as `spell` writes them.
+  /// The warnings, one line each, with options named by `spell`.
   std::vector<std::string> warnings(OptionSpelling spell = as_field) const;
-  /// A short text for the note of every row, or "" if nothing is suspicious.
+  /// A short text for the note of every row; empty if nothing is suspicious.
   std::string hint(OptionSpelling spell = as_field) const;
 };
 
-/// The warning that the model predicts `of_class` for all `points` points; `decision` as in CheckInput. With fewer points than
-/// kEnoughForOneClass, this may well be right.
+/// The warning that the model predicts `of_class` for all `points` points; `decision` is as in CheckInput. With fewer points
+/// than kEnoughForOneClass, this may be correct.
 inline constexpr std::int64_t kEnoughForOneClass = 20;
 Finding one_class_finding(std::int64_t points, std::int64_t of_class, const std::string& decision);
 
-/// For the notes of rows if a run has warnings that no option fixes.
+/// The text for the notes of rows if a run has warnings that no option fixes.
 inline constexpr const char* kCheckHint = "may be wrong: see the warning";
 
-/// Checks up to x.shape[0] points. If the model is interrupted, reports what was found so far.
+/// Checks up to x.shape[0] points. If the model is interrupted, reports the findings so far.
 CheckReport check(const CheckInput& input);
 
 /// The report as a JSON object.
@@ -113,17 +113,17 @@ std::string check_json(const CheckReport& report, OptionSpelling spell = as_fiel
 /// The report as text: a short table, the findings, and the options to add or "nothing suspicious".
 std::string check_text(const CheckReport& report, OptionSpelling spell = as_field);
 
-/// The logits of raw model inputs, by an executor that includes preprocessing (with_preprocessing): inputs are mapped back to
-/// natural units, so that the model is not compiled twice. The executor must outlive it.
+/// A function that computes the logits of raw model inputs with an executor that includes preprocessing (with_preprocessing).
+/// It maps inputs back to natural units, so that the model is not compiled twice. The executor must outlive it.
 std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape& input_shape, const Preprocessing& preprocessing);
 
-/// Limits of the check before an estimate: this many points, and this share of the planned passes (3%, or 6% for fewer than 1000
-/// points), so that it takes at most 10% of the time in all. A plan with fewer passes than the default estimate counts as the
+/// Limits of the check before an estimate: this many points, and this share of the planned passes (3%, or 6% for fewer than
+/// 1000 points), so that it takes at most 10% of the time. A plan with fewer passes than the default estimate is treated as the
 /// default.
 inline constexpr std::int64_t kFirstCheckPoints = 100;
 std::int64_t first_check_passes(std::int64_t points, std::int64_t planned);
 
-/// Positions of at most `most` of `count` points, evenly spread, but not equidistant.
+/// The positions of at most `most` of `count` points, evenly spread but not equidistant.
 std::vector<std::int64_t> spread_positions(std::int64_t count, std::int64_t most);
 
 }  // namespace probust

@@ -38,7 +38,7 @@ std::int64_t constant_points(const Tensor& x) {
   return count;
 }
 
-// Pixels far beyond 0..1 and noise below 1, in natural units.
+// Adds a finding if pixels range far outside 0..1 but sigma is below 1.
 void add_pixel_range(const CheckInput& input, const Values& values, std::vector<Finding>& findings) {
   if (!values.image || input.sigmas.empty()) return;
   const double sigma = *std::max_element(input.sigmas.begin(), input.sigmas.end());
@@ -49,7 +49,7 @@ void add_pixel_range(const CheckInput& input, const Values& values, std::vector<
   if (sigma >= 1 || !far) return;
   Finding finding{Severity::warning,
                   "range",
-                  fmt::format("pixels range from {} to {}, and sigma is {}", brief(low), brief(high), brief(sigma)),
+                  fmt::format("pixels range from {} to {}, but sigma is {}", brief(low), brief(high), brief(sigma)),
                   {}};
   if (values.full > 1) {
     finding.options.add.emplace_back("scale", shortest_text(1 / values.full));
@@ -75,7 +75,7 @@ void add_large_noise(const CheckInput& input, const Values& values, std::vector<
        {}});
 }
 
-// Findings about tables: the standard deviations of columns, and noise that is small for some and large for others.
+// Adds findings about tables: standard deviations of columns, and noise that is small for some columns and large for others.
 void add_columns(const CheckInput& input, const Values& values, std::vector<Finding>& findings) {
   if (values.image || input.x.shape.size() != 2 || input.x.shape[0] < 2) return;
   const std::int64_t n = input.x.shape[0], d = input.x.shape[1];
@@ -120,7 +120,7 @@ std::vector<std::int64_t> distinct_labels(const CheckInput& input) {
   return {distinct.begin(), distinct.end()};
 }
 
-// P[at most k of n] at probability p.
+// The probability of at most k of n events with probability p each.
 double at_most(std::int64_t k, std::int64_t n, double p) {
   return k >= n ? 1 : 1 - incomplete_beta(static_cast<double>(k) + 1, static_cast<double>(n - k), p);
 }
@@ -205,7 +205,7 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
   std::vector<Finding> findings;
   if (n == 0 || explained) return findings;
   const std::set<std::int64_t> classes(predicted.begin(), predicted.end()), labels(input.labels.begin(), input.labels.end());
-  std::map<std::int64_t, std::pair<double, double>> shares;  // of a class: labelled, predicted
+  std::map<std::int64_t, std::pair<double, double>> shares;  // of each class: share of labels, share of predictions
   std::int64_t correct = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     shares[predicted[i]].second += 1.0 / static_cast<double>(n);
@@ -219,8 +219,8 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
     return findings;
   }
   if (input.labels.empty()) return findings;
-  // Cohen's kappa: the accuracy beyond that of predictions independent of the labels. Two classes are often noisy: 0.2 is 60%.
-  // Few models of many classes reach 0.3, but all are far above chance.
+  // Cohen's kappa: the accuracy beyond that of predictions independent of the labels. Data with two classes are often noisy:
+  // 0.2 is 60%. Few models of many classes reach 0.3, but all are far above chance.
   double chance = 0;
   for (const auto& [of_class, share] : shares) chance += share.first * share.second;
   if (labels.size() == 1) chance = 1 / static_cast<double>(std::max<std::int64_t>(2, input.classes));

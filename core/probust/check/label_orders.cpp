@@ -34,7 +34,7 @@ std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& permutation) 
   return result;
 }
 
-// The numbers in the names, or nothing.
+// The numbers in the names; empty if a name has none.
 std::vector<std::int64_t> numbers_of(const std::vector<std::string>& names) {
   std::vector<std::int64_t> numbers;
   for (const std::string& name : names) {
@@ -67,7 +67,7 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
     if (!same && !known) orders.push_back(std::move(order));
   };
   const std::string with_labels = "give them with " + option("labels");
-  // Labels that use all numbers from 0 are not shifted.
+  // Labels that use all numbers from 0 on are not shifted.
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
   if (*least > 0 || *most >= classes)
     add("labels - 1", "labels start at 1: subtract 1 and " + with_labels, [](std::int64_t l) { return l - 1; });
@@ -102,7 +102,7 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
 std::vector<std::int64_t> best_assignment(const std::vector<std::vector<double>>& gain) {
   const std::size_t n = gain.size(), m = n == 0 ? 0 : gain[0].size();
   constexpr double kFar = std::numeric_limits<double>::infinity();
-  std::vector<double> u(n + 1, 0), v(m + 1, 0);  // potentials of rows and columns, counted from 1
+  std::vector<double> u(n + 1, 0), v(m + 1, 0);  // potentials of rows and columns, with indices from 1
   std::vector<std::size_t> row_of(m + 1, 0), way(m + 1, 0);
   for (std::size_t i = 1; i <= n; ++i) {
     row_of[0] = i;
@@ -161,7 +161,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   std::erase_if(distinct, [](std::int64_t label) { return label < 0; });
-  constexpr std::int64_t kMostClasses = 256, kMostLabel = 1 << 20;  // the assignment takes their cube
+  constexpr std::int64_t kMostClasses = 256, kMostLabel = 1 << 20;  // the assignment takes cubic time
   if (distinct.size() < 2 || std::ssize(distinct) > classes || classes > kMostClasses || distinct.back() > kMostLabel) return {};
   std::vector<std::vector<double>> count(distinct.size(), std::vector<double>(static_cast<std::size_t>(classes), 0));
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -169,7 +169,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
     const auto row = std::lower_bound(distinct.begin(), distinct.end(), labels[i]);
     if (row != distinct.end() && *row == labels[i]) ++count[row - distinct.begin()][predicted[i]];
   }
-  // In doubt, a label keeps its number.
+  // Prefers that a label keeps its number if the gain is equal.
   constexpr double kSlight = 1e-3;
   for (std::size_t row = 0; row < distinct.size(); ++row) {
     if (distinct[row] < classes) count[row][distinct[row]] += kSlight;

@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// The points to choose from: those with a label, if any has one.
+// The points that may be selected: those with a label, if any point has one.
 std::vector<std::int64_t> candidates(std::int64_t points, const std::vector<std::int64_t>& labels) {
   std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < std::ssize(labels); ++i) {
@@ -71,7 +71,7 @@ CheckReport first_check(const CheckedModel& model, const EstimateRequest& reques
   CheckInput input = check_input(model, request.x, request.labels, sigmas, kFirstCheckPoints);
   if (model.classifies) require_classes(request.labels, model.executor.classes());
   if (points == 0) points = request.x.shape[0];
-  std::int64_t passes = 0;  // for a point
+  std::int64_t passes = 0;  // passes per point
   for (const EstimatorSpec& estimator : request.estimators) passes += estimator.passes(model.executor.classes());
   const std::int64_t planned = points * (1 + passes * std::ssize(request.noises)) + request.total;
   return first_check(std::move(input), model.executor, points, planned);

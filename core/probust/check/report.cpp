@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A report of a check in words, and as JSON.
+// The report of a check as text and as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,22 +12,23 @@ namespace probust {
 struct Colours {
   std::int64_t stride = 0;  ///< 0: there are none
 
-  /// The element with the value in reverse order: BGR for RGB.
+  /// The element with the value if the order of colours is reversed: BGR for RGB.
   std::int64_t reversed(std::int64_t element) const {
     return stride == 0 ? element : element + 2 * stride * (1 - element / stride % 3);
   }
 };
 
-/// Stored values to model input: reverses colours, then v -> (v * scale - mean) / std along the channel axis, then rearranges.
+/// Converts stored values to model input: reverses colours, then v -> (v * scale - mean) / std along the channel axis, then
+/// rearranges.
 struct Transform {
   double scale = 1;
   std::vector<double> mean = {}, std = {};  ///< none, one, or one per channel
   int channel_axis = 0;                     ///< of a point
   Arrangement arrangement = {};
-  Colours reverse = {};  ///< the point's colours to be reversed
+  Colours reverse = {};  ///< the colours of a point, if they are to be reversed
 };
 
-/// The value of a channel: `otherwise` if there is none; a single value applies to all channels.
+/// The value for a channel. `otherwise` if there are no values; a single value applies to all channels.
 double value_of_channel(const std::vector<double>& values, std::int64_t channel, double otherwise);
 
 /// The model inputs [n, ...input_shape] of stored points [n, ...].

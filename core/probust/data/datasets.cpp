@@ -81,8 +81,8 @@ void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes,
     throw Error{ErrorCode::usage, where, "cannot have a side of " + std::to_string(side) + " pixels",
                 "give " + std::to_string(kLeastSide) + " to " + std::to_string(kMostSide)};
   if (count > kMaxElements / element_count(shape_of_point(side)))
-    throw Error{ErrorCode::resources, where, "cannot have " + std::to_string(count) + " points, which need too much memory",
-                "ask for fewer"};
+    throw Error{ErrorCode::resources, where,
+                "cannot have " + std::to_string(count) + " points, because they need too much memory", "use fewer"};
 }
 
 }  // namespace

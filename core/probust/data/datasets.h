@@ -39,8 +39,8 @@ struct MadeDataKind {
   std::int64_t side = 0;
 };
 
-/// Every kind: moons, blobs, spirals, xor, rings (in the plane, roughly within [-1.5, 1.5]) and digits (28 x 28 pixels, or
-/// another square).
+/// Every kind: moons, blobs, spirals, xor, rings (in the plane, roughly within [-1.5, 1.5]) and digits (28 x 28 pixels, or a
+/// square of a different size).
 std::span<const MadeDataKind> made_data_kinds();
 
 /// The kind with this name. Throws Error{usage} listing the names.

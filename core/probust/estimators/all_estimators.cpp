@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only list of estimators. To add one: its file in this directory, and here its function and entry.
+// The only list of estimators. To add one, add its file to this directory, and its function and entry here.
 #include "probust/estimators/estimator.h"
 
 namespace probust {
@@ -31,7 +31,7 @@ std::int64_t passes_half_width(std::int64_t, const EstimatorSpec& asked) {
 std::int64_t passes_decision(std::int64_t, const EstimatorSpec&) { return 1000; }
 std::int64_t passes_one(std::int64_t, const EstimatorSpec&) { return 1; }
 
-// For two normals; one normal takes fewer.
+// The passes for two normal variables. For one variable, there are fewer.
 std::int64_t passes_grid(std::int64_t, const EstimatorSpec& asked) { return (asked.samples + 1) * (asked.samples + 1); }
 
 constexpr double kDefaultBudget = 100;  ///< of auto, in forwards

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins with
-// covariances from all points for few noisy samples, gradients of the mean under the noise from a hundred forwards on, draws of
-// the noise that points share if there are enough of them, and subset simulation if a pilot finds that failure is too rare for
-// the budget. Events other than the survival of the target are counted. The row names what was used.
+// auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins
+// with covariances from all points if there are few noisy samples; gradients of the mean under the noise from a hundred
+// forwards on; shared draws of the noise if there are enough points; and subset simulation if a pilot finds that failures are
+// too rare for the budget. Events other than the survival of the target are counted. The row names the estimator that was used.
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -13,31 +13,31 @@ namespace {
 constexpr std::int64_t kGradientsPay = 50;  ///< below this, gradients and their projections take most of the budget
 constexpr std::int64_t kPilot = 100;
 constexpr std::uint64_t kPilotSeed = 0x9e3779b97f4a7c15;
-constexpr double kFewFailures = 10;  ///< with fewer expected failures among all samples, subset simulation is more accurate
+constexpr double kFewFailures = 10;  ///< if fewer failures are expected among all samples, subset simulation is more accurate
 
 // With many classes, a covariance of logits per point takes too much memory; with many samples, pooling gains nothing.
-constexpr std::int64_t kMostClassesToPool = 200, kMostCopiesToPool = 500;
+constexpr std::int64_t kMostClassesToPool = 200, kMostSamplesToPool = 500;
 
-// Few points reveal little about the common effect of a draw; with many samples, each point's own are enough.
+// With few points, the common effect of a draw is uncertain; with many samples, a point's own samples suffice.
 constexpr std::size_t kLeastPointsToShare = 60;
-constexpr std::int64_t kLeastCopiesToShare = 12, kMostCopiesToShare = 500;
-constexpr std::int64_t kMostMarginsToShare = 5000;  // of all noisy samples of a point: a block of them is kept
+constexpr std::int64_t kLeastSamplesToShare = 12, kMostSamplesToShare = 500;
+constexpr std::int64_t kMostMarginsToShare = 5000;  // of all samples of a point: those of a block are in memory
 
-// Whether estimates of this many points improve with shared draws.
+// Whether shared draws improve the estimates of this many points.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {
-  return points >= kLeastPointsToShare && budget >= kLeastCopiesToShare && budget <= kMostCopiesToShare &&
+  return points >= kLeastPointsToShare && budget >= kLeastSamplesToShare && budget <= kMostSamplesToShare &&
          budget * executor.classes() <= kMostMarginsToShare && executor.classes() > 1 &&
          executor.classes() <= kMostClassesToPool && !noise.shape->differs();
 }
 
-// The estimator for failures that are not rare. Gradients are useless for trees and sign networks, and for noise that is not
+// The estimator for failures that are not rare. Gradients are useless for trees, for sign networks, and for noise that is not
 // Gaussian.
 EstimatorSpec choice(Executor& executor, const Points& points, const Noise& noise, std::int64_t budget, bool share) {
   const bool gradients =
       noise.shape->gaussian().kind == GaussianView::Kind::exact && executor.classes() > 1 && !executor.piecewise_constant();
   if (share && gradients && budget >= kPropagationPays) return spec_of(estimate_regression_learned, budget);
   if (share) return spec_of(estimate_probit_shared, budget);
-  const bool pool = executor.classes() <= kMostClassesToPool && budget <= kMostCopiesToPool;
+  const bool pool = executor.classes() <= kMostClassesToPool && budget <= kMostSamplesToPool;
   if (budget < kGradientsPay || !gradients)
     return spec_of(pool ? estimate_probit_pooled : estimate_probit, std::max<std::int64_t>(2, budget));
   const bool propagation = budget >= kPropagationPays && propagates(executor, points, noise);
@@ -51,7 +51,7 @@ void use(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estima
   std::vector<Estimate> own = estimate(part, noise, estimator).value();
   for (std::size_t k = 0; k < which.size(); ++k) {
     Estimate& chosen = estimates[which[k]];
-    own[k].forwards += chosen.forwards;  // the pilot's
+    own[k].forwards += chosen.forwards;  // passes of the pilot
     if (!own[k].method) own[k].method = estimator;
     chosen = own[k];
   }

@@ -26,18 +26,19 @@ Estimate certain(double p) {
   return estimate;
 }
 
-// dp/dz_i = phi(z_i) P(no other boundary is crossed | at boundary i), the latter bounded by its rarest single event.
+// dp/dz_i = phi(z_i) P(no other boundary is crossed | at boundary i). The conditional probability is replaced by its upper
+// bound, the smallest probability that one of the other boundaries is not crossed.
 Eigen::VectorXd normal_gradient(const NormalProblem& problem) {
   const auto m = static_cast<Eigen::Index>(problem.z.size());
   Eigen::VectorXd gradient(m);
   for (Eigen::Index i = 0; i < m; ++i) {
-    double kept = 1;
+    double others_survive = 1;
     for (Eigen::Index j = 0; j < m; ++j) {
       const double rho = problem.R(i, j), rest = 1 - rho * rho;
       if (j == i || rest <= 1e-12) continue;
-      kept = std::min(kept, normal::cdf((problem.z[j] - rho * problem.z[i]) / std::sqrt(rest)));
+      others_survive = std::min(others_survive, normal::cdf((problem.z[j] - rho * problem.z[i]) / std::sqrt(rest)));
     }
-    gradient[i] = normal::pdf(problem.z[i]) * kept;
+    gradient[i] = normal::pdf(problem.z[i]) * others_survive;
   }
   return gradient;
 }
@@ -54,19 +55,19 @@ Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
 }
 
 // Standard error of p from the scatter of the averaged margins (delta method). The scatter of the averaged gradients is
-// neglected: it is smaller by about the dimension of the input.
+// neglected, because it is smaller by a factor of about the dimension of the input.
 double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
                        double sigma, std::int64_t samples) {
   const Eigen::VectorXd weights = dp_dz.cwiseQuotient(problem.deviations);
   Eigen::RowVectorXd along =
-      Eigen::RowVectorXd::Zero(linearization.sampled.cols());  // of each noisy sample, along the gradient of p
+      Eigen::RowVectorXd::Zero(linearization.sampled.cols());  // for each noisy sample, along the gradient of p
   for (std::size_t a = 0; a < problem.rows.size(); ++a)
     along += weights[static_cast<Eigen::Index>(a)] * linearization.sampled.row(problem.rows[a]);
   const double variance = (along.array() - along.mean()).square().sum() / std::max(1.0, static_cast<double>(along.size() - 1));
   return std::sqrt(variance / static_cast<double>(samples)) / sigma;
 }
 
-// The cases that need no multivariate probability.
+// The estimate in cases that need no multivariate probability.
 std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t samples) {
   if (!problem.finite) return nonfinite_estimate();
   if (!problem.always_fails && !problem.z.empty()) return std::nullopt;
@@ -76,7 +77,7 @@ std::optional<Estimate> settled(const NormalProblem& problem, std::int64_t sampl
   return estimate;
 }
 
-// R is not a correlation matrix, by more than the rounding that the normal CDF tolerates.
+// The estimate if R differs from a correlation matrix by more than the rounding that the normal CDF tolerates.
 Estimate invalid_problem(normal::Status status) {
   Estimate estimate = nonfinite_estimate();
   estimate.set(Status::invalid, std::string(normal::describe(status)));
@@ -91,7 +92,7 @@ Estimate from_probability(const NormalProblem& problem, const normal::Probabilit
   if (probability.status == normal::Status::not_reached)
     estimate.set(Status::inexact, "normal CDF known to " + short_text(probability.error));
   if (problem.left_out > std::min(kNegligibleLeftOut, kNegligibleLeftOutShare * estimate.p_fail))
-    tell_left_out(estimate, problem.rows.size(), problem.left_out);
+    mark_left_out(estimate, problem.rows.size(), problem.left_out);
   return estimate;
 }
 
@@ -107,12 +108,12 @@ Estimate with_probability(const NormalProblem& problem, const normal::Probabilit
 
 std::string short_text(double value) { return fmt::format("{:.1e}", value); }
 
-void tell_left_out(Estimate& estimate, std::size_t taken, double left_out) {
+void mark_left_out(Estimate& estimate, std::size_t taken, double left_out) {
   estimate.set(Status::inexact, "rivals beyond the " + std::to_string(taken) + " nearest may add " +
                                     short_text(std::min(left_out, estimate.p)) + " to p_fail");
 }
 
-bool sees_failures_in_copies(std::string_view estimator) {
+bool sees_failures_in_samples(std::string_view estimator) {
   const std::string_view name = estimator.substr(0, estimator.find(':'));
   return name == "mc" || name == "probit" || name == "regression";
 }
@@ -184,7 +185,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
   });
 
   std::vector<Estimate> estimates(linearizations.size());
-  std::vector<normal::Problem> open;  // the unsolved problems; `owner` has their indices
+  std::vector<normal::Problem> open;  // `owner` has their indices
   std::vector<std::int64_t> owner;
   for (std::int64_t i = 0; i < count; ++i) {
     if (const auto estimate = settled(problems[i], samples)) {

@@ -5,17 +5,17 @@
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/linearization.h"
 
-// Shared by the estimators.
+// Functions that several estimators use.
 namespace probust {
 
 using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const EstimatorSpec&);
 
-// Estimators that other estimators choose.
+// Estimators that other estimators call.
 EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_probit, estimate_probit_pooled, estimate_probit_learned,
     estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned,
     estimate_subset;
 
-/// An estimator of all_estimators whose parameter is a number of samples.
+/// The estimator with this function, with a number of samples as its parameter.
 EstimatorSpec spec_of(EstimatorFunction* function, std::int64_t samples);
 
 /// An estimate of NaN with the status `nonfinite`.
@@ -24,54 +24,54 @@ Estimate nonfinite_estimate();
 /// Whether point i and its logits are all finite. With `missing`, the point may have NaN (Executor::handles_missing).
 bool finite_at(const Points& points, const Tensor& logits, std::int64_t i, bool missing);
 
-/// The class of point i whose probability is needed besides the target's: its label, unless that is the target, whose p the row
-/// repeats. -1 if there is none.
+/// The class other than the target whose probability is needed at point i: its label. -1 if there is no label or the label is
+/// the target.
 std::int64_t other_label(const Points& points, std::int64_t i);
 
-/// z = Phi^-1(p), from the smaller of p and 1 - p.
+/// z = Phi^-1(p), computed from the smaller of p and 1 - p.
 double z_of(const Estimate& estimate);
 
-/// A number as written in notes: "1.2e-06".
+/// A number in the format of notes: "1.2e-06".
 std::string short_text(double value);
 
-/// Makes an estimate inexact: rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
-void tell_left_out(Estimate& estimate, std::size_t taken, double left_out);
+/// Sets the status `inexact`, with the note that rivals beyond the `taken` nearest may add min(left_out, p) to p_fail.
+void mark_left_out(Estimate& estimate, std::size_t taken, double left_out);
 
-/// How a normal problem becomes a probability.
+/// The function that turns a normal problem into a probability.
 enum class NormalCdf { exact, mv_sigmoid };
 
 /// p = Phi_R(z) of a linearization, by the multivariate normal CDF or by the paper's mv-sigmoid. Certain, degenerate and
-/// non-finite linearizations get defined results. If margins were sampled (samples > 1), also the standard error of p from their
-/// scatter, by the delta method. The result is meaningless if `stop` is set meanwhile.
+/// non-finite linearizations have defined results. If margins were sampled (samples > 1), the estimate has a standard error,
+/// from their scatter by the delta method. The result is meaningless if `stop` is set during the call.
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop = nullptr);
 
 /// The same for margins with known moments, by the normal CDF.
 Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// The same linearised classifier with another class as its target.
+/// The same linearised classifier with class `other` as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
 
 /// from_linearization with NormalCdf::exact for many linearizations [N] with targets [N].
 std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Linearization> linearizations,
                                           std::span<const std::int64_t> targets, double sigma, std::int64_t samples);
 
-/// How the linearizations of an evaluation's points become estimates.
-struct Reading {
+/// How linearizations are turned into estimates.
+struct ProbabilityRule {
   NormalCdf cdf = NormalCdf::exact;
   std::int64_t samples = 0;                                 ///< number of noisy samples averaged over
-  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first
+  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first; null: none
   std::int64_t forwards = 0, backwards = 0;                 ///< passes per linearization
 };
 
-/// One estimate per point for the evaluation's event. For groups, p is the sum over the classes of the target's group, and p_fail
-/// the sum over the others. For per_class, also each class's probability.
-std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading);
+/// One estimate per point, for the event of the evaluation. For groups, p is the sum over the classes of the target's group,
+/// and p_fail the sum over the others. For per_class, the estimate has the probability of each class.
+std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule);
 
-/// Whether every operator has a moment rule for this noise, found by trying one point's gradient.
+/// Whether every operator has a moment rule for this noise. Determined by computing the gradient of one point.
 bool propagates(Executor& executor, const Points& points, const Noise& noise);
 
-/// From this cost on, gradients of the mean under the noise are worth their cost.
+/// From this cost on, gradients of the mean under the noise improve estimates more than samples of the same cost.
 inline constexpr std::int64_t kPropagationPays = 100;
 
 /// From this budget on, auto:N runs a pilot to find points whose failures are too rare to count.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs one estimator, after checking that it suits the model and the noise.
+// Checks that an estimator suits the model and the noise, then runs it.
 #include "probust/estimators/common.h"
 #include "probust/estimators/latent.h"
+#include "probust/estimators/statistics/counts.h"
 
 namespace probust {
 namespace {
@@ -28,7 +29,7 @@ std::string estimators_for(const Event& event) {
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator) {
   if (executor.differentiable() || !uses_gradients(*estimator.definition)) return;
   throw Error{ErrorCode::unsupported, "estimator " + estimator.text(),
-              "needs gradients, which " + std::string(executor.name()) + " does not give",
+              "needs gradients, which " + std::string(executor.name()) + " does not compute",
               "use one of " + known_estimators([](const EstimatorDefinition& one) { return !uses_gradients(one); })};
 }
 
@@ -40,30 +41,30 @@ std::vector<Estimate> unanswered(std::int64_t points, Status status, const std::
   return std::vector<Estimate>(static_cast<std::size_t>(points), estimate);
 }
 
-// Throws if the event is impossible with this many classes, or the estimator does not support it.
+// Throws if the event is impossible with this many classes or the estimator does not support it.
 void refuse_unanswered(const Event& event, std::int64_t classes, const EstimatorSpec& estimator) {
   const Answers answers = estimator.definition->answers;
   const std::string where = "estimator " + estimator.text();
   if (event.top < 1 || event.top > classes)
     throw Error{ErrorCode::usage, option("top"),
-                "is " + std::to_string(event.top) + ", and the model has " + std::to_string(classes) + " classes",
+                "is " + std::to_string(event.top) + ", but the model has " + std::to_string(classes) + " classes",
                 "give 1 to " + std::to_string(classes)};
   if (event.top > 1 && !event.group.empty())
-    throw Error{ErrorCode::usage, "the event", "cannot combine groups with the largest logits", "use one of the two"};
+    throw Error{ErrorCode::usage, "the event", "cannot combine groups with the K largest logits", "use one of the two"};
   if (event.top > 1 && !counts(answers))
-    throw Error{ErrorCode::usage, where, "cannot tell whether a class stays among the largest logits",
+    throw Error{ErrorCode::usage, where, "does not compute whether a class stays among the largest logits",
                 "use one of " + estimators_for(Event{{}, false, 2})};
   if ((event.per_class || !event.group.empty()) && !counts(answers) && classes > static_cast<std::int64_t>(kMostRivals))
-    throw Error{ErrorCode::resources, where, "needs a normal probability for each of " + std::to_string(classes) + " classes",
-                "use mc:N"};
+    throw Error{ErrorCode::resources, where,
+                "would need a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
   if (!supports(answers, event))
     throw Error{ErrorCode::usage, where,
                 event.per_class ? "does not compute the probability of each class" : "supports only the target, not groups",
                 "use one of " + estimators_for(event)};
 }
 
-// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around almost
-// every point, so a gradient of zero does not mean robustness.
+// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around
+// almost every point, so their gradients are zero even if p is small.
 std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   const std::int64_t points = evaluation.points().size();
   if (evaluation.executor().piecewise_constant())
@@ -76,6 +77,41 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
       estimate.set(Status::approximate, view.reason);
   }
   return estimates;
+}
+
+// For noise whose samples of a point are all the same: whether that sample keeps the target, exactly, by one pass.
+std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
+  const Points& points = evaluation.points();
+  const std::int64_t elements = points.size() == 0 ? 0 : points.x.size() / points.size();
+  Tensor changed = points.x;
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const auto index = static_cast<std::uint32_t>(points.index[i]), sample = std::uint32_t{0};
+    noise.shape->add({points.seed, {&index, 1}, {&sample, 1}}, elements, static_cast<float>(noise.scale), changed.row(i).data());
+  }
+  const Tensor logits = evaluation.executor().logits(changed).value();
+  std::vector<Estimate> estimates(static_cast<std::size_t>(points.size()));
+  for (std::int64_t i = 0; i < points.size(); ++i) {
+    const auto placed = placed_classes(evaluation.event(), logits.row(i));
+    Estimate& own = estimates[i];
+    own.p = survivors_of(evaluation.event(), placed, points.target[i]) > 0 ? 1 : 0;
+    own.p_fail = 1 - own.p;
+    own.forwards = 1;
+    if (const std::int64_t label = other_label(points, i); label >= 0)
+      own.p_label = survivors_of(evaluation.event(), placed, label) > 0 ? 1 : 0;
+    if (evaluation.event().per_class) own.classes.assign(placed.begin(), placed.end());
+  }
+  return estimates;
+}
+
+// Estimators that linearise at the point see nothing of a map that changes nothing to first order there.
+bool sees_first_order_only(const EstimatorSpec& estimator) {
+  return uses_gradients(*estimator.definition) && estimator.samples == 0 && !estimator.is_auto();
+}
+
+std::vector<Estimate> by_estimator(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
+  if (noise.shape->fixed()) return certain(evaluation, noise);
+  return uses_gradients(*estimator.definition) ? analytical(evaluation, noise, estimator)
+                                               : estimator.definition->estimate(evaluation, noise, estimator);
 }
 
 }  // namespace
@@ -93,16 +129,16 @@ std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points)
 
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   return guarded("estimator " + estimator.text(), [&] {
-    if (auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise)) {
-      Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
-      return estimate(own, latent->noise, estimator).value();
-    }
     const Points& points = evaluation.points();
     require_answerable(evaluation.executor(), estimator);
     refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
-    std::vector<Estimate> estimates = uses_gradients(*estimator.definition)
-                                          ? analytical(evaluation, noise, estimator)
-                                          : estimator.definition->estimate(evaluation, noise, estimator);
+    if (auto latent = noise.shape->fixed() ? std::nullopt : latent_problem(evaluation.executor(), points, noise)) {
+      if (!latent->flat.empty() && sees_first_order_only(estimator))
+        return unanswered(points.size(), Status::degenerate, latent->flat + " has no effect of first order; use mc:N");
+      Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
+      return estimate(own, latent->noise, estimator).value();
+    }
+    std::vector<Estimate> estimates = by_estimator(evaluation, noise, estimator);
     const bool missing = evaluation.executor().handles_missing();
     stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
     for (std::int64_t i = 0; i < points.size(); ++i) {

@@ -13,12 +13,13 @@
 
 namespace probust {
 
-/// What has to survive, if not only the target itself.
+/// What must survive the noise: by default the prediction of the target.
 struct Event {
-  /// [C] The group of each class: any class of the target's group counts as the target. Empty: every class is its own group.
+  /// [C] The group of each class. Any class of the target's group counts as the target. If empty, every class is a group of its
+  /// own.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< also compute each class's probability of being predicted, or of being among the `top`
-  std::int64_t top = 1;    ///< the target need only be among this many largest logits; lower indices win ties
+  bool per_class = false;  ///< also compute the probability that each class is predicted, or is among the `top`
+  std::int64_t top = 1;    ///< the target survives if it is among this many largest logits; lower indices win ties
 
   bool plain() const { return group.empty() && !per_class && top == 1; }
   bool same_group(std::int64_t a, std::int64_t b) const { return a == b || (!group.empty() && group[a] == group[b]); }
@@ -29,8 +30,8 @@ struct EstimatorDefinition;
 /// An estimator with its parameter.
 struct EstimatorSpec {
   const EstimatorDefinition* definition;
-  std::int64_t samples = 0;  ///< if its parameter is a number of samples
-  double value = 0;          ///< any other parameter
+  std::int64_t samples = 0;  ///< the parameter, if it is a number of samples
+  double value = 0;          ///< the parameter, if it is any other number
 
   /// Canonical text: "taylor", "mmse:10", "softmax:2".
   std::string text() const;
@@ -38,7 +39,7 @@ struct EstimatorSpec {
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t passes(std::int64_t classes) const;
 
-  /// Whether it chooses another estimator.
+  /// Whether it picks the estimator to use.
   bool is_auto() const;
 };
 
@@ -46,19 +47,19 @@ struct EstimatorSpec {
 struct Estimate {
   double p = 0;                           ///< probability that the target survives; NaN if it could not be computed
   double p_fail = 0;                      ///< 1 - p, computed directly; an upper bound if bounded()
-  std::optional<double> std_error;        ///< of p, from sampling the network; none for deterministic estimators
-  std::optional<double> ci_low, ci_high;  ///< 95% interval of p, if the estimator has one
-  /// Probability that the point gets its label (Points::label), with its 95% interval, if the estimator has one. None without a
-  /// label, or if it could not be computed.
+  std::optional<double> std_error;        ///< standard error of p due to sampling; none for deterministic estimators
+  std::optional<double> ci_low, ci_high;  ///< 95% interval of p; none if the estimator has no interval
+  /// The probability that a noisy sample gets the point's label (Points::label), and its 95% interval if the estimator has one.
+  /// None if there is no label or it could not be computed.
   std::optional<double> p_label, p_label_low, p_label_high;
   std::int64_t forwards = 0;   ///< passes of this estimate, without the one for the prediction
   std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
-  /// Noisy samples from whose margins p was modelled, and how many of them keep the target. For calibration
+  /// The number of noisy samples to whose margins a model was fitted, and how many of them keep the target. Used by calibration
   /// (analysis/calibration.h). 0 if p uses no model or no samples.
-  std::int64_t copies = 0, kept = 0;
+  std::int64_t model_samples = 0, survivors = 0;
   Status status = Status::ok;
-  std::optional<EstimatorSpec> method;  ///< the estimator that was used, if another than the requested one
-  std::string note;                     ///< a sentence for people; may be empty
+  std::optional<EstimatorSpec> method;  ///< the estimator that was used, if it differs from the requested one
+  std::string note;                     ///< a sentence for the user; may be empty
   std::vector<double> classes;          ///< [C] the probability of each class, if the event asks for it
 
   /// Whether p_fail is an upper bound, not 1 - p (bound_failure).
@@ -66,7 +67,7 @@ struct Estimate {
   /// The probability of failure that corresponds to p: p_fail, or 1 - p if p_fail is a bound.
   double failure() const { return bounded() ? 1 - p : p_fail; }
 
-  /// Takes p_label and its interval from `own`, an estimate for the label.
+  /// Sets p_label and its interval to p and the interval of `own`, an estimate for the label.
   void set_label(const Estimate& own) {
     if (!std::isfinite(own.p)) return;
     p_label = own.p;
@@ -81,12 +82,13 @@ struct Estimate {
   void add_note(const std::string& more) { note += (note.empty() ? "" : "; ") + more; }
 };
 
-/// Whether an estimator, given as the text of its spec, sees failures only among noisy samples: mc, probit and regression.
-bool sees_failures_in_copies(std::string_view estimator);
+/// Whether an estimator can see failures only among its noisy samples: mc, probit and regression. The argument is the text of
+/// its spec.
+bool sees_failures_in_samples(std::string_view estimator);
 
-/// Makes p_fail the upper end of its interval, 1 - ci_low, if it claims more than the samples can show: the interval reaches p =
-/// 1, so that failures may be impossible, and p_fail is less than a tenth of that upper end. p stays. The status `ok` becomes
-/// `bound`; others stay.
+/// If p_fail is smaller than the samples can show, replaces it by the upper end of its interval, 1 - ci_low. This is the case
+/// if the interval includes p = 1, so that failures may be impossible, and p_fail is less than a tenth of that upper end. p
+/// does not change. The status `ok` becomes `bound`; others do not change.
 void bound_failure(Estimate& estimate);
 
 }  // namespace probust

@@ -18,26 +18,27 @@ namespace probust {
 struct EstimatorDefinition {
   enum class Parameter : std::uint8_t { none, samples, temperature, half_width, threshold };
 
-  /// What the estimator needs from the classifier. Gradients are useless if it is piecewise constant.
+  /// What the estimator needs from the classifier. Gradients are useless if the classifier is piecewise constant.
   enum class Needs : std::uint8_t { logits, gradients };
 
-  /// Which events it supports besides the survival of the target (Event).
+  /// The events that it supports besides the survival of the target (Event).
   enum class Answers : std::uint8_t {
-    target,              ///< nothing
+    target,              ///< none
     groups_and_top,      ///< by counting noisy samples
     groups_and_classes,  ///< by one normal probability per class
     every_event
   };
 
-  /// What a sweep over scales may smooth: nothing; z = Phi^-1(p), if its error is about that of normal margins, sqrt((1 + z² / 2)
-  /// / forwards); or the margins of each point's pairs, if the estimator uses nothing else.
+  /// What a sweep over noise scales may smooth: nothing; z = Phi^-1(p), if its error is about that of normal margins, sqrt((1 +
+  /// z² / 2) / forwards); or the margins of each point's pairs, if the estimate depends only on them.
   enum class Smoothing : std::uint8_t { none, probabilities, margins };
 
   /// What an estimate depends on: the point, or all points of its block (pooling.h).
   enum class Scope : std::uint8_t { point, block };
 
-  /// What points share: nothing, so that their errors are independent; covariances, shrunk towards those of similar points; means
-  /// and covariances estimated from all of them; these and draws of the noise; or whatever the chosen estimator shares.
+  /// What points share: `none`, so that their errors are independent; `pooled` covariances, shrunk towards those of similar
+  /// points; `learned` means and covariances, estimated from all points; `draws` of the noise in addition; or what the `chosen`
+  /// estimator shares.
   enum class Share : std::uint8_t { none, pooled, learned, draws, chosen };
 
   std::string_view name;
@@ -45,58 +46,59 @@ struct EstimatorDefinition {
   std::string_view summary = {};  ///< one line for the help
   Parameter parameter = Parameter::none;
   std::optional<double> default_parameter = {};  ///< none: the parameter is required
-  std::int64_t least = 1;                        ///< the smallest number of samples it works with
+  std::int64_t least = 1;                        ///< the smallest number of samples that it supports
   Needs needs = Needs::logits;
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
   std::optional<Share> share = {};  ///< for estimators that come in several forms
 
-  /// One estimate per point. Throws Error.
+  /// Computes one estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;
 
-  /// EstimatorSpec::passes.
+  /// Computes EstimatorSpec::passes.
   std::int64_t (*passes)(std::int64_t classes, const EstimatorSpec&) = nullptr;
 };
 
-/// Every estimator. The README says how to add one.
+/// All estimators. The README says how to add one.
 std::span<const EstimatorDefinition> all_estimators();
 
-/// The form of its name: "taylor", "mmse:N", "mmse:N:centered".
+/// The form of an estimator's text: "taylor", "mmse:N", "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
-/// The names of the `wanted` estimators, for hints: "auto:N, mc:N, ...". By default those without a variant, which suffice for
-/// most users.
+/// The forms of the `wanted` estimators, for hints: "auto:N, mc:N, ...". By default, all forms without a variant, which suffice
+/// for most users.
 std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted = {});
 
-/// Whether an estimator, given as the text of its spec, shares draws between points. False for unknown ones.
+/// Whether an estimator shares draws between points. The argument is the text of its spec; false if it is unknown.
 bool shares_noise(std::string_view text);
 
 /// Parses "mmse:10". Throws Error{usage} with a hint about valid names.
 EstimatorSpec parse_estimator(const std::string& text);
 
-/// "none", "pooled", "learned" or "draws". Throws Error{usage} naming the option `share`.
+/// Parses "none", "pooled", "learned" or "draws". Throws Error{usage} naming the option `share`.
 EstimatorDefinition::Share parse_share(const std::string& text);
 
-/// The form of a probit, regression or auto estimator (without a variant) that shares this: regression:60:pooled for
-/// regression:60. Empty if there is no such form, or if its name already says what points share. Throws Error{usage} if it has
-/// too few samples for it.
+/// The form of a probit, regression or auto estimator (without a variant) that shares `share`: regression:60:pooled for
+/// regression:60. Empty if there is no such form, or if the estimator has a variant already. Throws Error{usage} if it has too
+/// few samples for that form.
 std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, EstimatorDefinition::Share share);
 
-/// Throws Error{unsupported} if the estimator needs gradients and the executor has none; the hint names estimators that work.
+/// Throws Error{unsupported} if the estimator needs gradients and the executor has none. The hint names estimators that work.
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator);
 
-/// Applies an estimator to a block of points: one estimate per point. Estimators that use gradients give p = NaN and the status
-/// `degenerate` if the classifier is piecewise constant, and `undefined` if the noise has no Gaussian approximation; the status
-/// is `approximate` if such an approximation was used. Points with NaN or infinity get NaN and the status `nonfinite`; other
-/// points are unaffected.
+/// Applies an estimator to a block of points: one estimate per point. If an estimator uses gradients, the results are p = NaN
+/// with the status `degenerate` if the classifier is piecewise constant, p = NaN with the status `undefined` if the noise has
+/// no Gaussian approximation, and the status `approximate` if such an approximation was used. Points with NaN or infinity get
+/// NaN and the status `nonfinite`; other points are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
-/// Whether an Error of `estimate` concerns what this estimator needs from the model or the machine, so that other estimators may
-/// still work. False for usage errors and stop requests.
+/// Whether an Error of `estimate` is specific to this estimator, because the model or the machine lacks what it needs. If so,
+/// other estimators may still work. False for usage errors and stop requests.
 bool concerns_one_estimator(const Error& error);
 
-/// The estimates of `points` points after `error`: p = NaN, with the error's kind as the status and its message as the note.
+/// The estimates of `points` points after `error`: p = NaN, with the kind of the error as the status and its message as the
+/// note.
 std::vector<Estimate> refused_estimates(const Error& error, std::int64_t points);
 
 }  // namespace probust

@@ -35,7 +35,7 @@ std::string known_estimators(const std::function<bool(const EstimatorDefinition&
 
 namespace {
 
-// A prefix determines the kind of a parameter.
+// A parameter as written. Its prefix determines the kind.
 struct Written {
   Parameter kind;
   std::string number;
@@ -54,14 +54,14 @@ std::int64_t parse_samples(const EstimatorDefinition& entry, const std::string& 
   const auto samples = parse_integer(text);
   if (samples && *samples >= entry.least && *samples <= kMostSamples) return *samples;
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // also a number that overflows
+  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // also if the number overflows
     throw Error{ErrorCode::usage, where, "cannot have '" + text + "' samples", "give at most " + std::to_string(kMostSamples)};
   const std::string least = entry.least > 1 ? " of at least " + std::to_string(entry.least) : "";
   throw Error{ErrorCode::usage, where, "has the parameter '" + text + "', which is not a number of samples" + least,
               "try " + example(entry)};
 }
 
-// A number in (low, high). Throws Error{usage} otherwise.
+// Parses a number in (low, high). Throws Error{usage} if it is not one.
 double parse_within(const EstimatorDefinition& entry, const std::string& text, double low, double high, const std::string& what,
                     const std::string& where) {
   const auto value = parse_double(text);
@@ -100,7 +100,7 @@ bool takes(const EstimatorDefinition& entry, Parameter written) {
   return entry.parameter == written || (written == Parameter::samples && entry.parameter == Parameter::temperature);
 }
 
-// For a text without parameter: the default, if the entry has one or takes none.
+// The spec for a text without a parameter, if the entry has no parameter or a default.
 EstimatorSpec without_parameter(const EstimatorDefinition& entry, const std::string& where) {
   if (entry.parameter == Parameter::none) return {&entry};
   if (entry.default_parameter && entry.parameter == Parameter::samples)

@@ -15,7 +15,7 @@ Linearizing under_noise(const Noise& noise) {
           [noise](Executor& executor, const Points& points) { return executor.linearize_smoothed(points, noise).value(); }};
 }
 
-Linearizing over_copies(const Noise& noise, std::int64_t samples) {
+Linearizing over_samples(const Noise& noise, std::int64_t samples) {
   return {"over " + std::to_string(samples) + " noisy samples, " + noise.text(), samples,
           [noise, samples](Executor& executor, const Points& points) {
             return executor.linearize_averaged(points, noise, samples).value();

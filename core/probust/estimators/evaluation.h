@@ -16,24 +16,24 @@ namespace probust {
 
 /// A way to linearise a classifier around points.
 struct Linearizing {
-  std::string key;           ///< equal only for equal linearizations
+  std::string key;           ///< equal for equal linearizations only
   std::int64_t samples = 0;  ///< noisy samples of each point to average over
   std::function<std::vector<Linearization>(Executor&, const Points&)> ask;
 };
 
-/// At the points themselves, for one noise shape (any scale).
+/// The linearization at the points, for one noise shape. It does not depend on the scale.
 Linearizing at_points(const Noise& noise);
 
-/// By the mean of the classifier under the noise, with moment propagation.
+/// The linearization of the mean of the classifier under the noise, by moment propagation.
 Linearizing under_noise(const Noise& noise);
 
-/// Averaged over `samples` noisy samples.
-Linearizing over_copies(const Noise& noise, std::int64_t samples);
+/// The linearization averaged over `samples` noisy samples.
+Linearizing over_samples(const Noise& noise, std::int64_t samples);
 
-/// A block of points to evaluate. Linearizations are shared between estimators.
+/// A block of points to evaluate. Estimators share its linearizations.
 class Evaluation {
  public:
-  /// `logits` [N, C] are those at the points, without noise.
+  /// `logits` [N, C] are the logits at the points, without noise.
   Evaluation(Executor& executor, Points points, Tensor logits, Event event = {})
       : executor_(executor), points_(std::move(points)), logits_(std::move(logits)), event_(std::move(event)) {}
 
@@ -43,9 +43,9 @@ class Evaluation {
   const Tensor& logits() const { return logits_; }
   const Event& event() const { return event_; }
 
-  /// Calls use(some, first) with the linearizations of the points from `first` on, a part at a time. They are cached for the next
-  /// call unless they take too much of the executor's memory. Throws Error{resources} if the memory does not suffice for one
-  /// point.
+  /// Calls use(some, first) with the linearizations of the points from `first` on, for one part of the points after the other.
+  /// They are cached for the next call unless they take too much of the executor's memory. Throws Error{resources} if the
+  /// memory is too small for one point.
   void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
 
  private:

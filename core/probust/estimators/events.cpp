@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Events other than the survival of one class, for a linearised classifier. Class c wins with the normal probability of its own
-// margins f_c - f_i, which are differences of the target's margins.
+// Events other than the survival of one class, for a linearised classifier. The probability that class c wins is the normal
+// probability of its margins f_c - f_i, which are differences of the target's margins.
 #include <algorithm>
 #include <iterator>
 
@@ -13,11 +13,11 @@ namespace probust {
 
 namespace {
 
-// Row of class c among the rivals of `target`.
+// The row of class c among the rivals of `target`.
 std::int64_t row_of(std::int64_t c, std::int64_t target) { return c < target ? c : c - 1; }
 
-// The margins of class c = `other`, f_c - f_i = (f_t - f_i) - (f_t - f_c), as differences of rows of the margins of t = `target`.
-// Returns the row of f_t - f_i for each; -1 if i = t, for which that term is 0. The row of c is always the one subtracted.
+// The margins of class c = `other` as differences of the margins of t = `target`: f_c - f_i = (f_t - f_i) - (f_t - f_c).
+// Returns the row of f_t - f_i for each class i, or -1 if i = t, for which it is 0. The subtracted row is always that of c.
 std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std::int64_t other) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(rivals), -1);
   for (std::int64_t i = 0; i <= rivals; ++i) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> minuends(std::int64_t rivals, std::int64_t target, std
   return rows;
 }
 
-// Rows `from` (zero if -1) minus row `subtracted`.
+// Rows `from` minus row `subtracted`. A row of -1 is zero.
 Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<std::int64_t>& from, std::int64_t subtracted) {
   Eigen::MatrixXd result(rows.rows(), rows.cols());
   for (Eigen::Index i = 0; i < rows.rows(); ++i) {
@@ -36,8 +36,8 @@ Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<s
   return result;
 }
 
-// Normalises the probabilities of all classes to sum one. They miss it by the tolerance of the normal CDF, and by more with the
-// mv-sigmoid. If no class can be predicted, the event fails.
+// Scales the probabilities of all classes so that their sum is one. The sum differs from one by the tolerance of the normal
+// CDF, and by more with the mv-sigmoid. If all are zero, the event fails.
 void normalise(Estimate& estimate) {
   const double total = estimate.p + estimate.p_fail;
   if (total == 0) {
@@ -56,7 +56,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   const std::int64_t classes = linearization.rivals() + 1;
   Estimate whole = own;
   whole.p = whole.p_fail = 0;
-  if (!event.group.empty()) whole.std_error.reset();  // the classes' errors are not independent
+  if (!event.group.empty()) whole.std_error.reset();  // the errors of the classes are not independent
   for (std::int64_t c = 0; c < classes; ++c) {
     stop_if_asked(stop);
     const Estimate wins =
@@ -75,23 +75,23 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   return whole;
 }
 
-// Estimates from the linearizations `some` of the points from `first` on.
-std::vector<Estimate> read_some(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
-                                const Reading& reading) {
+// Estimates from `some` linearizations, those of the points from `first` on.
+std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first,
+                                        double sigma, const ProbabilityRule& rule) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());
-  if (evaluation.event().plain() && reading.cdf == NormalCdf::exact)
-    return from_linearizations(evaluation.executor(), some, targets, sigma, reading.samples);
+  if (evaluation.event().plain() && rule.cdf == NormalCdf::exact)
+    return from_linearizations(evaluation.executor(), some, targets, sigma, rule.samples);
   std::vector<Estimate> estimates(some.size());
   parallel_for(static_cast<std::int64_t>(some.size()), evaluation.executor().options().threads, [&](std::int64_t i, int) {
-    estimates[i] = of_event(evaluation.event(), some[i], targets[i], sigma, reading.cdf, reading.samples,
-                            &evaluation.executor().progress.stop);
+    estimates[i] =
+        of_event(evaluation.event(), some[i], targets[i], sigma, rule.cdf, rule.samples, &evaluation.executor().progress.stop);
   });
   return estimates;
 }
 
-// Gives the estimates of `some` points the probabilities of their labels.
-void answer_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
-                   const Reading& reading, std::vector<Estimate>& estimates) {
+// Adds the probability of its label to the estimate of each of these points.
+void attach_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
+                   const ProbabilityRule& rule, std::vector<Estimate>& estimates) {
   const Points& points = evaluation.points();
   if (points.label.empty()) return;
   const Event event{evaluation.event().group};
@@ -100,15 +100,15 @@ void answer_labels(const Evaluation& evaluation, std::span<const Linearization> 
     const std::int64_t label = other_label(points, first + k), target = points.target[first + k];
     if (label < 0) return;
     stop_if_asked(stop);
-    estimates[k].set_label(of_event(event, retargeted(some[k], target, label), label, sigma, reading.cdf, reading.samples, stop));
+    estimates[k].set_label(of_event(event, retargeted(some[k], target, label), label, sigma, rule.cdf, rule.samples, stop));
   });
 }
 
 }  // namespace
 
-std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, double sigma, const Reading& reading) {
+std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = reading.repair == nullptr ? 2 : 4;  // points at the same time
+  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // that are in memory for each point
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {
@@ -116,15 +116,15 @@ std::vector<Estimate> read(Evaluation& evaluation, const Linearizing& how, doubl
     for (std::int64_t first = 0; first < count; first += step) {
       std::span<const Linearization> some = part.subspan(first, std::min(step, count - first));
       std::vector<Linearization> repaired;
-      if (reading.repair != nullptr) {
-        std::transform(some.begin(), some.end(), std::back_inserter(repaired), reading.repair);
+      if (rule.repair != nullptr) {
+        std::transform(some.begin(), some.end(), std::back_inserter(repaired), rule.repair);
         some = repaired;
       }
-      std::vector<Estimate> read_now = read_some(evaluation, some, begin + first, sigma, reading);
-      answer_labels(evaluation, some, begin + first, sigma, reading, read_now);
-      for (Estimate& estimate : read_now) {
-        estimate.forwards = reading.forwards;
-        estimate.backwards = reading.backwards;
+      std::vector<Estimate> made = part_to_estimates(evaluation, some, begin + first, sigma, rule);
+      attach_labels(evaluation, some, begin + first, sigma, rule, made);
+      for (Estimate& estimate : made) {
+        estimate.forwards = rule.forwards;
+        estimate.backwards = rule.backwards;
         estimates.push_back(std::move(estimate));
       }
     }

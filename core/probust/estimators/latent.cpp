@@ -25,7 +25,7 @@ std::optional<LatentProblem> latent_problem(Executor& executor, const Points& po
   if (map == nullptr) return std::nullopt;
   Executor* composed = executor.after(map).value();
   if (composed == nullptr) return std::nullopt;
-  LatentProblem problem{*composed, points, {}, noise};
+  LatentProblem problem{*composed, points, {}, noise, map->flat};
   problem.points.x = with_latents(points.x, points.size(), map->latents);
   problem.noise.shape = map->on_points;
   problem.logits = composed->logits(problem.points.x).value();

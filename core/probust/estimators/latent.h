@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "probust/exec/executor.h"
 
@@ -14,6 +15,7 @@ struct LatentProblem {
   Points points;
   Tensor logits;  ///< [N, C] at z = 0
   Noise noise;
+  std::string flat;  ///< NoiseMap::flat
 };
 
 /// Empty if the noise is no map, or the executor cannot run it before the classifier: then the noise can only be sampled.

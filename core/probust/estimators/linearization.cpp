@@ -11,31 +11,32 @@
 namespace probust {
 namespace {
 
-constexpr std::size_t kAlwaysKept = 64;
+constexpr std::size_t kAlwaysUsed = 64;
 constexpr double kNegligible = 1e-5,
-                 kNegligibleShare = 1e-3;  // failure probability: absolute, and relative to the most likely rival
+                 kNegligibleShare = 1e-3;  // of the failure probability: absolute, and relative to that of the most likely rival
 
-// How many of the rivals, ascending by z, to keep so that the failure probabilities of the others are negligible; at most
+// How many of the rivals, sorted by z, must be used so that the failure probabilities of the others are negligible; at most
 // kMostRivals.
-struct Kept {
+struct Nearest {
   std::size_t count = 0;
-  double left_out = 0;  // the sum of the others' probabilities
+  double left_out = 0;  // sum of the failure probabilities of the others
 };
 
-Kept that_matter(const std::vector<double>& z) {
+Nearest select_nearest(const std::vector<double>& z) {
   if (z.empty()) return {};
   const double most = normal::complement(z.front()), negligible = std::min(kNegligible, kNegligibleShare * most);
-  Kept kept{z.size(), 0};
-  while (kept.count > kAlwaysKept) {
-    const double with_next = kept.left_out + normal::complement(z[kept.count - 1]);
-    if (with_next > negligible && kept.count <= kMostRivals) break;
-    kept.left_out = with_next;
-    --kept.count;
+  Nearest nearest{z.size(), 0};
+  while (nearest.count > kAlwaysUsed) {
+    const double with_next = nearest.left_out + normal::complement(z[nearest.count - 1]);
+    if (with_next > negligible && nearest.count <= kMostRivals) break;
+    nearest.left_out = with_next;
+    --nearest.count;
   }
-  return kept;
+  return nearest;
 }
 
-// If there are many rivals, drops those that cannot matter from z and rows. Returns what they may add to the failure probability.
+// If there are many rivals, drops those that cannot matter from z and rows. Returns an upper bound on what they may add to the
+// failure probability.
 double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) {
   std::vector<std::size_t> order(z.size());
   std::iota(order.begin(), order.end(), 0);
@@ -43,19 +44,19 @@ double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) 
   std::vector<double> ascending;
   ascending.reserve(z.size());
   for (const std::size_t i : order) ascending.push_back(z[i]);
-  const Kept kept = that_matter(ascending);
-  order.resize(kept.count);
+  const Nearest nearest = select_nearest(ascending);
+  order.resize(nearest.count);
   std::sort(order.begin(), order.end());
   for (std::size_t k = 0; k < order.size(); ++k) {
     z[k] = z[order[k]];
     rows[k] = rows[order[k]];
   }
-  z.resize(kept.count);
-  rows.resize(kept.count);
-  return kept.left_out;
+  z.resize(nearest.count);
+  rows.resize(nearest.count);
+  return nearest.left_out;
 }
 
-// Fills z, rows and the defined results for margins with these variances at unit scale.
+// Sets z and rows, and whether the problem always fails or is degenerate, for margins with these variances at unit scale.
 void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const Eigen::VectorXd& variances, std::int64_t target,
                  double sigma) {
   for (Eigen::Index i = 0; i < margins.size(); ++i) {
@@ -70,7 +71,7 @@ void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const E
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
 }
 
-// Fills R and the deviations from the covariance of the rows.
+// Sets R and the deviations from the covariance of the rows.
 void correlate(NormalProblem& problem, Eigen::MatrixXd covariance) {
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
   problem.R = std::move(covariance);

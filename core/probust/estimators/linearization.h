@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// A normal probability of more variables than this takes too long. If more rivals matter, the nearest are used, and the note
-/// gives the bound on what the others may add to p_fail.
+/// The maximum number of variables of a normal probability; more would take too long. If more rivals matter, the nearest are
+/// used, and the note has a bound on the failure probability of the others.
 inline constexpr std::size_t kMostRivals = 1000;
 
 /// Mean [m] and covariance [m, m] of the margins under the noise.
@@ -21,24 +21,24 @@ struct MarginMoments {
 /// The multivariate normal problem of a linearised classifier: p_robust = Phi_R(z) (Lemma 1 of Han et al.).
 struct NormalProblem {
   std::vector<double> z;           ///< g_i / (sigma |u_i|) for the rivals whose boundary can be crossed
-  Eigen::MatrixXd R;               ///< u_i . u_j / (|u_i| |u_j|), the correlations of those boundaries, if requested
-  std::vector<std::int64_t> rows;  ///< these rivals, as rows of the linearization
-  Eigen::VectorXd deviations;      ///< their |u_i|
+  Eigen::MatrixXd R;               ///< correlations of those boundaries, u_i . u_j / (|u_i| |u_j|), if requested
+  std::vector<std::int64_t> rows;  ///< the rows of these rivals in the linearization
+  Eigen::VectorXd deviations;      ///< |u_i| of these rivals
   double left_out = 0;             ///< bound on what dropped rivals may add to the probability of failure
-  bool always_fails = false;       ///< a margin without gradient is negative
-  bool degenerate = false;         ///< there are rivals, but no margin has a gradient
+  bool always_fails = false;       ///< whether a margin without gradient is negative
+  bool degenerate = false;         ///< whether there are rivals, but no margin has a gradient
   bool finite = true;              ///< false if a margin or gradient is NaN or infinite
 };
 
-/// What a probability needs: z and R for a normal CDF, without rivals that cannot matter, or only z, of all rivals.
+/// What to compute: z and R, for a normal CDF, without rivals that cannot matter; or only z, for all rivals.
 enum class Wanted { z_and_R, all_z };
 
-/// Margins and Gram matrix become z and R, at noise scale `sigma`.
+/// Converts margins and Gram matrix to z and R, at noise scale `sigma`.
 ///
-/// A rival with a zero gradient is never reached if its margin is positive and always wins if it is negative; at a margin of zero
+/// A rival with a zero gradient never wins if its margin is positive and always wins if it is negative. If the margin is zero,
 /// the lower class index wins, as in argmax. Such rivals do not enter z. If there are very many rivals, those whose boundaries
 /// are too far away to matter are left out: their failure probabilities, each exact, add up to at most 1e-5 and to at most a
-/// thousandth of the most probable one's (Boole's inequality). Of the rest, at most kMostRivals are used.
+/// thousandth of that of the most likely rival (Boole's inequality). At most kMostRivals of the rest are used.
 NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma,
                              Wanted wanted = Wanted::z_and_R);
 

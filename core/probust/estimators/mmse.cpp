@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// mmse:N and mmse_mvs:N: margins and margin gradients averaged over N noisy samples (Han et al., Definition 3). This is the
-// plain definition: the mean margin contains the term U mean(eps), so it is not exact on linear models.
+// mmse:N and mmse_mvs:N: margins and margin gradients averaged over N noisy samples (Han et al., Definition 3). The mean margin
+// of this definition contains the term U mean(eps), so it is not exact on linear models.
 //
-// mmse:N:centered subtracts that term and is exact there. But it fits the gradients and centers with the same samples, which
-// gives a bias on ReLU networks. mmse:N:loo subtracts U_-j eps_j instead, with the leave-one-out mean U_-j of the gradients.
+// mmse:N:centered subtracts that term and is exact on them. But it uses the same samples for the gradients and for this term,
+// which causes a bias on ReLU networks. mmse:N:loo subtracts U_-j eps_j instead, with the leave-one-out mean U_-j of the
+// gradients.
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -11,7 +12,7 @@
 namespace probust {
 namespace {
 
-// The linearization with `moved`, the linear effect of the noise on each sample's margins, subtracted.
+// Subtracts `moved`, the linear effect of the noise on each sample's margins, from the linearization.
 Linearization without(const Linearization& linearization, const Eigen::MatrixXd& moved) {
   Linearization result;
   result.gram = linearization.gram;
@@ -34,8 +35,8 @@ using Repair = Linearization (*)(const Linearization&);
 
 std::vector<Estimate> averaged(Evaluation& evaluation, const Noise& noise, std::int64_t count, NormalCdf cdf, Repair repair) {
   const std::int64_t backwards = count * evaluation.executor().backwards_to_linearize();
-  return read(evaluation, over_copies(noise, count), noise.scale,
-              {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
+  return to_estimates(evaluation, over_samples(noise, count), noise.scale,
+                      {.cdf = cdf, .samples = count, .repair = repair, .forwards = count, .backwards = backwards});
 }
 
 }  // namespace

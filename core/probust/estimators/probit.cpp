@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // probit:N, the normal probability of margins with the mean and covariance of N noisy samples in antithetic pairs. It needs no
-// gradients and works for any black box. Compared with the counts of the same samples it has some bias and a fraction of the
+// gradients, so it works for any black box. Compared with the count of the same samples, it has some bias and a fraction of the
 // variance. probit:N:pooled also uses the other points of the block (pooling.h).
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,10 @@
 namespace probust {
 namespace {
 
-Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target, std::int64_t kept,
+Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t target, std::int64_t survivors,
                 const std::atomic<bool>* stop) {
   Estimate estimate = from_moments(model.with(PairMoments(pairs, 0, 1).moments()), target, stop);
-  judge(estimate, pairs, model, kept, target, 1);
+  attach_interval(estimate, pairs, model, survivors, target, 1);
   estimate.forwards = 2 * pairs.size();
   return estimate;
 }
@@ -24,13 +24,13 @@ Estimate probit(const Pairs& pairs, const CovarianceModel& model, std::int64_t t
 }  // namespace
 
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop) {
-  const Rivals rivals = decisive(pairs, target);
-  Estimate estimate = probit(rivals.pairs, own_alone(rivals.pairs.rivals()), rivals.target, count_kept(pairs, target), stop);
-  tell_left_out(estimate, rivals);
+  const Rivals rivals = nearest_rivals(pairs, target);
+  Estimate estimate = probit(rivals.pairs, own_alone(rivals.pairs.rivals()), rivals.target, count_survivors(pairs, target), stop);
+  mark_left_out(estimate, rivals);
   return estimate;
 }
 
-void answer_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop) {
+void attach_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop) {
   const std::int64_t label = other_label(points, i);
   if (label < 0) return;
   estimate.set_label(estimate_from_pairs(retargeted(pairs, points.target[static_cast<std::size_t>(i)], label), label, stop));
@@ -48,8 +48,8 @@ std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const 
   const std::atomic<bool>* stop = &executor.progress.stop;
   parallel_for(points.size(), executor.options().threads, [&](std::int64_t i, int) {
     stop_if_asked(stop);
-    estimates[i] = probit(sampled[i], models[i], points.target[i], count_kept(sampled[i], points.target[i]), stop);
-    answer_label(estimates[i], sampled[i], points, i, stop);
+    estimates[i] = probit(sampled[i], models[i], points.target[i], count_survivors(sampled[i], points.target[i]), stop);
+    attach_label(estimates[i], sampled[i], points, i, stop);
   });
   return estimates;
 }
@@ -66,7 +66,7 @@ std::vector<Estimate> estimate_probit(Evaluation& evaluation, const Noise& noise
     parallel_for(part.size(), executor.options().threads, [&](std::int64_t i, int) {
       stop_if_asked(&executor.progress.stop);
       estimates[first + i] = estimate_from_pairs(sampled[i], part.target[i], &executor.progress.stop);
-      answer_label(estimates[first + i], sampled[i], part, i, &executor.progress.stop);
+      attach_label(estimates[first + i], sampled[i], part, i, &executor.progress.stop);
     });
   }
   return estimates;

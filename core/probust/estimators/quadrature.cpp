@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// quadrature:N, for noise that is a function of one or two standard normals w. Evaluates the margins at the nodes of a grid of N
-// cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where all
-// are positive. No random numbers. The error is that of linear interpolation, O(h²) if margins are smooth. Then a third of the
-// difference to the grid of half the resolution estimates it (Richardson, Phil. Trans. R. Soc. A 226, 1927), which decides the
-// status. The error in the row is the whole difference, or a quarter of that between two coarser grids if it is larger.
+// quadrature:N, for noise that is a function of one or two standard normals w. Evaluates the margins at the nodes of a grid of
+// N cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where
+// all are positive. It uses no random numbers. The error is that of linear interpolation, O(h²) if margins are smooth. It is
+// then about a third of the difference to the grid of half the resolution (Richardson, Phil. Trans. R. Soc. A 226, 1927), which
+// determines the status. The error in the note is the whole difference, or a quarter of the difference between two coarser
+// grids if that is larger.
 //
-// Differences say nothing about margins that are very steep or jump, as those of trees and of inputs rounded to levels do: such a
-// margin may change sign anywhere in a cell. The whole probability of the cells where one does is added to the error.
+// Such differences do not bound the error if margins are very steep or jump, as those of trees and of inputs rounded to levels
+// do: such a margin may change sign anywhere in a cell. The whole probability of the cells in which a margin jumps is added to
+// the error.
 //
 // A cell without a sign change has its exact probability. In the others, each half is clipped to the polygon where the margins
 // are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974). The density is integrated over the
@@ -30,7 +32,7 @@ constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of 
 
 struct Sides {
   double p = 0, p_fail = 0;
-  double unresolved = 0;  // share of the cells that a jump of a margin cuts
+  double unresolved = 0;  // probability of the cells in which a margin jumps
 };
 
 // A vertex of a polygon in the unit triangle (0,0), (1,0), (0,1).
@@ -47,17 +49,17 @@ struct Plane {
 
 Vertex between(const Vertex& a, const Vertex& b, double t) { return {a.u + t * (b.u - a.u), a.v + t * (b.v - a.v)}; }
 
-// The part of a convex polygon where a margin is positive.
+// The part of a convex polygon in which a margin is positive.
 Polygon clipped(const Polygon& polygon, const Plane& margin) {
-  Polygon kept;
-  kept.reserve(polygon.size() + 1);
+  Polygon part;
+  part.reserve(polygon.size() + 1);
   for (std::size_t k = 0; k < polygon.size(); ++k) {
     const Vertex &a = polygon[k], &b = polygon[(k + 1) % polygon.size()];
     const double at_a = margin(a), at_b = margin(b);
-    if (at_a > 0) kept.push_back(a);
-    if ((at_a > 0) != (at_b > 0)) kept.push_back(between(a, b, at_a / (at_a - at_b)));
+    if (at_a > 0) part.push_back(a);
+    if ((at_a > 0) != (at_b > 0)) part.push_back(between(a, b, at_a / (at_a - at_b)));
   }
-  return kept;
+  return part;
 }
 
 // Nodes along one axis, with the probability of each cell. The first and last cell extend to infinity.
@@ -83,9 +85,9 @@ class Axis {
   std::vector<double> mass_;
 };
 
-// Half of a cell: its right-angled corner and the step from there along u and v.
+// Half of a cell: its right-angled corner, and the step from there along u and v.
 struct Half {
-  double x, y, step;  // step < 0: the upper right half
+  double x, y, step;  // negative in the upper right half
   double density(const Vertex& at) const { return normal::pdf(x + step * at.u) * normal::pdf(y + step * at.v); }
 };
 
@@ -115,22 +117,23 @@ class Grid {
 
   Sides on_a_line(std::int64_t stride) const {
     const Axis axis((nodes_ - 1) / stride);
-    Sides kept;
-    for (std::int64_t k = 0; k < axis.cells(); ++k) add_interval(axis, k, stride, kept);
-    return kept;
+    Sides sides;
+    for (std::int64_t k = 0; k < axis.cells(); ++k) add_interval(axis, k, stride, sides);
+    return sides;
   }
 
   Sides in_the_plane(std::int64_t stride) const {
     const Axis axis((nodes_ - 1) / stride);
-    Sides kept;
+    Sides sides;
     for (std::int64_t j = 0; j < axis.cells(); ++j) {
-      for (std::int64_t i = 0; i < axis.cells(); ++i) add_cell(axis, i, j, stride, kept);
+      for (std::int64_t i = 0; i < axis.cells(); ++i) add_cell(axis, i, j, stride, sides);
     }
-    return kept;
+    return sides;
   }
 
  private:
-  // Always finite, so that it can be interpolated. NaN becomes the lowest number: the target is lost.
+  // The margin as a finite number, so that it can be interpolated. NaN becomes the lowest number, because the target does not
+  // survive.
   static float margin(std::span<const float> logits, std::int64_t target, std::int64_t rival) {
     const float difference = logits[target] - logits[rival];
     if (std::isnan(difference)) return -std::numeric_limits<float>::max();
@@ -140,8 +143,8 @@ class Grid {
 
   const float* at(std::int64_t i, std::int64_t j) const { return margins_.data() + (j * nodes_ + i) * rivals_; }
 
-  // Whether a margin changes sign between two neighbouring nodes by a jump: it changes by much more than between the nodes on
-  // either side. `back` and `on` tell whether there are such nodes.
+  // Whether a margin jumps between two neighbouring nodes: it changes sign, and by much more than between the nodes on either
+  // side. `back` and `on` say whether those nodes exist.
   bool jumps(const float* from, std::int64_t step, bool back, bool on) const {
     constexpr double kMuch = 1.5;
     for (std::int64_t r = 0; r < rivals_; ++r, ++from) {
@@ -164,7 +167,7 @@ class Grid {
            jumps_along_y(i + stride, j, stride);
   }
 
-  // 1 if every margin is positive at all corners, -1 if some margin is positive at none, otherwise 0.
+  // 1 if every margin is positive at all corners, -1 if some margin is positive at no corner, otherwise 0.
   template <std::size_t Corners>
   int side(const std::array<const float*, Corners>& corners) const {
     bool all = true;
@@ -177,7 +180,7 @@ class Grid {
     return all ? 1 : 0;
   }
 
-  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Sides& kept) const {
+  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Sides& sides) const {
     const std::array<const float*, 2> ends = {at(k * stride, 0), at((k + 1) * stride, 0)};
     double low = 0, high = side(ends) < 0 ? 0 : 1;
     for (std::int64_t r = 0; r < rivals_ && high > low; ++r) {
@@ -189,17 +192,17 @@ class Grid {
     const double from = axis.node(k) + low * axis.width(), to = axis.node(k) + high * axis.width();
     const bool whole = low == 0 && high == 1;
     const double mass = whole ? axis.mass(k) : normal::interval(from, to);
-    kept.p += mass;
-    if (!whole) kept.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
-    if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) kept.unresolved += axis.mass(k);
+    sides.p += mass;
+    if (!whole) sides.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
+    if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) sides.unresolved += axis.mass(k);
   }
 
-  // The probability of a cut cell outside the surviving interval.
+  // The probability of the parts of a cut cell outside the surviving interval.
   static double rest(const Axis& axis, std::int64_t k, double from, double to) {
     return normal::interval(axis.node(k), from) + normal::interval(to, axis.node(k + 1));
   }
 
-  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Sides& kept) const {
+  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Sides& sides) const {
     const std::array<const float*, 4> corners = {at(i * stride, j * stride), at((i + 1) * stride, j * stride),
                                                  at(i * stride, (j + 1) * stride), at((i + 1) * stride, (j + 1) * stride)};
     const double mass = axis.mass(i) * axis.mass(j);
@@ -207,9 +210,9 @@ class Grid {
     const double inside = sign > 0   ? mass
                           : sign < 0 ? 0
                                      : std::min(mass, cut_mass(corners, axis.node(i), axis.node(j), axis.width()));
-    kept.p += inside;
-    kept.p_fail += mass - inside;
-    if (sign == 0 && jumps_in_cell(i * stride, j * stride, stride)) kept.unresolved += mass;
+    sides.p += inside;
+    sides.p_fail += mass - inside;
+    if (sign == 0 && jumps_in_cell(i * stride, j * stride, stride)) sides.unresolved += mass;
   }
 
   // The two halves of a cell meet along the diagonal from (1,0) to (0,1).
@@ -229,7 +232,7 @@ class Grid {
   std::vector<float> margins_;  // [nodes (, nodes), rivals]
 };
 
-// Noisy samples of a point at given standard normals.
+// Noisy samples of a point for given standard normals.
 Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) {
   const Eigen::Index lanes = w.rows(), elements = point.x.size();
   const Eigen::Map<const Eigen::RowVectorXf> at(point.x.data.data(), elements);
@@ -244,7 +247,7 @@ Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) 
   return x;
 }
 
-// The margins of each of the `targets`, one line of nodes after the other.
+// The margins of each of the `targets` at all nodes, one line of nodes after the other.
 std::vector<Grid> margins_on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells,
                                   std::int64_t dimensions, const std::vector<std::int64_t>& targets) {
   const Axis axis(cells);
@@ -270,7 +273,7 @@ Estimate integrated(const Grid& grid, std::int64_t cells, std::int64_t dimension
   double difference = std::fabs(fine.p_fail - coarse.p_fail);
   if (cells % 4 == 0) difference = std::max(difference, std::fabs(coarse.p_fail - at(4).p_fail) / 4);
   const double error = difference / 3 + fine.unresolved;
-  // The smaller of the two sums is the more accurate one.
+  // The smaller of the two sums is more accurate.
   estimate.p = fine.p < fine.p_fail ? fine.p : 1 - fine.p_fail;
   estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
   estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr int kNodes = 5 * normal::kLanes;
 constexpr double kGridEnd = 6;    // the grid covers |b| up to sinh(6) = 200 prior scales
 constexpr double kFreedom = 1;    // degrees of freedom of the prior, Student's t: most models are good, some are far off
-constexpr double kFarBelow = 25;  // log weights this far below the best are dropped
+constexpr double kFarBelow = 25;  // nodes whose log weight is further below the largest are dropped
 constexpr int kZooms = 3;
 constexpr double kLastStep = 1e-6;  // error of a quantile, relative to the spread
 
@@ -42,7 +42,7 @@ struct Posterior {
     return sum;
   }
 
-  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution each step squares the error.
+  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution, each step squares the error.
   double quantile(double probability, double guess) const {
     double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
     for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {
@@ -55,7 +55,7 @@ struct Posterior {
     return zeta;
   }
 
-  // The quantile at Phi(z) if the mixture were normal.
+  // The quantile at Phi(z) of a normal distribution with the mean and variance of the mixture.
   double about(double z) const {
     double mean = 0, squares = 0;
     for (int i = 0; i < kNodes; ++i) mean += weight[i] * centre[i];
@@ -67,15 +67,15 @@ struct Posterior {
   double quantile_of_p(double z) const { return normal::cdf(quantile(normal::cdf(z), about(z))); }
 };
 
-// Splits the variance of the count: the part that the model explains, as a standard error of zeta, and the remainder, as an
-// equivalent number of samples. If the variance of z exceeds the share `efficiency` of the count's, the model is not efficient as
-// the argument assumes, and the excess is treated as model error.
+// The variance of the count in two parts: the part that the model explains, as a standard error of zeta, and the remainder, as
+// an equivalent number of samples. If the variance of z exceeds the share `efficiency` of the count's variance, the model is
+// less efficient than assumed, and the excess is treated as model error.
 struct Shares {
   double std_error, model_error, samples;
 };
 
 Shares share_out(const Evidence& evidence) {
-  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.kept);
+  const auto n = static_cast<double>(evidence.samples), k = static_cast<double>(evidence.survivors);
   const double counted = normal::quantile((k + 1) / (n + 2));
   const double z = std::fabs(counted) < std::fabs(evidence.z) ? counted : evidence.z;
   const double count_error = std::sqrt(normal::cdf(z) * normal::complement(z) / n) / normal::pdf(z);
@@ -87,10 +87,10 @@ Shares share_out(const Evidence& evidence) {
 
 double log_prior(double t) { return -(kFreedom + 1) / 2 * normal::rational::log(1 + t * t / kFreedom); }
 
-// Nodes b = model_error sinh(u) for u in [low, high], with the logarithms of their posterior weights.
+// Sets the nodes b = model_error sinh(u) for u in [low, high] and the logarithms of their posterior weights.
 void place(const Evidence& evidence, const Shares& shares, double low, double high, Posterior& result) {
-  const double share = static_cast<double>(evidence.kept) / static_cast<double>(evidence.samples);
-  const double kept = shares.samples * share, lost = shares.samples * (1 - share);
+  const double share = static_cast<double>(evidence.survivors) / static_cast<double>(evidence.samples);
+  const double survivors = shares.samples * share, lost = shares.samples * (1 - share);
   normal::Lanes zeta, below, above;
   for (int start = 0; start < kNodes; start += normal::kLanes) {
     for (int i = 0; i < normal::kLanes; ++i) {
@@ -101,7 +101,7 @@ void place(const Evidence& evidence, const Shares& shares, double low, double hi
     }
     normal::cdf_lanes(zeta, below, above);
     for (int i = 0; i < normal::kLanes; ++i) {
-      if (share > 0) result.weight[start + i] += kept * normal::rational::log(below[i]);
+      if (share > 0) result.weight[start + i] += survivors * normal::rational::log(below[i]);
       if (share < 1) result.weight[start + i] += lost * normal::rational::log(above[i]);
     }
   }

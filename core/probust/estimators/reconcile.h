@@ -7,14 +7,14 @@
 
 namespace probust {
 
-/// Two estimates of p = Phi(zeta) from one set of noisy samples: a model's estimate of zeta, precise but with an unknown model
-/// error, and the count of samples that keep the target, imprecise but unbiased.
+/// Two estimates of p = Phi(zeta) from the same noisy samples. A model's estimate of zeta is precise but has an unknown model
+/// error; the count of samples that keep the target is unbiased but imprecise.
 struct Evidence {
-  double z = 0;          ///< the model's zeta
+  double z = 0;          ///< the model's estimate of zeta
   double std_error = 0;  ///< sampling error of z
-  std::int64_t kept = 0, samples = 0;
-  double model_error = 0;   ///< expected scale of zeta - z for such models, without sampling error
-  double efficiency = 0.5;  ///< the model is assumed to explain at most this share of the variance of the count
+  std::int64_t survivors = 0, samples = 0;
+  double model_error = 0;   ///< expected size of zeta - z for such models, without sampling error
+  double efficiency = 0.5;  ///< the model explains at most this share of the variance of the count
 };
 
 struct Reconciled {
@@ -23,10 +23,10 @@ struct Reconciled {
 };
 
 /// The posterior of zeta = z - b - e. The model error b has a prior of the given scale; the sampling error e of z is normal. An
-/// estimator that is efficient under its model is uncorrelated with its difference to any unbiased one (Hausman, "Specification
-/// tests in econometrics", Econometrica 1978). So that difference has variance v_count - v_z and depends on b only: the counts
-/// enter as a binomial likelihood of the number of samples with that variance. With few samples the model dominates, with many
-/// the counts.
+/// estimator that is efficient under its model is uncorrelated with its difference to any unbiased estimator (Hausman,
+/// "Specification tests in econometrics", Econometrica 1978). So that difference has variance v_count - v_z and depends only on
+/// b: the count enters as a binomial likelihood with the number of samples that gives this variance. With few samples the model
+/// dominates, with many the count.
 Reconciled reconcile(const Evidence& evidence);
 
 /// The 95% interval of p: between the 2.5% and 97.5% quantiles of the same posterior.

@@ -12,11 +12,11 @@
 namespace probust {
 namespace {
 
-constexpr double kMostAlike = 0.97;  // upper limit of the share of a point's noise that others at the same draw explain
+constexpr double kMostAlike = 0.97;  // upper limit for the share of a point's noise that other points of the same draw explain
 constexpr std::uint32_t kSharingStream = 0x5ead;  // stream of the generator, distinct from the streams of noise
 using Index = std::vector<Eigen::Index>;
 
-// The points at each draw of each stratum.
+// Calls use(stratum, points) for each draw of each stratum.
 template <class Use>
 void for_draws(const SharedNoise& noise, Use use) {
   for (std::size_t k = 0; k < noise.draw.size(); ++k) {
@@ -26,8 +26,8 @@ void for_draws(const SharedNoise& noise, Use use) {
   }
 }
 
-// The correlation of the noise of two points at the same draw: similarities, weighted by the observed correlation of points that
-// share draws.
+// The correlation of the noise of two points that share a draw: a weighted sum of similarities, with weights from the observed
+// correlations of points that share draws.
 Eigen::MatrixXd correlations(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
                              const Eigen::VectorXd& deviation, const SharedNoise& noise) {
   const auto n = static_cast<Eigen::Index>(even.size()), r = even[0].rows(), h = even[0].cols();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mc:N:stratified, Monte Carlo with samples spread evenly along the direction in which the prediction changes most. Let w be
 // the standard normals that the noise is a function of. The component of sample j along a unit vector v is the quantile of (j +
-// u_j) / N with u_j uniform; all others are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). Unbiased for any
-// v. Here v is the gradient of p for the classifier linearised at x, without the interaction of rivals. The variance across
-// that direction, which is most of it, is not reduced (docs/estimators.md).
+// u_j) / N with u_j uniform; the other components are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5).
+// Unbiased for any v. Here v is the gradient of p for the classifier linearised at x, without the interaction of rivals. The
+// variance perpendicular to v, which is most of it, is not reduced (docs/estimators.md).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,9 +18,9 @@
 namespace probust {
 namespace {
 
-constexpr std::uint32_t kStream = 77;  // stream of the uniforms u_j, different from those of noise models
+constexpr std::uint32_t kStream = 77;  // stream of the uniforms u_j, distinct from the streams of noise
 
-// Margin gradients with respect to w, by columns: [normals, rivals].
+// The gradients of the margins with respect to w, in columns: [normals, rivals].
 Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, std::span<const float> jacobian,
                                  std::int64_t classes) {
   const std::int64_t elements = point.x.size(), target = point.target[0];
@@ -36,7 +36,7 @@ Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, s
   return whitened.leftCols(*shape.normals(elements)).transpose();
 }
 
-// The direction of the gradient of p: the sum of the margin gradients, normalized, weighted by the density at their boundaries.
+// The direction of the gradient of p: the normalized sum of the margin gradients, weighted by the density at their boundaries.
 // Zero if there is none.
 Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorXd& margins, double sigma) {
   Eigen::VectorXd z(margins.size());
@@ -53,7 +53,8 @@ Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorX
   return length > 0 && std::isfinite(length) ? Eigen::VectorXd(sum / length) : Eigen::VectorXd::Zero(sum.size());
 }
 
-// Moves the samples' w [lanes, normals] to their quantiles along v. Lane by lane, because a lane must not depend on others.
+// Moves the samples' w [lanes, normals] to their quantiles along v. Each lane is computed separately, because the result must
+// not depend on the other lanes.
 void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<double>& quantiles) {
   for (Eigen::Index lane = 0; lane < w.rows(); ++lane) {
     double along = 0;
@@ -63,9 +64,9 @@ void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<do
   }
 }
 
-// Samples first .. first + count - 1 of `of`, spread along v.
-Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first, std::int64_t count,
-              std::int64_t of, int threads) {
+// Samples first .. first + count - 1, out of `of` samples that are spread along v.
+Tensor stratified_samples(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first,
+                          std::int64_t count, std::int64_t of, int threads) {
   return noisy_rows(point, first, count, threads, [&](const NoiseLanes& lanes, float* x) {
     Eigen::MatrixXf w = Eigen::MatrixXf::Zero(static_cast<Eigen::Index>(lanes.samples.size()), v.size());
     isotropic_gaussian()->add(lanes, v.size(), 1, w.data());
@@ -80,15 +81,15 @@ Tensor copies(const Points& point, const Noise& noise, const Eigen::VectorXd& v,
   });
 }
 
-// The estimate from strata of one sample each. Its variance, the sum of p_j (1 - p_j) / N², is estimated from the differences of
-// neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in the
-// sum for differences that few samples may have missed. It is at most that of independent samples, which is the largest for given
-// p (Hoeffding 1956). The interval is that of the number of independent samples with the same variance.
-Estimate from_strata(const std::vector<bool>& kept) {
-  const auto n = static_cast<double>(kept.size());
+// The estimate from strata of one sample each. Its variance, the sum of p_j (1 - p_j) / N², is estimated from the differences
+// of neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in
+// the sum for differences that few samples may have missed. It is limited to that of independent samples, which is the largest
+// for given p (Hoeffding 1956). The interval is that of the number of independent samples with the same variance.
+Estimate from_strata(const std::vector<bool>& survives) {
+  const auto n = static_cast<double>(survives.size());
   double changes = 1;
-  for (std::size_t j = 0; j + 1 < kept.size(); ++j) changes += kept[j] != kept[j + 1] ? 0.5 * n / (n - 1) : 0;
-  const auto count = static_cast<double>(std::count(kept.begin(), kept.end(), true));
+  for (std::size_t j = 0; j + 1 < survives.size(); ++j) changes += survives[j] != survives[j + 1] ? 0.5 * n / (n - 1) : 0;
+  const auto count = static_cast<double>(std::count(survives.begin(), survives.end(), true));
   Estimate estimate;
   estimate.p = count / n;
   estimate.p_fail = (n - count) / n;
@@ -102,7 +103,7 @@ Estimate from_strata(const std::vector<bool>& kept) {
   return estimate;
 }
 
-// The directions of all points, from one forward and C backwards each; zero if gradients are useless.
+// The directions of all points, from one forward and C backwards each. Zero if gradients are useless.
 std::vector<Eigen::VectorXd> directions(Evaluation& evaluation, const Noise& noise) {
   Executor& executor = evaluation.executor();
   const Points& points = evaluation.points();
@@ -139,16 +140,17 @@ std::vector<Estimate> estimate_stratified(Evaluation& evaluation, const Noise& n
   for (std::int64_t i = 0; i < points.size(); ++i) {
     const Points point = slice(points, i, 1);
     const std::int64_t label = other_label(points, i);
-    std::vector<bool> kept, labelled;
+    std::vector<bool> survives, labelled;
     for (std::int64_t first = 0; first < n; first += step) {
       const std::int64_t count = std::min(step, n - first);
-      const Tensor logits = executor.logits(copies(point, noise, along[i], first, count, n, executor.options().threads)).value();
+      const Tensor logits =
+          executor.logits(stratified_samples(point, noise, along[i], first, count, n, executor.options().threads)).value();
       for (std::int64_t j = 0; j < count; ++j) {
-        kept.push_back(keeps(evaluation.event(), logits.row(j), point.target[0]));
-        if (label >= 0) labelled.push_back(keeps(evaluation.event(), logits.row(j), label));
+        survives.push_back(keeps_target(evaluation.event(), logits.row(j), point.target[0]));
+        if (label >= 0) labelled.push_back(keeps_target(evaluation.event(), logits.row(j), label));
       }
     }
-    estimates.push_back(from_strata(kept));
+    estimates.push_back(from_strata(survives));
     if (label >= 0) estimates.back().set_label(from_strata(labelled));
     estimates.back().forwards = n + (gradients ? 1 : 0);
     estimates.back().backwards = gradients ? executor.classes() : 0;

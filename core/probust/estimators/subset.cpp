@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // subset:N, rare failures by subset simulation (Au and Beck, "Estimation of small failure probabilities in high dimensions by
-// subset simulation", Probabilistic Engineering Mechanics 2001). The smallest margin is driven down by levels, each reached by a
-// tenth of the samples of the one before; p_fail is the product of the shares. The samples of a level are chains of
-// w' = rho w + sqrt(1 - rho²) xi (Papaioannou et al. 2015), which keep w standard normal.
+// subset simulation", Probabilistic Engineering Mechanics 2001). The smallest margin is reduced in levels. A tenth of the
+// samples of one level reach the next; p_fail is the product of these shares. The samples of a level are chains of w' = rho w +
+// sqrt(1 - rho²) xi (Papaioannou et al. 2015), which keep w standard normal.
 //
-// The result is checked by importance sampling at the most likely failure point, if gradients lead there. If the two differ by
-// more than half a decade plus their errors, the status says so.
+// If gradients lead to the most likely failure point, the result is checked by importance sampling there. If the two differ by
+// more than half a decade plus their errors, the status is `disagrees`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,7 +28,7 @@ constexpr double kLn10 = 2.302585092994046;
 
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// One point under noise that is a function of standard normals w [d]: its smallest margin at a w, and new draws of w.
+// One point with noise that is a function of standard normals w [d]: draws w, and computes the smallest margin for a given w.
 class Response {
  public:
   Response(Executor& executor, const Points& point, const Noise& noise)
@@ -48,7 +48,7 @@ class Response {
     return lanes;
   }
 
-  // The smallest margin of each row; at most 0 if the target is lost, -infinity for NaN.
+  // The smallest margin for each row of w; at most 0 if the target does not survive, and -infinity for NaN.
   std::vector<double> smallest_margins(const Rows& w) {
     const Tensor logits = executor_.logits(moved(w)).value();
     forwards_ += w.rows();
@@ -59,14 +59,14 @@ class Response {
     return smallest;
   }
 
-  // How many of the first rows, which are plain noisy samples, get the label, if the target is another class.
+  // How many of the first rows get the label, if that is not the target. The first rows are plain noisy samples.
   std::int64_t labelled() const { return labelled_; }
 
   struct Slope {
     double margin;
     Eigen::VectorXd gradient;  // [d] gradient with respect to w
   };
-  // The smallest margin at one w and its gradient.
+  // The smallest margin for one w, and its gradient.
   Slope slope(const Rows& w) {
     const Tensor x = moved(w);
     const Tensor logits = executor_.logits(x).value();
@@ -141,8 +141,8 @@ struct Population {
   std::int64_t chains;
 };
 
-// A level's factor of p_fail: the share of its samples at or below the next threshold, and the squared coefficient of variation
-// of that share, including the correlation along the chains (Au and Beck, eq. 25-29).
+// The factor of p_fail from one level: the share of its samples at or below the next threshold. `variation` is the squared
+// coefficient of variation of that share, including the correlation along the chains (Au and Beck, eq. 25-29).
 struct Level {
   double share, variation;
 };
@@ -198,15 +198,15 @@ Population descend(const Population& from, double threshold, double& rho, Respon
 }
 
 struct Rare {
-  double p_fail, variation;  // variation: squared coefficient of variation
+  double p_fail, variation;  // variation: squared coefficient of variation of p_fail
   bool reached;
 };
 
-// Chains start from the samples of the level before, so the errors of levels are correlated. On linear and quadratic problems,
+// Chains start from samples of the previous level, so the errors of levels are correlated. On linear and quadratic problems,
 // the variance of log p_fail exceeded the sum over levels by about this share for each level after the first.
 constexpr double kShared = 0.13;
 
-// The samples of each level.
+// The number of samples per level.
 std::int64_t level_size(std::int64_t samples) {
   return std::max(kChainLength * 2, samples / kMostLevels / kChainLength * kChainLength);
 }
@@ -216,7 +216,7 @@ Rare simulate(Response& response, std::int64_t samples) {
   Population population{response.draw(n), {}, n};
   population.margin = response.smallest_margins(population.w);
   Rare rare{1, 0, false};
-  // If margins are so similar that the levels do not descend, the first sample still bounds p_fail, by the rule of three.
+  // If margins are so similar that the levels make no progress, the first samples still bound p_fail, by the rule of three.
   const auto failed =
       std::count_if(population.margin.begin(), population.margin.end(), [](double margin) { return !(margin > 0); });
   const double seen = std::max(3.0, static_cast<double>(failed)) / static_cast<double>(n);
@@ -238,8 +238,8 @@ Rare simulate(Response& response, std::int64_t samples) {
   }
 }
 
-// The most likely failure under unit noise: the point nearest to the origin where the smallest margin is 0 (Hasofer and Lind;
-// Rackwitz and Fiessler 1978). False if the search fails.
+// Finds the most likely failure under unit noise: the point nearest to the origin at which the smallest margin is 0 (Hasofer
+// and Lind; Rackwitz and Fiessler 1978). Returns false if the search fails.
 bool design_point(Response& response, Eigen::VectorXd& w) {
   w = Eigen::VectorXd::Zero(response.dimension());
   double first = 0;
@@ -253,10 +253,10 @@ bool design_point(Response& response, Eigen::VectorXd& w) {
     w = next;
     if (settled) return true;
   }
-  return true;  // close enough: importance sampling is unbiased for any centre
+  return true;  // near enough: importance sampling is unbiased for any centre
 }
 
-// Importance sampling around w* with weights phi(w) / phi(w - w*).
+// Importance sampling around the most likely failure w*, with weights phi(w) / phi(w - w*).
 Rare importance(Response& response, const Eigen::VectorXd& centre, std::int64_t samples) {
   const Rows fresh = response.draw(samples);
   const Rows shifted = fresh.rowwise() + centre.transpose().cast<float>();
@@ -273,7 +273,7 @@ Rare importance(Response& response, const Eigen::VectorXd& centre, std::int64_t 
   return {mean, mean > 0 ? std::max(0.0, squares / n / (mean * mean) - 1) / n : INFINITY, mean > 0};
 }
 
-// Whether the two differ by more than half a decade plus their errors.
+// Whether the two estimates differ by more than half a decade plus their errors.
 bool disagree(const Rare& subset, const Rare& check) {
   if (!check.reached) return false;
   const double apart = std::fabs(std::log(subset.p_fail / check.p_fail));
@@ -302,8 +302,8 @@ Estimate rare_failure(Executor& executor, const Points& point, const Noise& nois
       estimate.set(Status::disagrees, "importance sampling at the most likely failure gives p_fail " + short_text(other.p_fail));
   }
   if (other_label(point, 0) >= 0) {
-    const std::int64_t copies = level_size(samples - check_samples);
-    estimate.set_label(from_counts(response.labelled(), copies, clopper_pearson(response.labelled(), copies)));
+    const std::int64_t counted = level_size(samples - check_samples);
+    estimate.set_label(from_counts(response.labelled(), counted, clopper_pearson(response.labelled(), counted)));
   }
   estimate.forwards = response.forwards();
   estimate.backwards = response.backwards();

@@ -8,7 +8,7 @@ namespace {
 
 std::vector<Estimate> at_the_point(Evaluation& evaluation, const Noise& noise, NormalCdf cdf) {
   const std::int64_t backwards = evaluation.executor().backwards_to_linearize();
-  return read(evaluation, at_points(noise), noise.scale, {.cdf = cdf, .forwards = 1, .backwards = backwards});
+  return to_estimates(evaluation, at_points(noise), noise.scale, {.cdf = cdf, .forwards = 1, .backwards = backwards});
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ Graph within_tolerance(const Graph& regression, double gamma) {
   const auto tolerance = static_cast<float>(gamma);
   if (!(tolerance > 0) || !std::isfinite(tolerance))
     throw Error{ErrorCode::usage, option("tolerance"), "is '" + shortest_text(gamma) + "', which is not a positive number",
-                "give the change of an output that counts as a failure"};
+                "give the smallest change of an output that counts as a failure"};
   const Shape inputs = regression[regression.inputs().at(0)].shape, outputs = regression[regression.outputs.at(0)].shape;
   const std::int64_t d = element_count(inputs), k = element_count(outputs);
   Graph g;
@@ -23,7 +23,7 @@ Graph within_tolerance(const Graph& regression, double gamma) {
   const ValueId known = append(g, Op::slice, {point}, SliceAttributes{{d}, {k}, {1}});
   const ValueId f = build::reshape(g, append_function(g, regression, build::reshape(g, x, inputs)), {k});
   const ValueId allowed = build::constant(g, tolerance);
-  // Subtracts the outputs first: the tolerance would be lost to rounding if added to a large output.
+  // The outputs are subtracted first. If the tolerance were added to a large output, it would be lost to rounding.
   const ValueId below = build::subtract(g, build::subtract(g, known, f), allowed);
   const ValueId above = build::subtract(g, build::subtract(g, f, known), allowed);
   g.outputs = {append(g, Op::concat, {below, above, append_constant(g, Tensor({1}))}, AxisAttribute{0})};

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // mc:±h and mc:p>tau draw as many samples as the requested accuracy or decision needs.
 //
-// mc:±h, a half-width: a pilot of 150 samples decides how many more to draw. Only those give the result, so that their
-// Clopper-Pearson interval has its coverage: the size of the second sample does not depend on its outcome (Stein 1945 for
-// normals).
+// mc:±h, a half-width: a pilot of 150 samples determines how many more to draw. Only those give the result. Their number does
+// not depend on their outcome, so their Clopper-Pearson interval has its coverage (Stein 1945 for normals).
 //
 // mc:p>tau, a decision: draws samples until a confidence sequence excludes tau, or up to a cap. The likelihood ratio of k
-// survivals among n samples, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that
+// survivors among n samples, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that
 // it ever reaches 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated
-// logarithm", 1970). The interval holds at all n at once.
+// logarithm", 1970). The interval holds for all n at once.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +19,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kFirstCopies = 150;
+constexpr std::int64_t kFirstSamples = 150;
 constexpr std::int64_t kMostTrials = std::int64_t{1} << 26;
 constexpr std::int64_t kDecisionCap = std::int64_t{1} << 20;
 constexpr double kLevel = 0.95;
@@ -30,7 +29,7 @@ double half_width(double share, std::int64_t trials) {
   return (interval.high - interval.low) / 2;
 }
 
-// The smallest number of trials whose interval around `share` is at most 2h wide.
+// The smallest number of trials for which the interval around `share` is at most 2h wide.
 std::int64_t trials_for(double share, double h) {
   std::int64_t low = 1, high = 2;
   while (high < kMostTrials && half_width(share, high) > h) high *= 2;
@@ -41,13 +40,13 @@ std::int64_t trials_for(double share, double h) {
   return high;
 }
 
-// The share nearest to 1/2 in the pilot's 80% interval: it needs the most trials.
-double careful_share(std::int64_t kept) {
-  const Interval interval = clopper_pearson(kept, kFirstCopies, 0.8);
+// The share nearest to 1/2 in the pilot's 80% interval, because it needs the most trials.
+double careful_share(std::int64_t survivors) {
+  const Interval interval = clopper_pearson(survivors, kFirstSamples, 0.8);
   return std::min(std::max(0.5, interval.low), interval.high);
 }
 
-// One point, its noise, and the event to count.
+// A point, its noise, and the event that is counted.
 struct Question {
   Executor& executor;
   const Event& event;
@@ -55,22 +54,23 @@ struct Question {
   const Noise& noise;
 };
 
-// How many samples keep the target, and how many get the label if it is another class.
+// The numbers of samples that keep the target and, if the label is not the target, that get the label.
 struct Counts {
-  std::int64_t kept = 0, labelled = 0;
+  std::int64_t survivors = 0, labelled = 0;
 };
 
-// The counts of the samples first .. first + count - 1.
+// The counts for samples first .. first + count - 1.
 Counts counts_among(const Question& asked, std::int64_t first, std::int64_t count) {
   const auto placed = count_placed(asked.executor, asked.point, asked.noise, count, asked.event.top, first);
   const std::int64_t label = other_label(asked.point, 0);
-  return {kept_of(asked.event, placed[0], asked.point.target[0]), label < 0 ? 0 : kept_of(asked.event, placed[0], label)};
+  return {survivors_of(asked.event, placed[0], asked.point.target[0]),
+          label < 0 ? 0 : survivors_of(asked.event, placed[0], label)};
 }
 
-// The estimate from counts, with `interval_of` as the interval of a count.
+// The estimate from counts; interval_of(count) gives the interval of a count.
 template <class IntervalOf>
 Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t trials, IntervalOf interval_of) {
-  Estimate estimate = from_counts(counts.kept, trials, interval_of(counts.kept));
+  Estimate estimate = from_counts(counts.survivors, trials, interval_of(counts.survivors));
   if (other_label(asked.point, 0) >= 0) estimate.set_label(from_counts(counts.labelled, trials, interval_of(counts.labelled)));
   return estimate;
 }
@@ -79,8 +79,8 @@ Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t t
 // log B(k+1, n-k+1) - k log p - (n-k) log(1-p) < log(1 / alpha).
 class ConfidenceSequence {
  public:
-  ConfidenceSequence(std::int64_t kept_copies, std::int64_t trials)
-      : k_(static_cast<double>(kept_copies)), n_(static_cast<double>(trials)), beta_(log_beta(k_ + 1, n_ - k_ + 1)) {}
+  ConfidenceSequence(std::int64_t survivors, std::int64_t trials)
+      : k_(static_cast<double>(survivors)), n_(static_cast<double>(trials)), beta_(log_beta(k_ + 1, n_ - k_ + 1)) {}
 
   bool rejects(double p) const { return evidence(p) >= -std::log(1 - kLevel); }
 
@@ -88,8 +88,8 @@ class ConfidenceSequence {
 
  private:
   double evidence(double p) const {
-    const double kept_part = k_ == 0 ? 0 : k_ * std::log(p), lost_part = k_ == n_ ? 0 : (n_ - k_) * std::log1p(-p);
-    return beta_ - kept_part - lost_part;
+    const double survived_part = k_ == 0 ? 0 : k_ * std::log(p), lost_part = k_ == n_ ? 0 : (n_ - k_) * std::log1p(-p);
+    return beta_ - survived_part - lost_part;
   }
   // The end of the interval towards `end` (0 or 1). p = `end` is always rejected unless the share equals it.
   double edge(double end) const {
@@ -105,11 +105,11 @@ class ConfidenceSequence {
 };
 
 Estimate to_half_width(const Question& asked, double h) {
-  const std::int64_t pilot = counts_among(asked, 0, kFirstCopies).kept;
+  const std::int64_t pilot = counts_among(asked, 0, kFirstSamples).survivors;
   const std::int64_t trials = trials_for(careful_share(pilot), h);
-  const Counts counts = counts_among(asked, kFirstCopies, trials);
+  const Counts counts = counts_among(asked, kFirstSamples, trials);
   Estimate estimate = estimate_of(asked, counts, trials, [&](std::int64_t k) { return clopper_pearson(k, trials, kLevel); });
-  estimate.forwards += kFirstCopies;
+  estimate.forwards += kFirstSamples;
   if (trials >= kMostTrials) estimate.set(Status::capped, "the half-width was not reached");
   return estimate;
 }
@@ -121,10 +121,10 @@ Estimate decide(const Question& asked, double tau) {
   for (std::int64_t next = 64; trials < kDecisionCap; next = std::max<std::int64_t>(64, trials / 8)) {
     next = std::min(next, kDecisionCap - trials);
     const Counts more = counts_among(asked, trials, next);
-    counts.kept += more.kept;
+    counts.survivors += more.survivors;
     counts.labelled += more.labelled;
     trials += next;
-    if (!ConfidenceSequence(counts.kept, trials).rejects(tau)) continue;
+    if (!ConfidenceSequence(counts.survivors, trials).rejects(tau)) continue;
     status = Status::decided;
     break;
   }

@@ -16,13 +16,13 @@ namespace probust {
 
 struct HeadSplit;
 
-/// Noisy copies in lanes: lane l is copy (begin + l) % count of point (begin + l) / count. A point's copy c has the noise of
-/// sample stride (first + c) + offset.
+/// Noisy samples in lanes: lane l is sample (begin + l) % count of point (begin + l) / count. Sample c of a point has the
+/// number stride * (first + c) + offset in the generator.
 struct CopyRange {
   std::int64_t first = 0, count = 1, begin = 0, lanes = 0;
-  double scale = 1;  ///< of the noise; negative for its antithetic draws
+  double scale = 1;  ///< scale of the noise; negative for the second samples of antithetic pairs
   int stride = 1, offset = 0;
-  bool of_pairs = false;  ///< copy c belongs to pair first + c, whose draw points may share
+  bool of_pairs = false;  ///< whether sample c belongs to pair first + c, whose draw points may share
 
   std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
   std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
@@ -30,14 +30,15 @@ struct CopyRange {
   bool operator==(const CopyRange&) const = default;
 };
 
-/// The points of a call and the shape of their noise, where a device can read them. Refers to both, so they must outlive it.
+/// The points of a call and the shape of their noise, in a form that a device can read. Refers to both, so they must outlive
+/// it.
 struct PlacedPoints {
   PlacedPoints(const Points& all, const NoiseShape& noise) : points(all), shape(noise) {}
   virtual ~PlacedPoints() = default;
   PlacedPoints(const PlacedPoints&) = delete;
   PlacedPoints& operator=(const PlacedPoints&) = delete;
 
-  /// The position in the data that is part of the key of a lane's noise.
+  /// The position that is part of the key of a lane's noise.
   std::int64_t position(const CopyRange& copies, std::int64_t lane) const {
     const std::int64_t i = copies.point(lane);
     return copies.of_pairs && !points.draws.empty() ? points.draws[copies.first + copies.copy(lane)][i] : points.index[i];
@@ -47,27 +48,27 @@ struct PlacedPoints {
   const NoiseShape& shape;
 };
 
-/// The cotangents of a sweep, `rows` for each example: of its margins f_t - f_i, or of the logits themselves.
+/// The cotangents of a sweep: for each example, `rows` margins f_t - f_i, or `rows` logits.
 struct Seeds {
   std::int64_t rows = 0;
-  std::span<const std::int64_t> targets{};              ///< [examples] t; empty: seed `row` is the logit `row`
-  std::span<const std::vector<std::int64_t>> rivals{};  ///< [examples][rows] i; empty: all other classes, in order
+  std::span<const std::int64_t> targets{};              ///< [examples] t; if empty, seed `row` is logit `row`
+  std::span<const std::vector<std::int64_t>> rivals{};  ///< [examples][rows] i; if empty, all other classes in order
 
   std::int64_t rival(std::int64_t example, std::int64_t row) const {
     return rivals.empty() ? rival_of(row, targets[example]) : rivals[example][row];
   }
 };
 
-/// A forward and backward pass, prepared for a number of seeds.
+/// A forward and backward pass, compiled for a number of seeds.
 struct Sweep {
   LinearizeAt at;
-  Batch batch;                   ///< the most examples and seeds that run together
+  Batch batch;                   ///< the maximum numbers of examples and seeds in a run
   const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
   bool to_first_layer =
-      false;  ///< whether its gradients are those by the outputs of the first layer (passes/first_layer_split.h)
+      false;  ///< whether the gradients are those with respect to the outputs of the first layer (passes/first_layer_split.h)
 };
 
-/// How a worker keeps gradients after a sweep: as they are, or whitened by the noise (noise.h).
+/// The form in which a worker keeps gradients after a sweep: unchanged, or whitened by the noise (noise.h).
 enum class GradientForm { raw, whitened };
 
 /// Logits on the host, valid until the worker's next run.
@@ -75,7 +76,7 @@ struct LogitsView {
   const float* data;
   std::int64_t lane_stride, class_stride;
 
-  /// As [lanes][classes].
+  /// Writes the logits as [lanes][classes].
   void store(std::int64_t lanes, std::int64_t classes, float* rows) const {
     if (lane_stride == 1 && class_stride == lanes) return transpose(data, classes, lanes, rows);
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
@@ -83,7 +84,7 @@ struct LogitsView {
     }
   }
 
-  /// [classes] of one lane.
+  /// The logits [classes] of one lane.
   Eigen::VectorXd lane(std::int64_t lane, std::int64_t classes) const {
     using Strided = Eigen::Map<const Eigen::VectorXf, 0, Eigen::InnerStride<>>;
     return Strided(data + lane * lane_stride, classes, Eigen::InnerStride<>(class_stride)).cast<double>();
@@ -95,36 +96,36 @@ struct LogitsView {
   }
 };
 
-/// Numbers in the memory of a device.
+/// An array in the memory of a device.
 class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
 };
 
-/// What a device is. Only the batch and the memory change, when it compiles another program.
+/// The properties of a device. Only the batch and the memory change, when the device compiles an additional program.
 struct DeviceFacts {
   std::string name{};
   Shape point_shape{};
   std::int64_t classes = 0;
-  const Graph* classifier = nullptr;  ///< null if it is unknown
+  const Graph* classifier = nullptr;  ///< null if unknown
   bool differentiable = true;
   int workers = 1;
   Batch forward_batch{};
   ExecutorOptions options{};
-  bool splits_head = false;      ///< whether there are devices for a classifier without its last layer
+  bool splits_head = false;      ///< whether without_head() gives a device
   bool reads_gradients = false;  ///< whether BatchGradients::read_kept works
 };
 
-/// Fills a worker's lanes. Every call replaces them, except that `reflect` changes those of the last draw.
+/// Fills a worker's lanes. Every call replaces their contents; `reflect` changes those of the last draw.
 class BatchInputs {
  public:
   virtual std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) = 0;
-  /// Points [count, elements] as they are.
+  /// Loads points [count, elements] without noise.
   virtual void load(int worker, const float* points, std::int64_t count) = 0;
   virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
-  /// Announces the next draw, for devices that can draw while they run.
+  /// Announces the next draw to devices that can draw while they run.
   virtual void draw_soon(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
-  /// Mirrors the copies in the lanes at their points.
+  /// Mirrors the samples in the lanes at their points.
   virtual void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
 
  protected:
@@ -135,23 +136,25 @@ class BatchInputs {
 class BatchRuns {
  public:
   virtual void forward(int worker, std::int64_t lanes) = 0;
-  /// Compiles what it takes, and chooses a batch for this number of seeds. Error{unsupported} if there are no gradients.
+  /// Compiles the programs of a sweep, and chooses a batch for this number of seeds. Error{unsupported} if there are no
+  /// gradients.
   virtual Sweep prepare(LinearizeAt at, std::int64_t rows) = 0;
-  /// The same at the input for gradients that are only added to sums: a device may let its sweeps end at the first layer.
+  /// The same for gradients at the input that are only added to sums. The device may end such sweeps at the first layer.
   virtual Sweep prepare_sums(std::int64_t rows) = 0;
-  /// Sweeps over the examples in the lanes, which belong to the points at positions `index` of the data. Calls take(first_row,
-  /// rows) for each group of seeds, while the gradients of this group can be reduced.
+  /// Runs a sweep for the examples in the lanes, which belong to the points at positions `index` of the data. Calls
+  /// take(first_row, rows) for each group of seeds; during the call, the gradients of that group can be reduced.
   virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
                      const std::function<void(std::int64_t, std::int64_t)>& take) = 0;
-  /// Compiles what propagates moments, and chooses a batch. Error{unsupported} if an operator has no moment rule.
+  /// Compiles the program that propagates moments, and chooses a batch. Error{unsupported} if an operator has no moment rule.
   virtual Batch prepare_moments() = 0;
-  /// Moments of the logits at the points in the lanes, under noise that is the same at all points. `logits` are the means.
+  /// Computes moments of the logits at the points in the lanes, for noise that is the same at all points. `logits` returns the
+  /// means.
   virtual void propagate(int worker, const Noise& noise, std::int64_t lanes) = 0;
-  /// Of the last propagation.
+  /// The variances from the last propagation.
   virtual LogitsView variances(int worker) = 0;
-  /// Of the last forward, sweep or propagation.
+  /// The logits of the last forward, sweep or propagation.
   virtual LogitsView logits(int worker) = 0;
-  /// Executor::profile, of this sweep or, without one, of forwards.
+  /// Executor::profile of this sweep, or of forwards if it is null.
   virtual std::vector<KindTime> profile(const Points& points, const Sweep* sweep) = 0;
 
  protected:
@@ -161,9 +164,9 @@ class BatchRuns {
 /// Reduces logits to counts.
 class BatchCounts {
  public:
-  /// Counters [points][classes], all zero.
+  /// Counters [points][classes], initially zero.
   virtual std::unique_ptr<DeviceBuffer> make_counts(std::int64_t points) = 0;
-  /// Counts which class has the largest logit in each lane of the last forward.
+  /// Counts, for each lane of the last forward, the class with the largest logit.
   virtual void count_winners(int worker, const CopyRange& copies, DeviceBuffer& counts) = 0;
   virtual PredictionCounts read_counts(const DeviceBuffer& counts) = 0;
 
@@ -171,47 +174,48 @@ class BatchCounts {
   ~BatchCounts() = default;
 };
 
-/// Reduces gradients. A sweep's gradients are read, whitened, kept or added while it offers them, a group of seeds at a time;
-/// kept ones stay until the worker's next sweep that keeps some.
+/// Reduces gradients. During a sweep, the gradients of one group of seeds after the other can be read, whitened, kept or added.
+/// Kept gradients are available until the worker's next sweep that keeps some.
 class BatchGradients {
  public:
-  // ---- of the group that the sweep offers
+  // ---- gradients of the current group of a sweep
 
-  /// [rows of the group, elements] for one example.
+  /// The gradients of the only example: [rows of the group, elements].
   virtual void read_gradients(int worker, float* rows) = 0;
-  /// By the noise at the points that the sweep was given.
+  /// Whitens the gradients by the noise at the points of the sweep.
   virtual void whiten(int worker, const PlacedPoints& placed) = 0;
-  /// Makes room for the kept gradients of a sweep, [examples][rows][elements].
+  /// Makes room for the gradients that a sweep will keep: [examples][rows][elements].
   virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
   virtual void keep(int worker, GradientForm form) = 0;
-  /// Sums over copies of the gradients of such sweeps, [points][rows].
+  /// Creates sums [points][rows] of the gradients from such sweeps over noisy samples.
   virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
-  /// Adds those of copies to the sums of their points, in the order of the copies.
+  /// Adds the gradients at samples to the sums of their points, in the order of the samples.
   virtual void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& sums) = 0;
-  /// [rows, copies] of the last sweep whose gradients were added: each copy's noise along its own gradients.
+  /// [rows, samples] The products of each sample's noise and the gradients at that sample, for the last sweep whose gradients
+  /// were added.
   virtual Eigen::MatrixXd along_own(int worker) = 0;
 
-  // ---- of kept gradients
+  // ---- kept gradients
 
-  /// Keeps the means of sums over `samples` copies, raw and whitened. The sums are no longer usable.
+  /// Keeps the means, raw and whitened, of sums over `samples` samples. The sums cannot be used afterwards.
   virtual void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& sums, std::int64_t samples) = 0;
   /// [rows, rows] U Uᵀ for the kept gradients U of each example.
   virtual std::vector<Eigen::MatrixXd> grams(int worker, GradientForm form) = 0;
-  /// [rows, copies] of the raw gradients of each copy's point along the copy's noise.
+  /// [rows, samples] The products of each sample's noise and the raw gradients of its point.
   virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
-  /// The raw ones of each example [rows, elements], if DeviceFacts::reads_gradients.
+  /// Reads the raw gradients of each example [rows, elements], if DeviceFacts::reads_gradients.
   virtual void read_kept(int worker, std::span<Eigen::MatrixXf> to) = 0;
-  /// Frees the kept gradients, if that is not done by the next sweep.
+  /// Frees the kept gradients early, instead of at the next sweep.
   virtual void drop_kept(int worker) = 0;
 
  protected:
   ~BatchGradients() = default;
 };
 
-/// What a device provides to a ChunkedExecutor: it fills lanes with points or noisy copies, runs programs on them and reduces the
-/// results. Each worker has one set of lanes, and workers may be used from different threads at once. Chunks, pairs, progress and
-/// stopping are the executor's; batches that fit the memory are the device's. All functions, also of the four interfaces, throw
-/// Error.
+/// The device of a ChunkedExecutor. It fills lanes with points or noisy samples, runs programs on them and reduces the results.
+/// Each worker has one set of lanes, and different threads may use different workers at once. The executor handles chunks,
+/// pairs, progress and stop requests; the device handles batches that fit its memory. All functions, also those of the four
+/// interfaces, throw Error.
 class BatchDevice {
  public:
   virtual ~BatchDevice() = default;
@@ -222,16 +226,15 @@ class BatchDevice {
   virtual BatchCounts& counts() = 0;
   virtual BatchGradients& gradients() = 0;
 
-  /// Whose passes to count, and whose stop request to obey.
+  /// Sets where passes are counted, and where stop requests come from.
   virtual void report_to(Progress& progress) = 0;
   /// Begins a call, from any thread.
   virtual void use() = 0;
-  /// Frees memory of earlier runs that is kept for reuse.
+  /// Frees memory that is kept for reuse.
   virtual void release() = 0;
-  /// This device, within the same limits, for the classifier without its last layer; null if DeviceFacts::splits_head is
-  /// not set.
+  /// A device with the same limits for the classifier without its last layer; null unless DeviceFacts::splits_head.
   virtual std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) = 0;
-  /// The same for a part of the classifier, with a share of the memory; null if there is none. Error{resources} if a single
+  /// The same for a part of the classifier, with this share of the memory; null if there is none. Error{resources} if a single
   /// example does not fit.
   virtual std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) = 0;
   /// Executor::normal_solver.

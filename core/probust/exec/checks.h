@@ -3,19 +3,19 @@
 
 #include "probust/exec/executor.h"
 
-// Checks of arguments that all executors share. All throw Error.
+// Checks of arguments that all executors share. All of them throw Error.
 namespace probust {
 
-/// Requires one input, and one vector of logits as output.
+/// Requires one input and one output, a vector of logits.
 void check_classifier(const Graph& graph);
 
-/// The N of x [N, ...]. Rows must have as many elements as the model's input.
+/// The number of rows N of x [N, ...]. Rows must have as many elements as the model's input.
 std::int64_t checked_rows(const Executor& executor, const Tensor& x);
 
-/// check(executor, points), and the noise must fit the points.
+/// Like check(executor, points), and also requires that the noise fits the points.
 void check(const Executor& executor, const Points& points, const NoiseShape& shape);
 
-/// The same, and if points share draws, these must be those of at least `pairs` pairs.
+/// The same. If points share draws, also requires draws for at least `pairs` pairs.
 void check_pairs(const Executor& executor, const Points& points, const NoiseShape& shape, std::int64_t pairs);
 
 }  // namespace probust

@@ -20,7 +20,7 @@ struct Backend {
   Compile compile;
 };
 
-// The only list of backends on this machine's processor. In browsers Eigen's products are all there is: the other algorithms
+// The only list of backends for this machine's processor. Browsers have only Eigen's products, because the other algorithms
 // would make the download larger.
 constexpr Backend kBackends[] = {
 #ifdef __EMSCRIPTEN__
@@ -37,13 +37,13 @@ std::vector<std::unique_ptr<const DeviceKind>>& kinds() {
   return added;
 }
 
-// One device, or all, of a kind that was added.
+// A device of a registered kind, or all devices of that kind.
 struct Chosen {
   const DeviceKind* kind = nullptr;
   int ordinal = 0;
 };
 
-// "cuda", "cuda:1" or "cuda:all". Null for another name.
+// Parses "cuda", "cuda:1" or "cuda:all". Null for other names.
 Chosen chosen_device(std::string_view name) {
   const std::size_t colon = std::min(name.find(':'), name.size());
   const std::string_view which = name.substr(std::min(colon + 1, name.size()));
@@ -58,7 +58,7 @@ Chosen chosen_device(std::string_view name) {
   return {};
 }
 
-// The first kind of which there is a device. `missing` is told why there is none of those that are installed.
+// The first kind that has a device. If there is none, `missing` is set to the reasons, for those kinds that are installed.
 const DeviceKind* present_kind(std::string& missing) {
   for (const auto& kind : kinds()) {
     const DevicesFound found = kind->find();
@@ -71,13 +71,14 @@ const DeviceKind* present_kind(std::string& missing) {
 std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& classifier, const ExecutorOptions& options) {
   if (options.precision != Precision::float32) {
     throw Error{ErrorCode::usage, option("precision"),
-                "is " + std::string(name_of(options.precision)) + ", but the processor has only float32",
+                "is " + std::string(name_of(options.precision)) + ", but the CPU supports only float32",
                 "leave it out, or choose a GPU with " + option("device")};
   }
   return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options), options.progress);
 }
 
-// A device of another kind if there is one, else the processor. What keeps a device from being used is a warning.
+// A device of a registered kind if there is one, otherwise the processor. If a device cannot be used, a warning gives the
+// reason.
 std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions& options) {
   std::string problem;
   if (const DeviceKind* kind = present_kind(problem)) {
@@ -85,7 +86,7 @@ std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions
     if (made) return std::move(made).value();
     problem = made.error().sentence();
   }
-  if (!problem.empty() && options.warn) options.warn(problem + "; using the processor");
+  if (!problem.empty() && options.warn) options.warn(problem + "; using the CPU");
   ExecutorOptions here = options;
   here.precision = Precision::float32;
   return on_processor(kBackends[0], classifier, here);

@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// For executors that cannot divide the work.
+// Averages whose first step does all the work, for executors that cannot divide it.
 class AveragesAtOnce final : public Averages {
  public:
   AveragesAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)
@@ -33,7 +33,7 @@ class AveragesAtOnce final : public Averages {
   std::vector<Linearization> made_;
 };
 
-// The answer to a question, as its own type.
+// Converts the answer to a question to its own type.
 template <class Asked>
 Result<typename Asked::Answer> asked(Executor& executor, const Asked& question) {
   Result<ExecutorAnswer> answer = executor.answer(question);

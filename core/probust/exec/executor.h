@@ -21,11 +21,11 @@ namespace normal {
 class ProblemSolver;
 }
 
-/// LinearizeAveraged as a job, because a point may have very many copies. Its executor must outlive it. It counts the copies of
-/// one point.
+/// LinearizeAveraged as a job, because a point may have very many noisy samples. Counts progress in samples per point. The
+/// executor must outlive it.
 class Averages : public Job {
  public:
-  /// The answer, once it is finished.
+  /// The result, once the job is finished.
   virtual std::vector<Linearization> value() const = 0;
 
  protected:
@@ -39,49 +39,49 @@ struct KindTime {
   double seconds = 0, flops = 0;
 };
 
-/// What an executor has done, and a way to stop it.
+/// The progress of an executor, and a way to stop it.
 struct Progress {
   std::atomic<std::int64_t> passes{0};  ///< forward and backward passes done so far
   StopToken stop{false};                ///< if set, the running call ends with Error{interrupted}
-  double pace = 0;                      ///< milliseconds per row of logits, as the last job measured it; 0 if unknown
+  double pace = 0;                      ///< milliseconds per row of logits, measured by the last job; 0 if unknown
 };
 
-/// Runs one classifier on one device. Questions are coarse: noise, counting and Gram matrices stay on the device. No answer
-/// depends on threads, memory or chunking. Owns the memory of its threads and its device.
+/// Runs one classifier on one device. Questions are coarse, so that noise, counting and Gram matrices stay on the device. No
+/// answer depends on threads, memory or chunking. Owns the memory of its threads and its device.
 ///
-/// All virtual functions are pure, so that an executor which passes questions on (forwarding_executor.h) cannot leave one out by
-/// mistake; answer_by_type (question.h) makes sure that it knows every question.
+/// All virtual functions are pure, so that an executor that forwards questions (forwarding_executor.h) cannot omit one by
+/// mistake; answer_by_type (question.h) makes sure that it handles every question.
 class Executor {
  public:
-  /// `shared`, if given, is the progress of the executor that this one works for, and must outlive it.
+  /// `shared`, if given, is the progress of the executor for which this one works; it must outlive this executor.
   explicit Executor(Progress* shared = nullptr) : progress(shared != nullptr ? *shared : own_progress_) {}
   virtual ~Executor() = default;
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   virtual const ExecutorFacts& facts() const = 0;
-  /// True if the classifier's derivative is zero almost everywhere, for any weights: then gradients are useless.
+  /// Whether the classifier's derivative is zero almost everywhere for any weights. Gradients are then useless.
   virtual bool piecewise_constant() = 0;
-  /// The batch per run of gradient sweeps, as the last one chose it.
+  /// The batch that the last gradient sweep chose.
   virtual Batch gradient_batch() const = 0;
 
   virtual Result<ExecutorAnswer> answer(const ExecutorQuestion& question) = 0;
 
-  /// LinearizeAveraged as a job. It keeps the gradients of all points until it is finished, so pass few points.
+  /// LinearizeAveraged as a job. The gradients of all points are in memory until it is finished, so pass few points.
   virtual Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) = 0;
 
   /// Runs one batch of `points` (at most forward_batch() or gradient_batch()) on one thread, with the forward or the gradient
-  /// program. Returns the time per kind of step, longest first; empty if the executor cannot tell.
+  /// program. Returns the time per kind of step, longest first; empty if the executor cannot measure it.
   virtual Result<std::vector<KindTime>> profile(const Points& points, bool gradients) = 0;
 
-  /// Frees memory of earlier calls that is kept for reuse.
+  /// Frees memory that is kept for reuse.
   virtual void release() = 0;
 
-  /// The executor of f(T(x, z)) on the same device, for the map T and points [x, z] in one row; it lives as long as this one. Null
-  /// if this executor cannot make one. Error as in make_executor.
+  /// The executor of f(T(x, z)) on the same device, for the map T and points [x, z] in one row; it lives as long as this one.
+  /// Null if this executor cannot make one. Error as in make_executor.
   virtual Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) = 0;
 
-  /// Solves normal probabilities on the device (normal/batch.h); null: the caller does, on the processor.
+  /// Solves normal probabilities on the device (normal/batch.h). Null if the caller must solve them on the processor.
   virtual normal::ProblemSolver* normal_solver() = 0;
 
   // ---- facts
@@ -95,7 +95,7 @@ class Executor {
   std::int64_t backwards_to_linearize() const { return facts().backwards_to_linearize; }
   const ExecutorOptions& options() const { return facts().options; }
 
-  // ---- the questions (question.h), each as a call
+  // ---- the questions (question.h), one call for each
 
   Result<Tensor> logits(const Tensor& x);
   Result<std::monostate> jacobian(const Tensor& x, const JacobianAt::Take& take);
@@ -114,24 +114,23 @@ class Executor {
   Progress own_progress_;
 };
 
-/// Averages that are not divided: their first step does everything. For executors that cannot divide them. `executor` must
-/// outlive them.
+/// An Averages whose first step does all the work, for executors that cannot divide it. `executor` must outlive it.
 std::unique_ptr<Averages> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples);
 
-/// Throws Error unless x has one row of the model's shape per index and target, and every target exists.
+/// Throws Error unless x has one row of the model's shape per index and target, and all targets are classes of the model.
 void check(const Executor& executor, const Points& points);
 
-/// The names of the backends compiled in, best first.
+/// The names of the processor's backends, fastest first.
 std::vector<std::string_view> backends();
 
-/// Compiles a classifier (one input, one output [C]) for a device: one of backends(), of another kind (devices.h), or "auto",
-/// which is a GPU if there is one. Error{usage} for an unknown name or a precision that the device does not have,
-/// Error{resources} for a device that is not present, or if a single example does not fit the memory.
+/// Compiles a classifier (one input, one output [C]) for a device: one of backends(), a device of a registered kind
+/// (devices.h), or "auto", which is a GPU if there is one. Error{usage} for an unknown name or a precision that the device does
+/// not have; Error{resources} if the device is not present or a single example does not fit its memory.
 Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier, const ExecutorOptions& options);
 
-/// An executor for a classifier without a graph, such as one that runs elsewhere (exec/programs/external_engine.h), of points of
-/// shape `point`. It is differentiable if there is a program for its gradients, whose inputs and outputs are those of
-/// gradient_graph. Uses options.batch examples per run.
+/// An executor for a classifier without a graph, such as one that runs elsewhere (exec/programs/external_engine.h), for points
+/// of shape `point`. It is differentiable if there is a program for its gradients, with the inputs and outputs of
+/// gradient_graph. Runs options.batch examples at a time.
 std::unique_ptr<Executor> make_forward_executor(std::string_view name, std::unique_ptr<Program> forward, const Shape& point,
                                                 std::int64_t classes, const ExecutorOptions& options,
                                                 std::unique_ptr<Program> gradient = nullptr);

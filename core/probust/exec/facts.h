@@ -16,34 +16,34 @@ struct Progress;
 
 struct ExecutorOptions {
   int threads = 1;
-  /// Bytes for activations, gradients and the algebra of estimators, all threads together. 0: what suits the device, which is
-  /// kProcessorMemory on the processor and most of what is free on a GPU.
+  /// Bytes for activations, gradients and the algebra of estimators, for all threads together. 0 stands for kProcessorMemory on
+  /// the processor, and for most of the free memory on a GPU.
   std::int64_t memory = 0;
-  std::int64_t batch = 0;         ///< lanes per run; 0: chosen by memory and model
+  std::int64_t batch = 0;         ///< lanes per run; 0: chosen from the memory and the model
   bool verify = false;            ///< for tests: see Workspace::verify
   bool weights_included = false;  ///< whether `memory` includes the weights
   Precision precision = Precision::float32;
-  std::function<void(const std::string&)> warn{};  ///< told what runs slower or elsewhere than it could; empty: nobody is
+  std::function<void(const std::string&)> warn{};  ///< called if something is slower than it could be; may be empty
   Progress* progress = nullptr;  ///< counts passes and carries stop requests, and outlives the executor; null: its own
 };
 inline constexpr std::int64_t kProcessorMemory = std::int64_t{2} << 30;
 
-/// What an executor is. Only the batch and the memory change, when a call compiles another program.
+/// The properties of an executor. Only the batch and the memory change, when a call compiles an additional program.
 struct ExecutorFacts {
   std::string name{};
   Shape point_shape{};
   /// The classifier, simplified; null if it has no graph. It lives as long as the executor.
   const Graph* classifier = nullptr;
   std::int64_t classes = 0;
-  /// Whether gradients are available. If not, estimators that need them are refused (require_answerable), and those that can do
-  /// without do so.
+  /// Whether gradients are available. If not, estimators that need them are refused (require_answerable), and others do not use
+  /// them.
   bool differentiable = true;
-  /// Whether points may have NaN for values that are missing, as trees and imputers take them: their logits are finite then.
+  /// Whether points may have NaN for missing values, as trees and imputers accept. Their logits are then finite.
   bool handles_missing = false;
   /// Backward passes per linearization: one per margin, or fewer if the last layer is linear with few inputs.
   std::int64_t backwards_to_linearize = 0;
-  Batch forward_batch{};  ///< per run of forwards
-  /// Callers that keep margins or noise use `memory` to decide how many points to request at once.
+  Batch forward_batch{};  ///< of a forward run
+  /// Callers that store margins or noise derive the number of points per call from `memory`.
   ExecutorOptions options{};
 };
 

@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// An executor in front of another one, which it asks: it changes how questions are answered (`answer`) and is otherwise the
-/// inner one.
+/// An executor that passes questions on to an inner one. Derived classes change how questions are answered (`answer`); all
+/// other functions are those of the inner executor.
 class ForwardingExecutor : public Executor {
  public:
   /// `inner` must outlive it.

@@ -9,18 +9,18 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/passes/head_split.h"
 
-// What executors return about the margins g_i = f_t - f_i of a target t over its rivals i, the other classes in order.
+// Results of executors about the margins g_i = f_t - f_i of a target t. The rivals i are the other classes, in order.
 namespace probust {
 
-/// A classifier linearised around a point: all that a probability is computed from. m = C - 1. Use `variances` and `covariance`
-/// rather than `gram`, which has another meaning if `last` is set.
+/// A classifier linearised around a point: everything that a probability is computed from. m = C - 1. Use `variances` and
+/// `covariance` instead of `gram`, whose meaning is different if `last` is set.
 struct Linearization {
   Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
-  /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w, w],
-  /// the same for the gradients of the last layer's inputs.
+  /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w,
+  /// w], the same for the gradients of the w inputs of the last layer.
   Eigen::MatrixXd gram;
-  /// [m, samples] For each noisy copy: its margins g_j, and its noise eps_j along the averaged gradients (U eps_j) and along its
-  /// own gradients (U_j eps_j). Empty if nothing was sampled.
+  /// [m, samples] For each noisy sample j: its margins g_j, and the products of its noise eps_j with the averaged gradients (U
+  /// eps_j) and with the gradients at that sample (U_j eps_j). Empty if nothing was sampled.
   Eigen::MatrixXd sampled, along_mean, along_own;
   /// If set, the gradient of margin i is (W_t - W_i) H, with the gradients of the last layer's inputs as rows of H.
   std::shared_ptr<const LastLayer> last;
@@ -34,11 +34,11 @@ struct Linearization {
   Eigen::MatrixXd covariance(std::span<const std::int64_t> rows) const;
 };
 
-/// Margins of antithetic pairs of copies of one point: column j of `plus` is at x + eps_j, of `minus` at x - eps_j. If the noise
-/// cannot be mirrored, a pair is two independent copies. Either way, a margin's variance is that of the pair's mean plus the mean
-/// square of half the pair's difference.
+/// Margins of antithetic pairs of noisy samples of one point: column j of `plus` is at x + eps_j, that of `minus` at x - eps_j.
+/// If the noise cannot be mirrored, a pair is two independent samples. In both cases, the variance of a margin is that of the
+/// pair's mean plus the mean square of half the pair's difference.
 struct Pairs {
-  Eigen::MatrixXd plus, minus;  ///< [m, h], NaN if the copy's logits are NaN
+  Eigen::MatrixXd plus, minus;  ///< [m, h] NaN if the sample's logits are NaN
 
   std::int64_t rivals() const { return plus.rows(); }
   std::int64_t size() const { return plus.cols(); }
@@ -50,35 +50,35 @@ std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int6
 /// Writes `some` pairs of a point to `all`, from column `first` on.
 void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 
-/// How often each class wins, [N][C].
+/// How often each class has the largest logit, [N][C].
 using PredictionCounts = std::vector<std::vector<std::int64_t>>;
 
-/// Adds the counts of `some` noisy samples to those of others of the same points.
+/// Adds the counts of `some` noisy samples to `all`, which are counts for the same points.
 void add_counts(const PredictionCounts& some, PredictionCounts& all);
 
-/// Of the logits of a point under noise, in order of the classes.
+/// Moments of the logits of a point under noise, in the order of the classes.
 struct LogitMoments {
   Eigen::VectorXd mean, variance;  ///< [C]
 };
 
-/// Passes that a propagation of moments counts as: means and variances.
+/// The number of passes that a propagation of moments counts as: one for means and one for variances.
 inline constexpr std::int64_t kPropagationPasses = 2;
 
-/// The noise of copies projected on the gradients of a few margins: how much it would move the margins of a linear model.
+/// The noise of samples projected on the gradients of a few margins: how much it would move the margins if they were linear.
 struct Projection {
-  Eigen::VectorXd margins;  ///< [m] of what was linearised, for every rival
-  Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, with the gradients of the chosen margins as rows of U
-  Eigen::MatrixXd along;    ///< [k, h] U eps_j for the noise of the first copy of each pair, in the units of the margins
-  Pairs pairs;              ///< the margins of the same pairs, except those that the caller already has
+  Eigen::VectorXd margins;  ///< [m] margins of the linearization, for every rival
+  Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, with the gradients of the requested margins as rows of U
+  Eigen::MatrixXd along;    ///< [k, h] U eps_j for the noise of the first sample of each pair, in the units of the margins
+  Pairs pairs;              ///< margins of the same pairs, except those that the caller already has
 };
 
-/// The rival class of a row of margins of `target`.
+/// The class of the rival in row `row` of the margins of `target`.
 inline std::int64_t rival_of(std::int64_t row, std::int64_t target) { return row < target ? row : row + 1; }
 
 /// The index of the largest logit, the lowest one on a tie; -1 if any is NaN.
 std::int64_t argmax(std::span<const float> logits);
 
-/// Margins of logits [C], `stride` apart: [C - 1].
+/// Writes the margins [C - 1] of logits [C], which are `stride` apart.
 void store_margins(const float* logits, std::int64_t stride, std::int64_t target, Eigen::Ref<Eigen::VectorXd> margins);
 Eigen::VectorXd margins_of(std::span<const float> logits, std::int64_t target);
 

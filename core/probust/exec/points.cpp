@@ -8,18 +8,18 @@ namespace probust {
 
 void require_equal_lengths(const Points& points) {
   if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
-    throw Error{ErrorCode::usage, "the block", "has x, index and target of different length", ""};
+    throw Error{ErrorCode::usage, "the block", "has x, index and target of different lengths", ""};
   if (!points.label.empty() && points.label.size() != points.index.size())
-    throw Error{ErrorCode::usage, "the block", "has labels and index of different length", ""};
+    throw Error{ErrorCode::usage, "the block", "has labels and index of different lengths", ""};
   for (const std::vector<std::int64_t>& of_pair : points.draws) {
     if (of_pair.size() != points.index.size())
-      throw Error{ErrorCode::usage, "the block", "does not have one draw of a pair per point", ""};
+      throw Error{ErrorCode::usage, "the block", "does not have one draw per point for each pair", ""};
   }
 }
 
 namespace {
 
-// `part` takes what belongs to some points from a list with one element per point.
+// `part` selects the entries of some points from a list with one entry per point.
 template <class Part>
 Points chosen(const Points& points, Tensor x, const Part& part) {
   Points some{std::move(x), part(points.index), part(points.target), points.seed};

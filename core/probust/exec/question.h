@@ -15,12 +15,13 @@
 #include "probust/exec/points.h"
 #include "probust/noise/noise.h"
 
-// What can be asked of an executor, as values. Each question refers to its arguments, which must outlive it, and names the type
-// of its answer. N is the number of points, C of classes, m = C - 1 of margins (or fewer: ExecutorFacts::backwards_to_linearize).
+// The questions to an executor, as values. Each question refers to its arguments, which must outlive it, and names the type of
+// its answer. N is the number of points, C of classes, and m = C - 1 of margins (or fewer:
+// ExecutorFacts::backwards_to_linearize).
 namespace probust {
 
-/// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h), which
-/// is accurate at the scale of the noise.
+/// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h),
+/// which is accurate at the scale of the noise.
 enum class LinearizeAt { input, noise_mean };
 
 /// Logits [N, C] at x [N, ...].
@@ -53,7 +54,7 @@ struct LinearizeAtMean {
   const Noise& noise;
 };
 
-/// Margins and their gradients averaged over `samples` noisy copies. Costs `samples` forwards and m times as many backwards.
+/// Margins and their gradients, averaged over `samples` noisy samples. Costs `samples` forwards and m times as many backwards.
 struct LinearizeAveraged {
   using Answer = std::vector<Linearization>;
   const Points& points;
@@ -69,7 +70,7 @@ struct PropagateMoments {
   const Noise& noise;
 };
 
-/// Counts predictions among the noisy copies first .. first + samples - 1; a copy with a NaN logit counts for no class.
+/// Counts predictions among the noisy samples first .. first + samples - 1. A sample with a NaN logit counts for no class.
 struct CountPredictions {
   using Answer = PredictionCounts;
   const Points& points;
@@ -77,9 +78,9 @@ struct CountPredictions {
   std::int64_t samples, first;
 };
 
-/// The margins of pairs first .. first + count - 1 of noisy copies of each point. Additive noise (noise.h) is drawn once per
-/// pair. If points share draws, and the classifier begins with an affine layer that is a good part of the work, its product
-/// with a draw is computed once for all of them.
+/// The margins of pairs first .. first + count - 1 of noisy samples of each point. Additive noise (noise.h) is drawn once per
+/// pair. If points share draws, and the classifier begins with an affine layer that takes much of the work, the product of that
+/// layer with a draw is computed once for all points.
 struct PairMargins {
   using Answer = std::vector<Pairs>;
   const Points& points;
@@ -107,7 +108,7 @@ using ExecutorQuestion = std::variant<LogitsAt, JacobianAt, LinearizeAtPoint, Li
 using ExecutorAnswer = std::variant<Tensor, std::monostate, std::vector<Linearization>, std::vector<LogitMoments>,
                                     PredictionCounts, std::vector<Pairs>, std::vector<Projection>>;
 
-/// True if `Answering` can be called with each of the variant's questions and returns a Result of that question's answer.
+/// Whether `Answering` can be called with each of the variant's questions and returns a Result of that question's answer.
 template <class Answering, class Variant>
 inline constexpr bool kAnswersEach = false;
 template <class Answering, class... Questions>
@@ -117,8 +118,8 @@ inline constexpr bool kAnswersEach<Answering, std::variant<Questions...>> =
 template <class Answering>
 concept AnswersEveryQuestion = kAnswersEach<Answering, ExecutorQuestion>;
 
-/// Answers a question by the call for its type. It does not compile if one of the types has none, so an executor that is written
-/// with it ignores no question.
+/// Answers a question with the overload for its type. It does not compile if a type has no overload, so an executor that uses
+/// it handles every question.
 template <AnswersEveryQuestion Answering>
 Result<ExecutorAnswer> answer_by_type(const ExecutorQuestion& question, const Answering& answering) {
   return std::visit(

@@ -35,20 +35,35 @@ struct Window {
   std::int64_t groups = 1;
   bool operator==(const Window&) const = default;
 
-  /// Spatial extents of the small side: floor((image + pads - dilation (kernel - 1) - 1) / stride) + 1.
+  /// The spatial extents of the output: floor((image + pads - dilation (kernel - 1) - 1) / stride) + 1.
   Shape output() const;
+};
+
+/// How `grid_sample` interpolates an image between its pixels.
+struct GridAttributes {
+  enum class Interpolation : std::uint8_t { nearest, linear, cubic };
+  /// The image beyond its border: zeros; its nearest pixel; or its reflection, about the outer edges of its outermost pixels (one
+  /// pixel occurs twice) or about their centres.
+  enum class Padding : std::uint8_t { zeros, border, reflect_edges, reflect_centres };
+  std::int64_t rows = 0, columns = 0;  ///< of the image
+  Interpolation interpolation = Interpolation::linear;
+  Padding padding = Padding::zeros;
+  float cubic = -0.5F;  ///< Keys' parameter a; -0.5 is Catmull-Rom's spline
+  /// How often the interpolating function is differentiated with respect to the row and the column.
+  std::int32_t row_derivative = 0, column_derivative = 0;
+  bool operator==(const GridAttributes&) const = default;
 };
 
 /// The maximum over no cells, for a window that lies entirely in the padding, as in ONNX Runtime.
 inline constexpr float kLargestOfNone = std::numeric_limits<float>::lowest();
 
-/// Axes to sum over (they are kept with extent 1).
+/// Axes to sum over; they are kept with extent 1.
 struct AxesAttributes {
   std::vector<std::int64_t> axes;
   bool operator==(const AxesAttributes&) const = default;
 };
 
-/// One axis: of a concatenation or a softmax.
+/// The axis of a concatenation or a softmax.
 struct AxisAttribute {
   std::int64_t axis = 0;
   bool operator==(const AxisAttribute&) const = default;
@@ -80,7 +95,7 @@ struct SliceAttributes {
   bool operator==(const SliceAttributes&) const = default;
 };
 
-/// Zeros inserted before (low), after (high) and between (interior) the elements along each axis; all >= 0.
+/// The number of zeros before (low), after (high) and between (interior) the elements along each axis; all >= 0.
 struct PadAttributes {
   Shape low, high, interior;
   bool operator==(const PadAttributes&) const = default;
@@ -102,7 +117,7 @@ struct TreeNode {
   std::int32_t feature = 0;           ///< index of the feature that is compared
   float threshold = 0;                ///< the threshold
   std::int32_t yes = 0, no = 0;       ///< the next nodes; both come after this one
-  std::int32_t first = 0, count = 0;  ///< for a leaf, its range of `weights`; for a membership test, its range of `members`
+  std::int32_t first = 0, count = 0;  ///< a leaf's range of `weights`, or a membership test's range of `members`
 };
 
 /// The weight that a leaf adds to a target.
@@ -133,10 +148,10 @@ struct ParameterAttribute {
   bool operator==(const ParameterAttribute&) const = default;
 };
 
-/// What an operator needs besides its operands. Each family of operators uses one alternative.
+/// The parameters of an operator besides its operands. Each family of operators uses one alternative.
 using Attributes = std::variant<std::monostate, ConstantData, MatmulAttributes, Window, AxesAttributes, AxisAttribute,
                                 ShapeAttribute, PermutationAttribute, SliceAttributes, PadAttributes, GatherAttributes,
-                                AxisExtent, TreesAttribute, ParameterAttribute>;
+                                AxisExtent, TreesAttribute, ParameterAttribute, GridAttributes>;
 
 /// The parameter of an element-wise operator; 0 if it has none.
 inline float parameter_of(const Attributes& attributes) {

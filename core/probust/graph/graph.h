@@ -12,8 +12,8 @@
 
 namespace probust {
 
-/// What a value varies with, besides its own axes. A graph is a function of one example; executors run it for B examples and S
-/// cotangent seeds at once, and shapes do not include these leading axes.
+/// What a value depends on. A graph is a function of one example; executors run it for B examples and S cotangent seeds at
+/// once, and shapes do not include these leading axes.
 enum class Extent : std::uint8_t {
   constant,  ///< the same for all examples
   example,   ///< one per example
@@ -28,12 +28,12 @@ struct Node {
   Op op;
   std::vector<ValueId> inputs;
   Attributes attributes;
-  Shape shape;       ///< of the value, for one example (and one seed)
+  Shape shape;       ///< shape for one example (and one seed)
   Extent extent;     ///< the largest among the operands' extents
-  std::string name;  ///< its name in the model, for messages; may be empty
+  std::string name;  ///< name in the model, for messages; may be empty
 };
 
-/// A function of one example as a list of nodes, each after its operands. A plain value: copy it, edit it, print it.
+/// A function of one example as a list of nodes. Operands come before their readers. Graphs can be copied, edited and printed.
 struct Graph {
   std::vector<Node> nodes;
   std::vector<ValueId> outputs;
@@ -43,17 +43,17 @@ struct Graph {
   std::vector<ValueId> inputs() const;
 };
 
-/// Whether an operator gives missing values, NaN, a meaning: decision trees do, and so does comparing a value with itself, as
-/// imputers do. Other operators, such as maxima, may lose a NaN by accident.
+/// Whether an operator interprets NaN as a missing value: decision trees do, and so does the comparison of a value with itself,
+/// as imputers do. Other operators, such as maxima, may lose a NaN by accident.
 bool handles_missing(const Graph& graph);
 
 /// The tensor of a `constant` node.
 const Tensor& constant_value(const Graph& graph, ValueId id);
 
-/// How many nodes and graph outputs read each value.
+/// The number of nodes and graph outputs that read each value.
 std::vector<int> use_counts(const Graph& graph);
 
-/// [nodes] the node that reads each value, if it is read once and is not an output; otherwise kNoValue.
+/// [nodes] The only node that reads each value; kNoValue if there are several readers, none, or the value is an output.
 std::vector<ValueId> only_readers(const Graph& graph);
 
 }  // namespace probust

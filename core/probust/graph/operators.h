@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
 namespace probust {
 
-/// The closed set of core operators; ops/ defines each one, with one file per family. ONNX is lowered to these at import (onnx/),
-/// differentiation stays within them (autodiff/), and executors support no others.
+/// The closed set of core operators. ops/ defines each one, with one file per family. ONNX operators are lowered to these at
+/// import (onnx/), derivatives consist of them (autodiff/), and executors support no others.
 enum class Op : std::uint8_t {
   // leaves
   input,
@@ -26,6 +26,9 @@ enum class Op : std::uint8_t {
   max_gather,
   sum_pool,
   sum_unpool,
+  // ops/grid_sample.cpp
+  grid_sample,
+  grid_sample_transpose,
   // ops/unary.cpp
   negate,
   absolute,
@@ -82,10 +85,10 @@ enum class Op : std::uint8_t {
   normal_density,
 };
 
-/// f(a) or f(a, b) of an element-wise operator (ops/unary.cpp, ops/binary.cpp); `parameter` is its attribute, if it has one. The
-/// reference evaluation, the processor's loops and the GPU's kernels call it. If the operator is known at compile time, so is the
-/// case: therefore always inlined. a itself for other operators.
-[[gnu::always_inline]] PROBUST_EVERYWHERE inline float element_value(Op op, float a, float b, [[maybe_unused]] float parameter) {
+/// f(a) or f(a, b) of an element-wise operator (ops/unary.cpp, ops/binary.cpp); a itself for other operators. `parameter` is
+/// its attribute, if it has one. The reference evaluation, the processor's loops and the GPU's kernels call it. It is always
+/// inlined, so that the switch disappears if the operator is known at compile time.
+[[gnu::always_inline]] PROBUST_HOST_DEVICE inline float element_value(Op op, float a, float b, [[maybe_unused]] float parameter) {
   switch (op) {
     case Op::negate:
       return -a;
@@ -122,7 +125,7 @@ enum class Op : std::uint8_t {
     case Op::floor:
       return std::floor(a);
     case Op::round:
-      return std::nearbyint(a);  // halves to even
+      return std::nearbyint(a);  // ties to even
     case Op::add:
       return a + b;
     case Op::subtract:

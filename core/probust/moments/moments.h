@@ -7,7 +7,7 @@
 
 namespace probust {
 
-/// A value under noise: its mean, and the variance of each of its elements; kNoValue if it is not random.
+/// The mean of a value under noise, and the variance of each of its elements; kNoValue if the value is not random.
 struct Moments {
   ValueId mean = kNoValue;
   ValueId variance = kNoValue;

@@ -34,7 +34,7 @@ ValueId like(Graph& g, const Node& node, std::vector<ValueId> operands) {
   return append(g, node.op, std::move(operands), node.attributes, node.name);
 }
 
-// Sums and arrangements of one operand; each element has weight one.
+// Operators that sum or move the elements of one operand; each element has weight one.
 Moments elementwise_linear(Graph& g, const Node& node, Operands in) {
   return {like(g, node, {in[0].mean}), like(g, node, {in[0].variance})};
 }
@@ -76,7 +76,7 @@ Moments bilinear(Graph& g, const Node& node, Operands in) {
   return y;
 }
 
-// f(m), and v f'(m)^2 by the operator's own derivative with respect to its first operand; the others are fixed.
+// f(m), and v f'(m)^2 with the operator's own derivative with respect to its first operand. The other operands are fixed.
 Moments first_order(Graph& g, const Node& node, Operands in) {
   std::vector<ValueId> means;
   means.reserve(in.size());
@@ -96,7 +96,7 @@ Moments divide(Graph& g, const Node& node, Operands in) {
 
 // a^b for a fixed b.
 Moments power(Graph& g, const Node& node, Operands in) {
-  if (in[1].random()) throw Error{ErrorCode::unsupported, "operator power", "has an exponent that is noisy", "use mc:N"};
+  if (in[1].random()) throw Error{ErrorCode::unsupported, "operator power", "has a noisy exponent", "use mc:N"};
   return first_order(g, node, in);
 }
 
@@ -141,7 +141,7 @@ Moments absolute(Graph& g, const Node&, Operands in) {
   return {add(g, above.mean, below.mean), append(g, Op::relu, {variance})};
 }
 
-// 1 where x > 0: a Bernoulli variable.
+// 1 if x > 0, else 0: a Bernoulli variable.
 Moments step(Graph& g, const Node&, Operands in) {
   const ValueId p = append(g, Op::normal_cdf, {in[0].mean, in[0].variance});
   return {p, multiply(g, p, subtract(g, constant(g, 1), p))};
@@ -179,9 +179,9 @@ Moments minimum(Graph& g, const Node& node, Operands in) {
   return {build::negate(g, y.mean), y.variance};
 }
 
-constexpr float kNever = -1e6F;  // the mean of a cell in the padding: so low that it never wins
+constexpr float kNever = -1e6F;  // the mean of a cell in the padding: so low that it is never the maximum
 
-// A window's cells, one operand per tap: each output position's cell at that tap.
+// The cells of windows, with one operand per tap: the cell of each output position at that tap.
 class Taps {
  public:
   Taps(Graph& g, const Moments& x, const Window& window) : g_(g), window_(window), x_(padded(x)) {}
@@ -198,7 +198,7 @@ class Taps {
     return true;
   }
 
-  // For every output position the first of its taps that is inside the image; -1 if there is none.
+  // For every output position, the first of its taps that is inside the image; -1 if there is none.
   std::vector<std::int64_t> first_inside() const {
     std::vector<std::int64_t> first;
     for (std::int64_t q = 0; q < element_count(window_.output()); ++q) {
@@ -209,7 +209,7 @@ class Taps {
     return first;
   }
 
-  // Each output position's cell at its own tap; the image's first cell if the tap is -1.
+  // The cell of each output position at a tap of its own; the image's first cell if the tap is -1.
   Moments at(const Moments& image, const std::vector<std::int64_t>& taps) const {
     const Shape shape = g_[image.mean].shape, output = window_.output();
     const std::int64_t cells = element_count(window_.image);
@@ -274,8 +274,8 @@ Tensor where(const std::vector<std::int64_t>& entries, std::int64_t value, float
   return mask;
 }
 
-// No tap is inside the image for every window. So each window starts with its own first cell, which must not count again at its
-// tap. A window that lies entirely in the padding is a constant.
+// Used if no tap is inside the image in all windows. Each window starts with its own first cell, which must not count again at
+// its tap. A window that lies entirely in the padding is a constant.
 Moments max_pool_of_scattered_cells(Graph& g, const Taps& taps, const Moments& image, const Shape& output) {
   const std::vector<std::int64_t> first = taps.first_inside();
   Moments largest = taps.at(image, first);
@@ -304,7 +304,7 @@ Moments max_pool(Graph& g, const Node& node, Operands in) {
   return largest;
 }
 
-// d y_i / d a_j = y_i ([i = j] - y_j), hence V_i = y_i^2 ((1 - 2 y_i) v_i + sum_j y_j^2 v_j); without y_i^2 for the logarithm.
+// d y_i / d a_j = y_i ([i = j] - y_j), so V_i = y_i^2 ((1 - 2 y_i) v_i + sum_j y_j^2 v_j). For the logarithm, without y_i^2.
 Moments softmax(Graph& g, const Node& node, Operands in) {
   const ValueId value = like(g, node, {in[0].mean});
   const ValueId y = node.op == Op::softmax ? value : append(g, Op::exp, {value});
@@ -317,7 +317,7 @@ Moments softmax(Graph& g, const Node& node, Operands in) {
 
 using Rule = Moments (*)(Graph&, const Node&, Operands);
 
-// The operators that have a rule of their own.
+// Operators with a rule of their own.
 constexpr std::pair<Op, Rule> kRules[] = {
     {Op::concat, concat},     {Op::negate, negate},       {Op::add, sum},          {Op::subtract, sum},
     {Op::divide, divide},     {Op::power, power},         {Op::relu, relu},        {Op::absolute, absolute},
@@ -326,7 +326,7 @@ constexpr std::pair<Op, Rule> kRules[] = {
     {Op::softmax, softmax},   {Op::log_softmax, softmax},
 };
 
-// Null for operators without one.
+// Null for operators without a rule.
 Rule rule_of(Op op) {
   if (const Rule rule = function_for(kRules, op)) return rule;
   const OpDefinition& its = definition(op);
@@ -342,7 +342,7 @@ Moments moments_of(Graph& g, const Node& node, std::span<const Moments> operands
   if (rule == nullptr) {
     const std::string name(definition(node.op).name);
     throw Error{ErrorCode::unsupported, "operator " + name + (node.name.empty() ? "" : " (" + node.name + ")"),
-                "has no rule for Gaussian moments", "use mc:N instead of adf"};
+                "has no rule for the propagation of moments", "use mc:N instead of adf"};
   }
   return rule(g, node, operands);
 }

@@ -34,7 +34,7 @@ using FromArray = std::shared_ptr<const NoiseShape> (*)(const NoiseArray&, std::
 
 std::shared_ptr<const NoiseShape> gaussian_of_variances(const NoiseArray& variances, std::string name) {
   NoiseArray deviations = variances;
-  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if it is negative, which is rejected later
+  for (double& value : deviations.values) value = std::sqrt(value);  // NaN if negative, which is rejected later
   return diagonal_gaussian(deviations, std::move(name));
 }
 
@@ -45,18 +45,18 @@ struct ArrayEntry {
 constexpr ArrayEntry kGaussians[] = {
     {"std=", diagonal_gaussian}, {"diag=", gaussian_of_variances}, {"cov=", covariance_gaussian}, {"factor=", factor_gaussian}};
 
-// "FILE" or "FILE:0.5", after `model`, which ends in a colon or an equals sign.
+// Parses "FILE" or "FILE:0.5". `model` is the text before it, which ends in a colon or an equals sign.
 Noise parse_file(const std::string& model, const std::string& parameters, const std::string& where, const NoiseSource& source,
                  FromArray shape) {
   const std::size_t colon = parameters.rfind(':');
   const bool scaled = colon != std::string::npos && parse_double(parameters.substr(colon + 1));
   const std::string path = scaled ? parameters.substr(0, colon) : parameters;
   const double scale = scaled ? parse_scale(parameters.substr(colon + 1), where) : 1;
-  if (!source.array) throw Error{ErrorCode::usage, where, "names a file, and files cannot be read here", "try gaussian:0.1"};
+  if (!source.array) throw Error{ErrorCode::usage, where, "needs a file, but files cannot be read here", "try gaussian:0.1"};
   return {shape(source.array(path), model + path), scale};
 }
 
-// "0.1", or "cov=FILE", or "cov=FILE:0.5".
+// Parses "0.1", "cov=FILE" or "cov=FILE:0.5".
 Noise parse_gaussian(const std::string& parameters, const std::string& where, const NoiseSource& source) {
   for (const auto& [key, shape] : kGaussians) {
     if (parameters.starts_with(key))
@@ -66,13 +66,13 @@ Noise parse_gaussian(const std::string& parameters, const std::string& where, co
 }
 
 Noise parse_recorded(const std::string& parameters, const std::string& where, const NoiseSource& source) {
-  if (parameters.empty()) throw Error{ErrorCode::usage, where, "does not name a file", "use samples:FILE.npy"};
+  if (parameters.empty()) throw Error{ErrorCode::usage, where, "has no file", "use samples:FILE.npy"};
   return parse_file("samples:", parameters, where, source, recorded_noise);
 }
 
 Noise parse_categorical(const std::string& parameters, const std::string& where, const NoiseSource& source) {
   if (parameters.empty() || !source.categories)
-    throw Error{ErrorCode::usage, where, "does not name a file that can be read here", "use categorical:FILE.json"};
+    throw Error{ErrorCode::usage, where, "needs a file that can be read here", "use categorical:FILE.json"};
   return {categorical_noise(source.categories(parameters), parameters), 1};
 }
 
@@ -102,7 +102,8 @@ const Entry* entry_of(const std::string& text) {
   return nullptr;
 }
 
-// Position of the plus sign before the next part, which is one followed by a model's name; npos if there is none.
+// The position of the plus sign before the next part; npos if there is none. Only a plus sign before the name of a model
+// counts.
 std::size_t next_part(const std::string& text, std::size_t from) {
   for (std::size_t plus = text.find('+', from); plus != std::string::npos; plus = text.find('+', plus + 1)) {
     if (entry_of(text.substr(plus + 1)) != nullptr) return plus;
@@ -120,7 +121,7 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
   const std::string model = text.substr(0, at);
   const std::string parameters = colon == std::string::npos ? "" : model.substr(std::min(model.size(), colon + 1));
   NoisePart part{entry->parse(parameters, where, source), {}};
-  part.columns.all_but = true;  // except none: all columns
+  part.columns.all_but = true;  // all columns except none
   if (at != std::string::npos) part.columns = parse_columns(text.substr(at + 1), where);
   return part;
 }
@@ -156,7 +157,7 @@ std::vector<std::int64_t> NoiseShape::columns(std::int64_t elements) const {
 }
 
 void NoiseShape::add_normals(std::span<const std::uint32_t>, std::int64_t, float, const float*, float*) const {
-  throw Error{ErrorCode::usage, name(), "is not a function of standard normals", ""};
+  throw Error{ErrorCode::usage, name(), "is not a function of standard normal variables", ""};
 }
 
 Noise parse_additive_noise(const std::string& text, const NoiseSource& source) {

@@ -7,13 +7,14 @@ namespace probust {
 
 void PerPoint::fit(std::int64_t points_elements, std::int64_t points) const {
   if (elements != points_elements) {
-    throw Error{ErrorCode::unreadable, where, "is for points of " + std::to_string(elements) + " elements",
-                "the data's points have " + std::to_string(points_elements)};
+    throw Error{ErrorCode::unreadable, where,
+                "is for points of " + std::to_string(elements) + " elements, not " + std::to_string(points_elements),
+                "give values for the points of the data"};
   }
   const std::int64_t rows = varies ? static_cast<std::int64_t>(values.size()) / std::max<std::int64_t>(1, width) : points;
   if (rows < points) {
-    throw Error{ErrorCode::unreadable, where, "describes " + std::to_string(rows) + " points",
-                "give one for each row of the data, here at least " + std::to_string(points)};
+    throw Error{ErrorCode::unreadable, where, "has rows for only " + std::to_string(rows) + " points",
+                "give one row per point of the data, at least " + std::to_string(points)};
   }
 }
 

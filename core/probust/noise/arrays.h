@@ -8,7 +8,7 @@
 #include "probust/base/error.h"
 #include "probust/noise/noise.h"
 
-// Shared by the noise models that are described by arrays.
+// Functions for noise models that are given as arrays.
 namespace probust {
 
 /// The same numbers for all points, or one row per point.
@@ -30,7 +30,7 @@ struct PerPoint {
 /// "NAME" at scale 1, otherwise "NAME:0.5".
 std::string text_with_scale(const std::string& name, double scale);
 
-/// Gaussian noise described by a named array; the base of models that interpret the array differently.
+/// Gaussian noise given by a named array. Derived classes interpret the array.
 class ArrayGaussian : public NoiseShape {
  public:
   ArrayGaussian(PerPoint rows, std::string name) : rows_(std::move(rows)), name_(std::move(name)) {}

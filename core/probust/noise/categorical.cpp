@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Categorical features: the value in column i of a feature becomes that of column j with probability P(i, j). The two columns
-// swap their values, so any two numbers may encode set and unset.
+// Categorical features, each with one column per value. The present value i becomes j with probability P(i, j): columns i and j
+// swap their contents, so any two numbers may encode set and unset.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -24,7 +24,7 @@ class Categorical final : public SampledNoise {
     for (const Category& category : categories_) {
       for (const std::int64_t column : category.columns) {
         if (column < elements) continue;
-        throw Error{ErrorCode::unreadable, where_, "names column " + std::to_string(column) + ", which does not exist",
+        throw Error{ErrorCode::unreadable, where_, "has column " + std::to_string(column) + ", which does not exist",
                     "the points have columns 0.." + std::to_string(elements - 1)};
       }
     }
@@ -37,7 +37,7 @@ class Categorical final : public SampledNoise {
     return all;
   }
 
-  // A negative scale uses 1 - u where a positive one uses u.
+  // A negative scale uses 1 - u instead of the uniform number u.
   void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
     const std::size_t count = lanes.points.size();
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -72,11 +72,10 @@ void check(const Category& category, std::set<std::int64_t>& seen, const std::st
   };
   for (const std::int64_t column : category.columns) {
     if (column < 0 || !seen.insert(column).second)
-      refuse("names column " + std::to_string(column) + ", which is negative or listed twice",
-             "give each feature its own columns");
+      refuse("has column " + std::to_string(column) + ", which is negative or listed twice", "give each feature its own columns");
   }
   if (values == 0 || category.transitions.size() != values * values)
-    refuse("has a feature of " + std::to_string(values) + " columns and " + std::to_string(category.transitions.size()) +
+    refuse("has a feature of " + std::to_string(values) + " columns, but " + std::to_string(category.transitions.size()) +
                " transition probabilities",
            "give a square matrix with a row and a column for each column of the feature");
   for (std::size_t row = 0; row < values; ++row) {
@@ -87,14 +86,14 @@ void check(const Category& category, std::set<std::int64_t>& seen, const std::st
     }
     if (!(std::fabs(sum - 1) < 1e-6))
       refuse("has a transition matrix whose row " + std::to_string(row) + " is not a distribution",
-             "give probabilities that are not negative and sum to 1");
+             "give non-negative probabilities that sum to 1");
   }
 }
 
 }  // namespace
 
 std::shared_ptr<const NoiseShape> categorical_noise(std::vector<Category> categories, std::string where) {
-  if (categories.empty()) throw Error{ErrorCode::unreadable, where, "has no feature", "give at least one group of columns"};
+  if (categories.empty()) throw Error{ErrorCode::unreadable, where, "has no features", "give at least one group of columns"};
   std::set<std::int64_t> seen;
   for (const Category& category : categories) check(category, seen, where);
   return std::make_shared<const Categorical>(std::move(categories), std::move(where));

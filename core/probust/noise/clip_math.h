@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 #include "probust/noise/noise.h"
 
 namespace probust {
@@ -18,7 +18,7 @@ struct ClipMath {
         high(static_cast<float>(range.high)),
         step(range.levels > 1 ? (high - low) / static_cast<float>(range.levels - 1) : 0.0F) {}
 
-  PROBUST_EVERYWHERE float operator()(float x) const {
+  PROBUST_HOST_DEVICE float operator()(float x) const {
     const float kept = x < low ? low : x > high ? high : x;  // NaN stays NaN
     return step > 0 ? low + step * std::nearbyint((kept - low) / step) : kept;
   }

@@ -20,6 +20,7 @@ class Clipped final : public NoiseShape {
   bool one_parameter() const override { return shape_->one_parameter(); }
   bool in_data_units() const override { return shape_->in_data_units(); }
   void fit(std::int64_t elements, std::int64_t points) const override { shape_->fit(elements, points); }
+  bool fixed() const override { return shape_->fixed(); }
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
     auto own = shape_->bound(point);
     return own == nullptr ? nullptr : std::make_shared<const Clipped>(std::move(own), range_);

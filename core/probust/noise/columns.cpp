@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise on some columns of a point, and different noise on different columns. Columns outside all parts have no noise.
+// Noise on some columns of a point, and different noise on different columns. All other columns have no noise.
 #include "probust/noise/columns.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostColumns = 1 << 24;
 
-// Copies rows `columns` of values laid out [elements][lanes], one after the other; and back.
+// Copies the rows `columns` of values [elements][lanes] to contiguous memory, and back.
 std::vector<float> gathered(const std::vector<std::int64_t>& columns, std::int64_t lanes, const float* from) {
   std::vector<float> rows(columns.size() * static_cast<std::size_t>(lanes));
   for (std::size_t k = 0; k < columns.size(); ++k)
@@ -52,14 +52,14 @@ class OnColumns : public NoiseShape {
     for (const auto& [noise, columns] : parts_) {
       if (!columns.listed.empty() && columns.listed.back() >= elements) {
         throw Error{ErrorCode::usage, "noise '" + name() + "'",
-                    "names column " + std::to_string(columns.listed.back()) + ", which does not exist",
+                    "has column " + std::to_string(columns.listed.back()) + ", which does not exist",
                     "the points have columns 0.." + std::to_string(elements - 1)};
       }
       const auto given = columns.of(elements);
       noise.shape->fit(width(given), points);
       for (const std::int64_t own : noise.shape->columns(width(given))) {
         if (seen.insert(given[own]).second) continue;
-        throw Error{ErrorCode::usage, "noise '" + name() + "'", "names column " + std::to_string(given[own]) + " in two parts",
+        throw Error{ErrorCode::usage, "noise '" + name() + "'", "has column " + std::to_string(given[own]) + " in two parts",
                     "give each part its own columns, as in gaussian:0.1@0..3+uniform:0.2@4..7"};
       }
     }
@@ -130,7 +130,7 @@ class OnColumns : public NoiseShape {
       std::vector<float> rows = gathered(columns, lanes, variance);
       noise.shape->variances(points, width(columns), rows.data());
       for (float& value : rows) value *= static_cast<float>(noise.scale * noise.scale);
-      // Adds the gradients, because a part that names its own columns also receives those of other parts.
+      // Gradients are added, because a part that names its own columns also receives the columns of other parts.
       for (std::size_t k = 0; k < columns.size(); ++k) {
         for (std::int64_t lane = 0; lane < lanes; ++lane) all[columns[k] * lanes + lane] += rows[k * lanes + lane];
       }
@@ -187,7 +187,7 @@ std::vector<std::int64_t> Columns::of(std::int64_t elements) const {
 
 Columns parse_columns(const std::string& text, const std::string& where) {
   const auto refuse = [&] {
-    throw Error{ErrorCode::usage, where, "has '" + text + "' in place of columns", "try @0..3,7 or @!4 (all but 4)"};
+    throw Error{ErrorCode::usage, where, "has '" + text + "', which is not a list of columns", "try @0..3,7 or @!4 (all but 4)"};
   };
   Columns columns;
   columns.all_but = text.starts_with('!');

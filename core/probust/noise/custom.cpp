@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A user's own sampler, and the random numbers it gets.
+// A sampler supplied by the user, and the random numbers for it.
 #include "probust/base/philox.h"
 #include "probust/noise/draws.h"
 #include "probust/noise/sampled.h"
@@ -32,9 +32,12 @@ class Custom final : public SampledNoise {
 }  // namespace
 
 std::uint32_t NoiseStream::word() {
-  const PhiloxKey key{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)};
   const std::uint32_t at = used_++;
-  return philox({at / 4, sample_, point_, stream_}, key)[at % 4];
+  if (at % 4 == 0) {
+    const PhiloxKey key{static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)};
+    block_ = philox({at / 4, sample_, point_, stream_}, key);
+  }
+  return block_[at % 4];
 }
 
 double NoiseStream::uniform() { return (word() + 0.5) / 4294967296.0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Independent Gaussian noise with a standard deviation for each element, the same at every point or not.
+// Independent Gaussian noise with a standard deviation for each element, either one set for all points or one per point.
 #include <cmath>
 
 #include "probust/noise/arrays.h"
@@ -58,7 +58,7 @@ std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations
   if (deviations.shape.empty() || deviations.shape.size() > 2) refuse_shape(deviations, hint);
   for (const double value : deviations.values) {
     if (!std::isfinite(value) || value < 0) {
-      throw Error{ErrorCode::unreadable, deviations.where, "holds a negative value or one that is not finite", hint};
+      throw Error{ErrorCode::unreadable, deviations.where, "contains a negative or non-finite value", hint};
     }
   }
   const std::int64_t d = deviations.shape.back();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
 // Standard normals from Philox words by Box and Muller, "A note on the generation of random normal deviates" (1958); Laplace's
 // distribution by inversion. Logarithm, sine and cosine are computed from additions, multiplications, one division and one square
@@ -13,7 +13,7 @@
 namespace probust::draws {
 
 // ln x for normal positive x: x = 2^e m with m in [sqrt(1/2), sqrt(2)), ln m = 2 artanh((m - 1) / (m + 1)) as a series.
-PROBUST_EVERYWHERE inline float natural_log(float x) {
+PROBUST_HOST_DEVICE inline float natural_log(float x) {
   const auto bits = __builtin_bit_cast(std::uint32_t, x);
   const std::uint32_t shifted = bits - 0x3f3504f3U;  // bits of sqrt(1/2)
   const auto exponent = static_cast<std::int32_t>(shifted) >> 23;
@@ -24,7 +24,7 @@ PROBUST_EVERYWHERE inline float natural_log(float x) {
 }
 
 // Cosine and sine of a uniform angle: the top two bits choose the quadrant, the others the angle within (-pi/4, pi/4).
-PROBUST_EVERYWHERE inline void uniform_direction(std::uint32_t word, float& c, float& s) {
+PROBUST_HOST_DEVICE inline void uniform_direction(std::uint32_t word, float& c, float& s) {
   const auto centred = static_cast<std::int32_t>(word & 0x3fffffffU) - 0x20000000;
   const float a = static_cast<float>(centred) * (1.57079633F / 1073741824.0F), a2 = a * a;
   const float sine = a * (1.0F - a2 * (0.16666667F - a2 * (0.0083333333F - a2 * (1.9841270e-4F - a2 * 2.7557319e-6F))));
@@ -35,7 +35,7 @@ PROBUST_EVERYWHERE inline void uniform_direction(std::uint32_t word, float& c, f
   s = flip ? -second : second;
 }
 
-PROBUST_EVERYWHERE inline void normal_pair(std::uint32_t radius_word, std::uint32_t angle_word, float& z0, float& z1) {
+PROBUST_HOST_DEVICE inline void normal_pair(std::uint32_t radius_word, std::uint32_t angle_word, float& z0, float& z1) {
   const float u = (static_cast<float>(radius_word) + 0.5F) * (1.0F / 4294967296.0F);
   // u rounds to 1 for the largest words; the logarithm is then exactly 0.
   const float radius = std::sqrt(-2.0F * natural_log(u));
@@ -46,12 +46,12 @@ PROBUST_EVERYWHERE inline void normal_pair(std::uint32_t radius_word, std::uint3
 }
 
 // Uniform on (-1, 1).
-PROBUST_EVERYWHERE inline float uniform_draw(std::uint32_t word) {
+PROBUST_HOST_DEVICE inline float uniform_draw(std::uint32_t word) {
   return (static_cast<float>(static_cast<std::int32_t>(word)) + 0.5F) * (1.0F / 2147483648.0F);
 }
 
 // The sign comes from one bit, the size from the others.
-PROBUST_EVERYWHERE inline float laplace_draw(std::uint32_t word) {
+PROBUST_HOST_DEVICE inline float laplace_draw(std::uint32_t word) {
   const float u = (static_cast<float>(word & 0x7fffffffU) + 0.5F) * (1.0F / 2147483648.0F);
   const float size = -natural_log(u);
   return (word & 0x80000000U) != 0 ? -size : size;

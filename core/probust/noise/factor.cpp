@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gaussian noise F w with a factor F of its covariance F Fᵀ, the same at every point or not. A covariance is factored by pivoted
-// Cholesky, which stops at the rank: nothing is added to the diagonal.
+// Gaussian noise F w with a factor F of its covariance F Fᵀ, either one for all points or one per point. A covariance is
+// factored by pivoted Cholesky, which stops at the rank: nothing is added to the diagonal.
 #include <algorithm>
 #include <cmath>
 
@@ -10,11 +10,11 @@
 namespace probust {
 namespace {
 
-constexpr double kRounding = 1e-6;  // relative to the variances: error of a covariance stored as float32
+constexpr double kRounding = 1e-6;  // error of a covariance stored as float32, relative to the variances
 
 class Factor final : public ArrayGaussian {
  public:
-  /// factors: [d, r] per point.
+  /// `factors` are [d, r] per point.
   Factor(PerPoint factors, std::string name) : ArrayGaussian(std::move(factors), std::move(name)) {
     rank_ = rows().elements == 0 ? 0 : rows().width / rows().elements;
   }
@@ -71,7 +71,7 @@ class Factor final : public ArrayGaussian {
     for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
   }
 
-  // Visits runs of lanes: first .. first + count - 1 of `stride` share a point, hence a factor.
+  // Calls visit for runs of lanes that share a point and therefore a factor: first .. first + count - 1, out of `stride` lanes.
   template <class Visit>
   void for_each_run(std::span<const std::uint32_t> points, Visit visit) const {
     const auto lanes = static_cast<std::int64_t>(points.size());
@@ -95,8 +95,7 @@ Matrices matrices(const NoiseArray& array, const std::string& hint) {
   if (shape.size() < 2 || shape.size() > 3) refuse_shape(array, hint);
   for (std::size_t i = 0; i < array.values.size(); ++i) {
     if (!std::isfinite(array.values[i])) {
-      throw Error{ErrorCode::unreadable, array.where, "holds a value that is not finite (number " + std::to_string(i) + ")",
-                  hint};
+      throw Error{ErrorCode::unreadable, array.where, "contains a non-finite value (element " + std::to_string(i) + ")", hint};
     }
   }
   return {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape[shape.size() - 1]};
@@ -127,8 +126,7 @@ class PivotedCholesky {
 
   void check_symmetry() {
     for (std::int64_t i = 0; i < d_; ++i) {
-      if (rest(i, i) < 0)
-        refuse("the variance of element " + std::to_string(i) + " is negative", "give variances that are not negative");
+      if (rest(i, i) < 0) refuse("the variance of element " + std::to_string(i) + " is negative", "give non-negative variances");
       for (std::int64_t j = 0; j < i; ++j) {
         if (std::fabs(rest(i, j) - rest(j, i)) > tolerance(i, j)) {
           refuse("entries [" + std::to_string(j) + ", " + std::to_string(i) + "] and [" + std::to_string(i) + ", " +
@@ -139,7 +137,7 @@ class PivotedCholesky {
     }
   }
 
-  // Takes the element with the largest remaining share of its variance; false if only rounding remains.
+  // Takes the element with the largest remaining share of its variance. Returns false if only rounding errors remain.
   bool take_pivot() {
     std::int64_t pivot = -1;
     double largest = kRounding;
@@ -216,7 +214,7 @@ std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std
   const auto [count, d, rank] = matrices(factors, hint);
   if (rank > d) {
     throw Error{ErrorCode::unreadable, factors.where, "has more columns than a point has elements",
-                "give the covariance, factor times its transpose, instead"};
+                "give the covariance (factor times its transpose) instead"};
   }
   PerPoint rows{std::vector<float>(factors.values.begin(), factors.values.end()), d, d * rank, factors.shape.size() == 3,
                 factors.where};

@@ -44,7 +44,7 @@ class IndependentNoise : public NoiseShape {
   float deviation_;
 };
 
-/// Independent noise whose linear combinations of many elements are nearly Gaussian (central limit theorem).
+/// Independent noise for which linear combinations of many elements are nearly Gaussian (central limit theorem).
 class NearlyGaussian : public IndependentNoise {
  public:
   using IndependentNoise::IndependentNoise;
@@ -60,7 +60,7 @@ class NearlyGaussian : public IndependentNoise {
   }
 
  private:
-  /// The unit draw at the quantile of the standard normal w.
+  /// The quantile of the unit draw that corresponds to the standard normal w.
   virtual double of_normal(double w) const = 0;
 };
 

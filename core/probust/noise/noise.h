@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,36 +19,36 @@ namespace probust {
 /// The largest number of noisy samples of a point: noise is keyed by 32-bit sample numbers.
 inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 31;
 
-/// Which draws to make: lane i gets sample samples[i] of point points[i]. A lane's noise depends only on these, the seed and the
-/// stream.
+/// The draws to make: lane i gets sample samples[i] of point points[i]. The noise of a lane depends only on these numbers, the
+/// seed and the stream.
 struct NoiseLanes {
   std::uint64_t seed = 0;
   std::span<const std::uint32_t> points;
   std::span<const std::uint32_t> samples;
-  std::uint32_t stream = 0;  ///< the last counter word of the generator: parts of one model must not share their draws
+  std::uint32_t stream = 0;  ///< last counter word of the generator; differs between parts of a model
 };
 
-/// What estimators that assume Gaussian noise can use of a model, with the reason if it is not exact.
+/// How estimators that assume Gaussian noise can use a model, and the reason if the noise is not Gaussian.
 struct GaussianView {
   enum class Kind {
     exact,        ///< `whiten` describes the noise completely
-    approximate,  ///< it describes the Gaussian that approximates the noise
-    absent,       ///< there is no such Gaussian: only sampling works
+    approximate,  ///< `whiten` describes a Gaussian approximation of the noise
+    absent,       ///< there is no Gaussian approximation, so the noise can only be sampled
   };
   Kind kind = Kind::exact;
-  std::string reason{};  ///< for the note of an estimate, as in "uniform noise approximated as Gaussian"
+  std::string reason{};  ///< for the note of an estimate, such as "uniform noise approximated as Gaussian"
 };
 
-/// Noisy samples are clipped to [low, high] and, if levels > 1, rounded to the nearest of that many evenly spaced values of this
-/// range (256: bytes). Sampling is exact; estimators that assume Gaussian noise ignore both, and their rows say so.
+/// Noisy samples are clipped to [low, high] and, if levels > 1, rounded to the nearest of `levels` evenly spaced values of this
+/// range (256: bytes). Sampling is exact. Estimators that assume Gaussian noise ignore both, and their rows say so.
 struct Quantization {
   double low = 0, high = 1;
   std::int64_t levels = 0;
 };
 
 /// Noise with independent elements, in a form that a device can draw: element e of a noisy sample of point i is x[e] + d (scale
-/// z), with a unit draw z and d = deviations[e] (or [i d + e] if they vary from point to point; 1 if there are none), then
-/// clipped.
+/// z), with a unit draw z, and then clipped. d is deviations[e], or deviations[i d + e] if deviations vary from point to point,
+/// or 1 if there are none.
 struct ElementNoise {
   enum class Draw : std::uint8_t { normal, uniform, laplace };
   Draw draw = Draw::normal;
@@ -66,17 +67,20 @@ struct NoiseMap {
   std::int64_t latents = 0;                     ///< k
   std::shared_ptr<const NoiseShape> latent;     ///< the distribution of z around 0
   std::shared_ptr<const NoiseShape> on_points;  ///< the same for points [x, z]
+  /// The parts of the map that change nothing to first order at z = 0, as a blur of width |z|; empty if there are none.
+  std::string flat{};
 };
 
-/// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance. One
-/// file per model; all_noise.cpp lists them.
+/// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance.
+/// There is one file per model; all_noise.cpp lists them.
 class NoiseShape {
  public:
   virtual ~NoiseShape() = default;
   NoiseShape(const NoiseShape&) = delete;
   NoiseShape& operator=(const NoiseShape&) = delete;
 
-  /// A number that no other shape of this process has: two shapes of one name may have other numbers.
+  /// A number that no other shape in this process has. Names are not unique: two shapes with one name may have different
+  /// arrays.
   std::uint64_t serial() const { return serial_; }
 
   /// Whether the scale is in the units of the data, so that it can be compared with their range.
@@ -85,7 +89,7 @@ class NoiseShape {
   /// Identifies the shape, e.g. "gaussian" or "gaussian:cov=FILE".
   virtual std::string name() const = 0;
 
-  /// Canonical text at a scale.
+  /// The canonical text at a scale.
   virtual std::string text(double scale) const;
 
   /// Whether the scale is its only parameter.
@@ -108,25 +112,26 @@ class NoiseShape {
   /// Whether draws at a negative scale have the same distribution as at the positive one; the two are then an antithetic pair.
   virtual bool mirrored() const { return false; }
 
-  /// Whether the draw at a negative scale is the one at the positive scale mirrored at x, so that one determines the other.
+  /// Whether the draw at a negative scale is the draw at the positive scale, mirrored at x. One then determines the other.
   virtual bool additive() const { return mirrored(); }
 
   /// Whether the distribution depends on a point's position in the data, so that points cannot share draws.
   virtual bool differs() const { return false; }
 
-  /// If the noise is a function of independent standard normals: their number at a point of `elements` elements. The first that
-  /// many rows of `whiten` are then derivatives with respect to them, or, if the function is not linear, multiples of these.
-  /// Empty if the noise is not such a function.
+  /// The number of independent standard normals of which the noise is a function, for a point of `elements` elements. The first
+  /// rows of `whiten`, one per normal, are then derivatives with respect to these normals or, if the function is not linear,
+  /// multiples of derivatives. Empty if the noise is not such a function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
-  /// Makes x, laid out [elements][lanes], noisy with the standard normals w [normals][lanes]: Gaussian noise adds scale L w.
+  /// Adds to x [elements][lanes] the noise that belongs to the standard normals w [normals][lanes]: for Gaussian noise, scale L
+  /// w.
   virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                            float* x) const;
 
   /// The noise per element, if its elements are independent. Empty if they are not, or if devices do not support it.
   virtual std::optional<ElementNoise> by_element() const { return std::nullopt; }
 
-  /// The columns of a point of `elements` elements that the noise changes, ascending: all, unless the noise itself names some.
+  /// The columns that the noise changes at a point of `elements` elements, ascending: all, unless the noise lists columns.
   virtual std::vector<std::int64_t> columns(std::int64_t elements) const;
 
   /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
@@ -135,6 +140,12 @@ class NoiseShape {
   /// The same noise for points of this shape, if it depends on more than their number of elements, as a rotation does; null: it
   /// does not. Noise that does must be bound before it is drawn. Throws Error{usage} if it does not apply to such points.
   virtual std::shared_ptr<const NoiseShape> bound(const Shape& /*point*/) const { return nullptr; }
+
+  /// Whether all samples of a point are the same, as with a fixed rotation.
+  virtual bool fixed() const { return false; }
+
+  /// Whether its samples should be clipped to [0, 1] if the data are in this range (clip_like_data).
+  virtual bool clips_like_data() const { return false; }
 
   /// The map, if the noise is one and a graph computes it; else null.
   virtual std::shared_ptr<const NoiseMap> map() const { return nullptr; }
@@ -156,21 +167,21 @@ struct Noise {
 
   /// Canonical text, e.g. "gaussian:0.1".
   std::string text() const { return shape->text(scale); }
-  /// The scale, if it is the only parameter.
+  /// The scale, if it is the only parameter of the shape.
   std::optional<double> sigma() const { return shape->one_parameter() ? std::optional(scale) : std::nullopt; }
 };
 
 /// The noise for points of this shape (NoiseShape::bound).
 Noise bound(Noise noise, const Shape& point);
 
-/// Numbers that describe a noise model, from any source.
+/// An array of numbers for a noise model, from any source.
 struct NoiseArray {
   Shape shape;
   std::vector<double> values;  ///< row-major
-  std::string where;           ///< for messages: the file
+  std::string where;           ///< the file, for messages
 };
 
-/// One feature with k values, one column per value; the column of the present value is set.
+/// One feature with k values and one column per value. The column of the present value is set.
 struct Category {
   std::vector<std::int64_t> columns;  ///< [k]
   std::vector<double> transitions;    ///< [k, k] row-major: the probability of each value, given the present one
@@ -181,12 +192,12 @@ std::shared_ptr<const NoiseShape> isotropic_gaussian();  ///< standard deviation
 std::shared_ptr<const NoiseShape> uniform_noise();       ///< on [-1, 1]: the scale is the half-width
 std::shared_ptr<const NoiseShape> laplace_noise();       ///< density e^-|t| / 2: the scale is Laplace's
 
-/// Independent Gaussian noise with standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} if one is negative or
-/// not finite.
+/// Independent Gaussian noise with standard deviations [d] or, per point, [N, d]. Throws Error{unreadable} if one of them is
+/// negative or not finite.
 std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations, std::string name);
 
-/// Gaussian noise with covariance [d, d] or, per point, [N, d, d]; it may be singular. Throws Error{unreadable} if one is not
-/// square, not symmetric, not finite or has a negative eigenvalue.
+/// Gaussian noise with covariance [d, d] or, per point, [N, d, d], which may be singular. Throws Error{unreadable} if a
+/// covariance is not square, symmetric and finite, or has a negative eigenvalue.
 std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covariances, std::string name);
 
 /// Gaussian noise F w with factors F [d, r] or, per point, [N, d, r], w standard normal. Throws Error{unreadable} if a value is
@@ -194,11 +205,12 @@ std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covarian
 std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std::string name);
 
 /// One of M recorded deviations [M, d] or, per point, [N, M, d], all equally likely. Estimators that assume Gaussian noise use
-/// the Gaussian with mean zero and the same second moments. Throws Error{unreadable} if there are none or a value is not finite.
+/// the Gaussian with mean zero and the same second moments. Throws Error{unreadable} if there are no deviations or a value is
+/// not finite.
 std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, std::string name);
 
-/// Features that change their values with given probabilities. Only sampling estimators support it. Throws Error{unreadable} with
-/// `where` if a matrix does not consist of probabilities or columns repeat.
+/// Features that change their values with given probabilities. Only sampling estimators support this noise. Throws
+/// Error{unreadable} with `where` if a matrix does not consist of probabilities or columns repeat.
 std::shared_ptr<const NoiseShape> categorical_noise(std::vector<Category> categories, std::string where);
 
 /// Columns of a point: the listed ones, or all others.
@@ -209,7 +221,7 @@ struct Columns {
   std::vector<std::int64_t> of(std::int64_t elements) const;
 };
 
-/// Noise on some columns; the others have no noise.
+/// Noise on some columns. The others have no noise.
 std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> shape, Columns columns);
 
 /// Different noise on different columns, under this name, or one that lists the parts. Throws Error{usage} in `fit` if two parts
@@ -220,7 +232,7 @@ struct NoisePart {
 };
 std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::string name = {});
 
-/// Noise whose samples are clipped, and rounded if the range has levels.
+/// Noise whose samples are clipped and, if the range has levels, rounded.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
 
 /// Random numbers for one sample of one point.
@@ -234,14 +246,15 @@ class NoiseStream {
   std::uint32_t word();
   std::uint64_t seed_;
   std::uint32_t point_, sample_, stream_, used_ = 0;
+  std::array<std::uint32_t, 4> block_{};  // the words of the generator's last call
 };
 
-/// A user's own sampler: draw(stream, scale, x) makes x, the elements of one point, noisy. It must depend only on its arguments.
-/// Only sampling estimators support it.
+/// A sampler supplied by the user: draw(stream, scale, x) adds noise to x, the elements of one point. It must depend only on
+/// its arguments. Only sampling estimators support it.
 using Sampler = std::function<void(NoiseStream&, double scale, std::span<float> x)>;
 std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw);
 
-/// Reads the files that a noise text names; both functions throw Error.
+/// Reads the files that a noise text names. Both functions throw Error.
 struct NoiseSource {
   std::function<NoiseArray(const std::string& path)> array;
   std::function<std::vector<Category>(const std::string& path)> categories;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recorded deviations: a noisy sample is the point plus one of M deviations, each as likely as the others. They may be the same
-// for all points, as of a sensor, or one set per point, as the members of an ensemble.
+// Recorded deviations: a noisy sample is the point plus one of M deviations, all equally likely. There is either one set for
+// all points (deviations of a sensor, for example) or one set per point (members of an ensemble).
 #include <cmath>
 
 #include "probust/noise/arrays.h"
@@ -10,7 +10,7 @@ namespace {
 
 class Recorded final : public NoiseShape {
  public:
-  /// deviations: [M, d] per point. `second`: the Gaussian with the same second moments.
+  /// `deviations` are [M, d] per point; `second` is the Gaussian with the same second moments.
   Recorded(PerPoint deviations, std::shared_ptr<const NoiseShape> second, std::string name)
       : rows_(std::move(deviations)), second_(std::move(second)), name_(std::move(name)) {
     records_ = rows_.width / rows_.elements;
@@ -22,7 +22,7 @@ class Recorded final : public NoiseShape {
   bool differs() const override { return rows_.varies; }
   void fit(std::int64_t elements, std::int64_t points) const override { rows_.fit(elements, points); }
 
-  // A negative scale uses 1 - u where a positive one uses u.
+  // A negative scale uses 1 - u instead of the uniform number u.
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     const auto count = static_cast<std::int64_t>(lanes.points.size());
     for (std::int64_t lane = 0; lane < count; ++lane) {
@@ -52,7 +52,7 @@ class Recorded final : public NoiseShape {
   std::int64_t records_;
 };
 
-// F Fᵀ = 1/M Σ dev devᵀ with F [d, M]; or that product, if it is smaller.
+// The factor F [d, M] with F Fᵀ = 1/M Σ dev devᵀ, or that product if it is smaller.
 std::shared_ptr<const NoiseShape> second_moments(const NoiseArray& deviations, std::int64_t sets, std::int64_t m,
                                                  std::int64_t d) {
   const bool factors = m <= d;
@@ -82,7 +82,7 @@ std::shared_ptr<const NoiseShape> recorded_noise(const NoiseArray& deviations, s
     refuse_shape(deviations, "give deviations [M, d], or [N, M, d] with a set for each point");
   for (const double value : deviations.values) {
     if (!std::isfinite(static_cast<float>(value)))
-      throw Error{ErrorCode::unreadable, deviations.where, "has a value that is not finite", "leave out such deviations"};
+      throw Error{ErrorCode::unreadable, deviations.where, "contains a non-finite value", "remove such deviations"};
   }
   const std::int64_t d = shape.back(), m = shape[shape.size() - 2];
   PerPoint rows{{deviations.values.begin(), deviations.values.end()}, d, m * d, varies, deviations.where};

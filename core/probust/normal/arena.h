@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scratch memory. A problem takes what it needs and releases it all at once; the next problem reuses it. So solving many problems
-// soon stops allocating.
+// Scratch memory. A problem allocates what it needs and releases everything at once, and the next problem reuses the memory.
+// After a few problems, nothing is allocated any more.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +66,7 @@ class Arena {
     return start;
   }
 
-  // Each block is as large as all earlier ones together, so there are few.
+  // Each block is as large as all earlier blocks together, so there are few blocks.
   void grow(std::size_t least) {
     std::size_t size = kFirst;
     for (const Block& block : blocks_) size += block.size;
@@ -81,7 +81,7 @@ class Arena {
   }
 
   std::vector<Block> blocks_;
-  std::size_t block_ = 0, used_ = 0;  // taken: all blocks before block_, and the first used_ bytes of it
+  std::size_t block_ = 0, used_ = 0;  // all blocks before block_ are taken, and the first used_ bytes of block_
 };
 
 }  // namespace probust::normal

@@ -32,7 +32,7 @@ class ProblemSolver {
 
 class BatchSolver final : public ProblemSolver {
  public:
-  /// Without threads (a single-threaded WebAssembly module) the caller does all the work.
+  /// Without threads (a single-threaded WebAssembly module), the calling thread does all the work.
   explicit BatchSolver(int threads = 1) : solvers_(threads < 1 ? 1 : static_cast<std::size_t>(threads)) {}
 
   /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit, for any number of threads. An invalid

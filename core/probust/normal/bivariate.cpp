@@ -68,11 +68,11 @@ double lost_from_equality(double h, double k, double rho) {
   return (leading + 0.5 * a * rest) / kTwoPi;
 }
 
-/// P(X > h, Y > k), X, Y with correlation rho, without the integral of Plackett's derivative, which does not change if both
-/// limits change sign.
+/// The part of P(X > h, Y > k) that does not change if both limits change sign, for X, Y with correlation rho: all but one
+/// term.
 struct Start {
-  double rho;       ///< 0, 1 or -1: where the integral starts
-  double integral;  ///< what it adds
+  double rho;       ///< 0, 1 or -1: the correlation at which the integral starts
+  double integral;  ///< the integral that is added
 };
 
 Start plackett(double h, double k, double rho) {
@@ -87,8 +87,8 @@ double upper_from(const Start& start, double h, double k) {
   return std::max(0.0, complement(h) * complement(k) + start.integral);
 }
 
-/// Where x -> pdf(x) P(Y > k | X = x) peaks over x > h, and how wide it is there. Its logarithm is concave, its slope
-/// rho / s hazard(u) - x with u = (k - rho x) / s.
+/// The position of the peak of x -> pdf(x) P(Y > k | X = x) over x > h, and its width. The logarithm of this function is
+/// concave; its slope is rho / s hazard(u) - x with u = (k - rho x) / s.
 struct Peak {
   double at, width;
 };
@@ -109,15 +109,15 @@ Peak find_peak(double h, double k, double rho, double s) {
   return {high, 1.0 / (std::abs(slope(high)) + std::sqrt(bend))};
 }
 
-/// P(X > h, Y > k) for |rho| < 1 and finite limits. All terms are positive, so none cancels.
+/// P(X > h, Y > k) for |rho| < 1 and finite limits. All terms are positive, so there is no cancellation.
 double upper_by_conditioning(double h, double k, double rho) {
   constexpr double kReach = 9.5;
-  constexpr int kMostPanels = 100;  // the integrand is smooth: more are needed only if s is all rounding
+  constexpr int kMostPanels = 100;  // the integrand is smooth, so more are needed only if s is dominated by rounding
   if (h < k) std::swap(h, k);
   const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
   const Peak peak = find_peak(h, k, rho, s);
   const double at = peak.at, given = (k - rho * at) / s, tail = complement(given), log_tail = log_complement(given);
-  // The integrand divided by its value at the peak; the curvature of its logarithm is at least that of pdf(x).
+  // The integrand divided by its value at the peak. The curvature of its logarithm is at least that of pdf(x).
   const auto integrand = [&](double x) {
     const double u = (k - rho * x) / s, gauss = std::exp(-0.5 * (x - at) * (x + at));
     return Bivariate{0.0, gauss * (tail > 1e-280 ? complement(u) / tail : std::exp(log_complement(u) - log_tail))};
@@ -137,14 +137,14 @@ double upper_by_conditioning(double h, double k, double rho) {
   return pdf(at) * tail * integrate(integrand, breaks, 0.0, kMostPanels).q;
 }
 
-/// P(X > h, Y > k) from the start, or by conditioning if its two terms cancel.
+/// P(X > h, Y > k) from the start or, if its two terms cancel, by conditioning.
 double upper(const Start& start, double h, double k, double rho) {
   const double both = upper_from(start, h, k);
   if (!(rho < 0.0 && rho > -1.0 && both < 0.01 * complement(h) * complement(k))) return both;
   return upper_by_conditioning(h, k, rho);
 }
 
-/// Whether a limit is so large that the probability beyond it underflows.
+/// Whether the probability beyond a limit underflows.
 bool beyond(double limit) { return std::abs(limit) > 38.5; }
 
 }  // namespace
@@ -166,7 +166,8 @@ Bivariate bivariate(double a, double b, double rho) {
   rho = std::clamp(rho, -1.0, 1.0);
   const Start start = plackett(a, b, rho);
   const double both = upper_from(start, a, b), qa = complement(a), qb = complement(b);
-  // The union is at least the larger tail, so little is lost by subtracting the intersection from the smaller one.
+  // The probability of the union is at least the larger tail, so subtracting the intersection from the smaller tail loses
+  // little.
   return {upper(start, -a, -b, rho), std::min(1.0, std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both))};
 }
 

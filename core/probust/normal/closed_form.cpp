@@ -45,7 +45,7 @@ constexpr double kQuadrature = 1e-7;  ///< error of the trapezoidal rule, relati
 
 // ---- conditions on the input
 
-/// Checks R under the conditions of mvn_cdf by calling it without limits, which costs nothing else.
+/// Checks R with the conditions of mvn_cdf by calling it without limits, which takes no more time than the check.
 Status check_correlation(const MatrixXd& R) {
   return mvn_cdf(std::vector<double>(static_cast<std::size_t>(R.rows()), kInfinity), R).status;
 }
@@ -69,7 +69,7 @@ Indices finite_limits(std::span<const double> z) {
   return kept;
 }
 
-/// Limits are clamped to +-40: beyond, Phi does not change in double precision.
+/// Limits are clamped to +-40, because Phi does not change beyond that in double precision.
 VectorXd select_limits(std::span<const double> z, const Indices& kept) {
   constexpr double kFarthest = 40.0;
   const Eigen::Map<const VectorXd> all(z.data(), static_cast<Index>(z.size()));
@@ -104,7 +104,7 @@ struct Nodes {
   ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) by z_i
 };
 
-/// The step resolves the steepest factor, of width s_i, and also a product of many, which is steeper than any of them.
+/// The step resolves the steepest factor, of width s_i, and also a product of many factors, which is steeper than each of them.
 ArrayXd factor_nodes(const VectorXd& z, double least_s) {
   const double step = 0.6 * least_s / std::sqrt(1.0 + 0.5 * std::log(static_cast<double>(z.size())));
   const double reach = std::clamp(quantile_complement(1e-17 * std::max(complement(z.minCoeff()), 1e-285)), 8.5, 38.0);
@@ -112,7 +112,8 @@ ArrayXd factor_nodes(const VectorXd& z, double least_s) {
   return ArrayXd::LinSpaced(2 * half + 1, -reach, reach);
 }
 
-/// Multiplies variable i into the products, and fills its derivatives. One loop without branches or calls.
+/// Multiplies the probability of variable i into the products, and sets its derivatives. A single loop without branches or
+/// calls.
 void add_variable(const ArrayXd& t, double z, double loading, double s, Index i, Nodes& nodes) {
   double* const r = nodes.r.col(i).data();
   double* const d = nodes.d.col(i).data();
@@ -149,7 +150,7 @@ Nodes evaluate(const VectorXd& z, const VectorXd& loading) {
 struct Corrections {
   MatrixXd Er, Fd;        ///< E r and F d, nodes x variables
   ArrayXd first, second;  ///< relative to P, one per node
-  double size;            ///< magnitude of the second order, without cancellation between terms
+  double size;            ///< magnitude of the second-order terms, before they cancel
 };
 
 Corrections correct(const Nodes& nodes, const MatrixXd& E) {
@@ -172,7 +173,7 @@ double bounded_exp(double x) { return rational::exp(std::max(x, -700.0)); }
 /// as if the rest of the integrand were a parabola. If failure is rare this is most of the error, and the series converges
 /// slowly: its terms grow with powers of z_i z_j.
 double pair_remainder(const VectorXd& z, const VectorXd& loading, const MatrixXd& E) {
-  constexpr double kLeast = 1e-12;  // of 1 - rho^2
+  constexpr double kLeast = 1e-12;  // lower limit of 1 - rho^2
   double sum = 0.0;
   for (Index j = 1; j < z.size(); ++j) {
     for (Index i = 0; i < j; ++i) {
@@ -188,7 +189,8 @@ double pair_remainder(const VectorXd& z, const VectorXd& loading, const MatrixXd
   return sum / (6.0 * std::numbers::pi);
 }
 
-/// The next order, if the series were geometric with the ratio that the second order suggests, plus the remainder of the pairs.
+/// The size of the next order if the series were geometric, with the ratio that the second order suggests, plus the remainder
+/// of the pairs.
 double estimate_error(double p, double p_fail, double size, double remainder) {
   const double ratio = std::sqrt(size / std::min(p, p_fail));
   if (!(ratio < 1.0)) return 1.0;
@@ -235,7 +237,7 @@ VectorXd fit_to_finite(std::span<const double> z, const MatrixXd& R) {
   return loading;
 }
 
-// Never throws: only std::bad_alloc is possible.
+// Does not throw, except std::bad_alloc.
 SecondOrder value_of(std::span<const double> z, const MatrixXd& R, const VectorXd* loading) {
   try {
     Status status = check(z, R);

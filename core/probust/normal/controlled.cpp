@@ -15,12 +15,12 @@
 
 #include "probust/base/linear_algebra.h"
 #include "probust/normal/factor.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/limits.h"
 #include "probust/normal/neighbour.h"
 #include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {
@@ -29,10 +29,10 @@ using Eigen::Index;
 
 constexpr double kStep = 1.0 / 64;
 constexpr double kLargestLoading = 0.97;  ///< beyond this, the terms of the expansion grow without bound
-constexpr double kRounding = 1e-11;       ///< of differences over kStep^2, and the error of the expansion
+constexpr double kRounding = 1e-11;       ///< of differences divided by kStep^2, plus the error of the expansion
 constexpr int kIntegrands = 4;            ///< for R, and for R(t) at -kStep, 0 and kStep
 
-/// The integrand for one Cholesky factor: its rows divided by their diagonals, stored one after the other.
+/// The integrand for one Cholesky factor, given as its rows, divided by their diagonals and stored one after the other.
 class Integrand {
  public:
   Integrand() = default;
@@ -45,7 +45,7 @@ class Integrand {
   /// Starts a block of points.
   void start() { value_.fill(1.0); }
 
-  /// Samples variable `row` at the points u, or only multiplies by its probability if it is the last.
+  /// Samples variable `row` at the points u. If it is the last variable, only multiplies by its probability.
   void advance(Index row, const Lanes& u) {
     Lanes at, below, above, inner;
     at.fill(limits_[row]);
@@ -71,15 +71,15 @@ class Integrand {
   Lanes value_;
 };
 
-/// The variables with the most binding first (see separation.h), and the factor of R in that order. Empty if R is nearly
-/// singular.
+/// The variables in the order of separation.h, the most restrictive first, and the factor of R in that order. Empty if R is
+/// nearly singular.
 struct Arrangement {
   std::span<Index> order;
   Integrand integrand;
 };
 
 std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
-  constexpr double kLeastResidual = 0.01;  // nearly singular: bounds are steep, and few points are not enough
+  constexpr double kLeastResidual = 0.01;  // if smaller, R is nearly singular: bounds are steep, and few points are not enough
   const Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
   const std::span<double> slack = arena.take<double>(m);
@@ -125,7 +125,7 @@ std::optional<Integrand> along(double t, const Orthant& orthant, std::span<const
   return integrand;
 }
 
-/// Variance of an integrand, from a first look.
+/// The variance of an integrand, from the first points.
 struct Scatter {
   double sum = 0.0, squares = 0.0;
   void add(double x) {
@@ -139,7 +139,7 @@ struct Scatter {
 
 std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena) {
   constexpr std::int64_t kFirstLevel = 8;
-  constexpr double kPays = 16.0;  // required reduction of the variance; four integrands are evaluated
+  constexpr double kPays = 16.0;  // required reduction of the variance, because four integrands are evaluated
   const Arena::Scope scope(arena);
   const auto arrangement = arrange(orthant, arena);
   if (!arrangement) return std::nullopt;
@@ -182,7 +182,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   mean.refine(evaluate, goal.stop);
   const double n = static_cast<double>(mean.points());
   if (kPays * rest.variance(n) > plain.variance(n)) return std::nullopt;
-  // If this many variables contribute to the remainder, its mean converges no faster than with random samples.
+  // If this many variables contribute to the remainder, its mean does not converge faster than with random samples.
   const double excess = kErrorFactor * std::sqrt(rest.variance(n)) / n / goal.target(1.0 - answer().p);
   if (n * excess * excess > affordable) return std::nullopt;
   while (answer().error > goal.target(1.0 - answer().p) && !mean.exhausted() &&

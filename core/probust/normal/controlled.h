@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Separation of variables with control variates. A classifier's correlations scatter around those of a single factor, for which
-// the probability and its first two derivatives along the path to R are known (neighbour.h). With integrands at common points as
-// control variates little remains to be sampled: the standard deviation falls 50 to 200 times, for four integrands, not one.
+// the probability and its first two derivatives along the path to R are known (neighbour.h). If integrands at common points
+// serve as control variates, little remains to be sampled: the standard deviation is 50 to 200 times smaller, for four
+// integrands instead of one.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,9 @@ struct Controlled {
   std::int64_t points;
 };
 
-/// P(X <= z) for finite limits, sampled until its error is at most `goal.target(1 - p)`. Empty if R is nearly singular, or if a
-/// first look says that the control variates do not pay or that more than `affordable` points would be needed.
+/// P(X <= z) for finite limits, sampled until its error is at most `goal.target(1 - p)`. Empty if R is nearly singular, or if
+/// the first points show that the control variates reduce the variance too little or that more than `affordable` points would
+/// be needed.
 std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena);
 
 }  // namespace probust::normal

@@ -3,7 +3,7 @@
 // Deák, "Three digit accurate multiple normal probabilities", Numer. Math. 35 (1980): the length of a normal vector is
 // independent of its direction, so along each direction the probability is exactly that of a chi variable, and opposite
 // directions share their scalar products. Giles, "Multilevel Monte Carlo methods", Acta Numerica 24 (2015): of a thousand faces
-// only one or two hundred ever bind. Those are sampled much; the correction for all faces is sampled a little.
+// only one or two hundred are ever the nearest. Many samples use only those; a few samples correct for the other faces.
 #include "probust/normal/directions.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <cmath>
 #include <limits>
 
-#include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {
@@ -26,7 +26,7 @@ using Faces = Eigen::Map<const Eigen::MatrixXf>;
 /// Unit vectors; one row each.
 using Directions = Eigen::Matrix<float, kLanes, Eigen::Dynamic, Eigen::ColMajor, kLanes, kMostColumns>;
 
-/// Products of the normals of some faces with the directions of a block.
+/// The number of faces whose normals are multiplied by the directions of a block at once.
 constexpr Index kFacesAtOnce = 32;
 using Products = Eigen::Matrix<float, kLanes, Eigen::Dynamic, Eigen::ColMajor, kLanes, kFacesAtOnce>;
 
@@ -102,7 +102,7 @@ void beyond(const Faces& faces, const Directions& y, Lanes& q) {
   for (int i = 0; i < kLanes; ++i) q[i] = 0.5 * (q[i] + opposite[i]);
 }
 
-/// Marks the faces that are the nearest in some direction of the block.
+/// Marks each face that is the nearest in some direction of the block.
 void mark_nearest(const Faces& faces, const Directions& y, std::span<char> binds) {
   FloatLanes most = FloatLanes::Zero(), least = FloatLanes::Zero();
   Eigen::Array<std::int32_t, kLanes, 1> ahead, behind;
@@ -140,7 +140,7 @@ class Level {
 
   const LatticeMean& mean() const { return mean_; }
 
-  /// Benefit of the next level: the squared error it may remove per evaluation of a face.
+  /// The benefit of the next level: the squared error that it may remove, per evaluation of a face.
   double worth(double error, Index faces) const {
     const double cost = static_cast<double>(mean_.next_points()) * static_cast<double>(faces);
     return mean_.exhausted() ? 0.0 : error * error / cost;
@@ -160,7 +160,7 @@ Faces scaled(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>&
   return {faces.data(), faces.rows(), faces.cols()};
 }
 
-/// The faces that are the nearest in some direction of a first look, and how many points it took.
+/// The faces that are the nearest in some of the first directions, and the number of points used.
 struct Look {
   Faces binding;
   std::int64_t points;
@@ -184,7 +184,7 @@ Look first_look(const Faces& faces, std::uint64_t seed, Arena& arena) {
   return {{kept.data(), kept.rows(), count}, look.mean().points()};
 }
 
-/// p of the faces that bind, minus a correction for all faces.
+/// p of those faces, minus a correction for all faces.
 class TwoLevels {
  public:
   TwoLevels(const Faces& all, const Look& look, std::uint64_t seed, Arena& arena)
@@ -198,7 +198,8 @@ class TwoLevels {
   double error() const { return std::hypot(sampling(main_), sampling(rest_)) + hidden() + rounding(); }
   std::int64_t points() const { return looked_ + main_.mean().points() + rest_.mean().points(); }
 
-  /// Refines the level with the greater benefit. False if neither can be refined or that would take more than max_points.
+  /// Refines the level with the greater benefit. Returns false if neither can be refined, or if that would take more than
+  /// max_points.
   bool refine(std::int64_t max_points) {
     const double worth_main = main_.worth(sampling(main_), few_.cols());
     const double worth_rest = rest_.worth(std::hypot(sampling(rest_), hidden()), few_.cols() + all_.cols());
@@ -212,13 +213,14 @@ class TwoLevels {
  private:
   static double sampling(const Level& level) { return kErrorFactor * level.mean().standard_error(); }
 
-  /// Faces that bind in none of n directions bind in fewer than 3 / n of them, with 95% confidence (the rule of three). There
-  /// they can remove at most the current p.
+  /// Faces that are the nearest in none of n directions are the nearest in fewer than 3 / n of all directions, with 95%
+  /// confidence (the rule of three). In these they reduce p by at most its current value.
   double hidden() const {
     return 3.0 * std::max(0.0, main_.mean().p()) / static_cast<double>(2 * (looked_ + rest_.mean().points()));
   }
 
-  /// A relative error delta of a radius r moves q by delta r times its density: at most sqrt(d), and about r^2 q far out.
+  /// A relative error delta of a radius r changes q by delta r times the density of r, which is at most sqrt(d), and about r^2
+  /// q for large r.
   double rounding() const {
     const auto d = static_cast<double>(all_.rows());
     return d * std::numeric_limits<float>::epsilon() * std::min(std::sqrt(d), 40.0 * q());

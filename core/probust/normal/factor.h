@@ -13,16 +13,16 @@
 
 namespace probust::normal {
 
-/// A Cholesky factorisation that grows by one column per step, with pivots in any order the caller chooses. A row is done when
-/// its residual variance is down to rounding: it is a linear combination of the pivots so far. Nothing is ever added to the
-/// diagonal.
+/// A Cholesky factorisation that grows by one column per step, with pivots in any order that the caller chooses. A row is done
+/// when its residual variance is a rounding error: it is then a linear combination of the pivots so far. Nothing is added to
+/// the diagonal.
 class GrowingCholesky {
  public:
   /// Factorises the correlations of `orthant`, which must outlive the factorisation, as must the memory of `arena`.
   GrowingCholesky(const Orthant& orthant, Arena& arena);
 
   Eigen::Index size() const { return orthant_.size; }
-  /// Columns so far; once no row is open, the rank.
+  /// The number of columns so far. When no row is open, this is the rank.
   Eigen::Index rank() const { return rank_; }
   bool complete() const {
     return std::none_of(open_.begin(), open_.end(), [](char open) { return open != 0; });
@@ -30,15 +30,15 @@ class GrowingCholesky {
 
   /// Whether row i still has residual variance.
   bool open(Eigen::Index i) const { return open_[i] != 0; }
-  /// Variance of variable i given the pivots so far.
+  /// The variance of variable i given the pivots so far.
   double residual(Eigen::Index i) const { return residual_[i]; }
   /// Entry of the factor: R(i, j) = sum_c entry(i, c) entry(j, c), up to the residuals. 0 in columns added after row i was done.
   double entry(Eigen::Index i, Eigen::Index column) const { return columns_[column][i]; }
 
-  /// Adds a column whose pivot is an open row.
+  /// Adds a column with an open row as its pivot.
   void take(Eigen::Index pivot);
 
-  /// Residual variances up to this count as rounding.
+  /// The largest residual variance that counts as a rounding error.
   static double rounding(Eigen::Index size);
 
  private:
@@ -50,11 +50,11 @@ class GrowingCholesky {
   Eigen::Index rank_ = 0;
 };
 
-/// Factorises R, each time with the variable of largest residual variance as the pivot, in at most `most` columns.
+/// Factorises R, with the variable of largest residual variance as the next pivot, in at most `most` columns.
 GrowingCholesky pivoted_cholesky(const Orthant& orthant, Arena& arena,
                                  Eigen::Index most = std::numeric_limits<Eigen::Index>::max());
 
-/// Whether the symmetric matrix has no eigenvalue below -tolerance. Reads and overwrites only the lower triangle.
+/// Whether the symmetric matrix has no eigenvalue below -tolerance. Reads and overwrites the lower triangle only.
 bool semidefinite(Eigen::Map<Eigen::MatrixXd> matrix, double tolerance);
 
 }  // namespace probust::normal

@@ -74,7 +74,7 @@ class Conditionals {
  private:
   using Rows = std::vector<Eigen::RowVectorXd>;
 
-  /// The case X_i = sign X_j. The density is a ridge, which touches p only in a tie.
+  /// The case X_i = sign X_j. The density is concentrated on a line, which affects p only in a tie.
   Derivative by_fixed_correlation(Index i, Index j, double sign) const {
     if (!tie(z_[j], sign * z_[i])) return {};
     const Derivative given = scaled(1.0, {U_.row(i)}, {i, j}, {z_[i]});
@@ -83,7 +83,7 @@ class Conditionals {
 
   static bool tie(double a, double b) { return std::abs(a - b) <= kTie * (1.0 + std::max(std::abs(a), std::abs(b))); }
 
-  /// The limit of a variable that is constant given the others: +inf if it meets its own limit, -inf if not.
+  /// The limit of a variable that is constant given the others: +inf if it is within its own limit, -inf if not.
   double certain_limit(Index j, double mean, const std::vector<Index>& given) const {
     if (!tie(z_[j], mean)) return z_[j] > mean ? kInfinity : -kInfinity;
     const bool earlier_twin = std::any_of(given.begin(), given.end(), [&](Index i) {
@@ -92,8 +92,8 @@ class Conditionals {
     return earlier_twin ? -kInfinity : kInfinity;
   }
 
-  /// `density` times P(the other variables meet their limits | the `given` ones are at theirs). `basis` is an orthonormal basis
-  /// of the span of the given rows, `at` the coordinates in it.
+  /// `density` times P(the other variables are within their limits | the `given` ones are at theirs). `basis` is an orthonormal
+  /// basis of the span of the given rows, and `at` are the coordinates in it.
   Derivative scaled(double density, const Rows& basis, const std::vector<Index>& given, const std::vector<double>& at) const {
     std::vector<double> limits;
     MatrixXd rows(U_.rows(), U_.cols());
@@ -118,9 +118,10 @@ class Conditionals {
     }
     Options options = options_;
     options.abs = std::min(options_.abs / density, options_.rel_q);
-    options.rel_q = std::numeric_limits<double>::max();  // nobody uses their complements
+    options.rel_q = std::numeric_limits<double>::max();  // their complements are not used
     const Probability kept = mvn_cdf_factor(limits, rows.topRows(static_cast<Index>(limits.size())), options);
-    // Limits and correlations of the smaller problem have errors of rounding / s_j and rounding / (s_j s_k): Plackett again.
+    // The limits and correlations of the smaller problem have errors of rounding / s_j and rounding / (s_j s_k); their effect
+    // follows from Plackett's formula.
     const double rounding = std::min(1.0, kGramRounding * (1.0 + sharpness * sharpness));
     return {density * kept.p, density * (kept.error + rounding), kept.status};
   }
@@ -130,7 +131,7 @@ class Conditionals {
   Options options_;
 };
 
-/// The status of a combination of results: no numbers is worse than numbers that miss their tolerance.
+/// The worse of two statuses: a result without numbers is worse than one that misses its tolerance.
 Status worse(Status one, Status two) {
   if (one == Status::ok || (one == Status::not_reached && two != Status::ok)) return two;
   return one;

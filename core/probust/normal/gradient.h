@@ -36,7 +36,7 @@ struct MvnGradient {
 /// singular, dR is the derivative along directions in which R stays a correlation matrix.
 MvnGradient mvn_gradient(std::span<const double> z, const Eigen::MatrixXd& R, const Options& options = {});
 
-/// p and dp/dz only, at the cost of m smaller problems; dR and dR_error stay empty.
+/// Computes only p and dp/dz, at the cost of m smaller problems; dR and dR_error stay empty.
 MvnGradient mvn_gradient_z(std::span<const double> z, const Eigen::MatrixXd& R, const Options& options = {});
 
 }  // namespace probust::normal

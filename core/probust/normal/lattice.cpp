@@ -29,7 +29,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Further axes matter little: any odd number works.
+/// Further axes have little influence, so any odd number works.
 double generating_number(int axis) {
   if (axis < static_cast<int>(std::size(kGenerator))) return kGenerator[axis];
   return static_cast<double>((mix(axis) | 1) % ShiftedLattice::kMaxPoints);
@@ -73,7 +73,7 @@ double LatticeMean::mean(const std::array<double, kShifts>& sums) const {
 }
 
 double LatticeMean::standard_error() const {
-  // The scatter of the smaller of p and q: the two scatter alike, because p + q is constant, and the smaller one has less
+  // The scatter of the smaller of p and q. Both scatter alike, because p + q is constant, and the smaller one has less
   // rounding.
   const auto& sums = p() < q() ? sum_p_ : sum_q_;
   const double centre = mean(sums);

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 #include "probust/normal/arena.h"
 #include "probust/normal/rational.h"
 
@@ -22,18 +22,18 @@ using Lanes = std::array<double, kLanes>;
 /// Number of random shifts. Each gives an independent unbiased estimate; their scatter gives the error.
 inline constexpr int kShifts = 8;
 
-/// Points of the lattice with 2^k points for any k up to 15. The points of one level are among those of the next, so doubling
-/// evaluates only the new ones. Coordinates are folded by the tent map, which makes the rule second order for smooth integrands
-/// that are not periodic. They lie strictly inside (0, 1).
+/// The lattice with 2^k points, for any k up to 15. The points of one level are among those of the next, so doubling evaluates
+/// only the new ones. Coordinates are folded by the tent map, which makes the rule second order for smooth integrands that are
+/// not periodic. They lie strictly inside (0, 1).
 class ShiftedLattice {
  public:
   static constexpr std::int64_t kMaxPoints = 1 << 15;  ///< per shift
 
-  /// The memory of `arena` must outlive this.
+  /// The memory of `arena` must outlive this object.
   ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena);
 
-  /// One block of points, each as index / number of points. Lane i has shift i % kShifts, so the offsets are the same in every
-  /// block.
+  /// One block of points. Each point is given by its index divided by the number of points. Lane i has shift i % kShifts, so
+  /// the offsets are the same in every block.
   struct Block {
     Lanes fraction;
   };
@@ -41,8 +41,8 @@ class ShiftedLattice {
   /// Coordinate `axis` of the points of a block.
   void coordinate(int axis, const Block& block, Lanes& u) const;
 
-  /// One coordinate, from a point's fraction and the axis's values in generator() and shifts().
-  PROBUST_EVERYWHERE static double folded(double fraction, double generator, double shift) {
+  /// A coordinate of a point, from the point's fraction and the axis's entries in generator() and shifts().
+  PROBUST_HOST_DEVICE static double folded(double fraction, double generator, double shift) {
     constexpr double kRound = 0x1.8p52, kLeast = 0x1p-53;
     const double x = fraction * generator + shift, nearest = (x + kRound) - kRound;
     const double tent = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)
@@ -59,14 +59,14 @@ class ShiftedLattice {
 /// Thrown to end a sum over a lattice when a stop is requested. It never leaves this directory.
 struct Stopped {};
 
-/// Runs a function over the points of a lattice, level by level, and keeps the mean and its error.
+/// Evaluates a function at the points of a lattice, level by level, and computes the mean and its error.
 class LatticeMean {
  public:
-  /// `points`: per shift at the first level, a power of two, at least kLanes / kShifts.
+  /// `points` is the number per shift at the first level: a power of two, at least kLanes / kShifts.
   explicit LatticeMean(std::int64_t points) : next_(points) {}
 
-  /// Evaluates the next level: `evaluate(block, p, q)` fills the integrand and its complement for a block. Throws Stopped once
-  /// `stop`, if given, is set.
+  /// Evaluates the next level. `evaluate(block, p, q)` computes the integrand and its complement for a block. Throws Stopped if
+  /// `stop` is set.
   template <class Evaluate>
   void refine(const Evaluate& evaluate, const std::atomic<bool>* stop = nullptr);
 
@@ -98,7 +98,7 @@ inline constexpr double kErrorFactor = 5.0;
 
 template <class Evaluate>
 void LatticeMean::refine(const Evaluate& evaluate, const std::atomic<bool>* stop) {
-  // After the first level the new points are those with an odd index.
+  // After the first level, the new points are those with an odd index.
   const Level level = next_level();
   ShiftedLattice::Block block;
   Lanes p, q;

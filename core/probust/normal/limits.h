@@ -12,7 +12,7 @@ namespace probust::normal {
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is required of a problem: `ok`, or the first condition that it violates.
+// The conditions on a problem. Each function returns `ok` or the first violated condition.
 
 /// Limits may be infinite, but not NaN.
 Status check_limits(std::span<const double> z);

@@ -58,8 +58,8 @@ std::span<Index> ascending(std::span<const double> z, Arena& arena) {
   return order.first(count);
 }
 
-/// The most limits that can be dropped from the end of an ascending sequence with their tails summing to at most `budget`, and
-/// that sum.
+/// The maximum number of limits that can be dropped from the end of an ascending sequence if the sum of their tails is at most
+/// `budget`, and that sum.
 struct Dropped {
   Index kept;
   double mass;
@@ -100,7 +100,8 @@ double merge_duplicates(Orthant& orthant, Arena& arena) {
       kept[count++] = j;
       continue;
     }
-    // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)). An error needs X_j above its limit and X_i within its own.
+    // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)). There is an error only if X_j is above its limit and X_i within its
+    // own.
     const double spread = std::sqrt(2.0 * std::max(0.0, 1.0 - orthant.rho(*same, j)));
     if (orthant.z(j) - orthant.z(*same) < 9.0 * spread) bias += spread * pdf(orthant.z(*same));
   }
@@ -141,17 +142,18 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
   return groups;
 }
 
-// ---- the methods in order; each takes an orthant without duplicates
+// ---- the methods, in the order in which they are tried; each gets an orthant without duplicates
 
-constexpr Index kTelescope = 128;          ///< most limits; work grows with the cube, preparation with the fourth power
+/// The maximum number of limits for telescoping: the work grows with the cube, and the preparation with the fourth power.
+constexpr Index kTelescope = 128;
 constexpr double kRareTails = 0.5;         ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
 constexpr double kTelescopeTails = 2.0;    ///< the same if R has full rank
-constexpr Index kControlFrom = 24;         ///< with fewer limits plain separation is fast
-constexpr Index kControlTo = 400;          ///< its preparation grows with the cube
+constexpr Index kControlFrom = 24;         ///< with fewer limits, plain separation is fast
+constexpr Index kControlTo = 400;          ///< preparation time grows with the cube
 constexpr double kControlTails = 0.005;    ///< lower limit of the sum of tails, because its error is absolute
 constexpr double kShareToDrop = 0.1;       ///< share of the tolerance spent on dropping limits that hardly matter
-constexpr double kDirectionTails = 0.003;  ///< if failure is rarer, few directions matter
-constexpr double kImportanceTails = 0.05;  ///< up to here importance sampling, if there are too many limits to telescope
+constexpr double kDirectionTails = 0.003;  ///< if failure is rarer, only few directions matter
+constexpr double kImportanceTails = 0.05;  ///< up to this sum, importance sampling if there are too many limits to telescope
 
 /// Rounding error of closed forms.
 constexpr double kExact = 4e-15;
@@ -185,7 +187,7 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
-/// Bound on the effect of treating residual variances left by rounding as zero.
+/// Bound on the effect of setting residual variances that are rounding errors to zero.
 double left_by_rounding(const Orthant& orthant, const GrowingCholesky& cholesky) {
   double bias = 0.0;
   for (Index i = 0; i < orthant.size; ++i) bias += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
@@ -204,7 +206,7 @@ std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
 
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points, options.stop}; }
 
-/// For ascending limits and rows of U of length 1; `bias`: the error from what U leaves out.
+/// For ascending limits and rows of U of length 1. `bias` is the error from the part of R that U does not represent.
 std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, double bias, const Options& options,
                                           Arena& arena) {
   constexpr double kFinest = 2e-6;  // smallest error that single precision allows
@@ -258,7 +260,7 @@ Probability solve_by_separation(const Orthant& orthant, const Options& options, 
 
 Probability solve(const Orthant& orthant, const Options& options, Arena& arena);
 
-/// Independent groups: probabilities multiply, and complements are combined without forming 1 minus anything small.
+/// Independent groups: probabilities are multiplied; complements are combined without computing 1 minus a small number.
 Probability solve_groups(const Orthant& orthant, const Groups& groups, const Options& options, Arena& arena) {
   Options share = options;
   share.abs /= static_cast<double>(groups.count);
@@ -281,13 +283,13 @@ bool full_rank(const Orthant& orthant, Arena& arena) {
   return pivoted_cholesky(orthant, arena).rank() == orthant.size;
 }
 
-/// If no exact method applies: drops limits that the tolerance does not need, then samples.
+/// If no exact method applies, drops the limits that the tolerance does not require, then samples.
 Probability solve_by_sampling(const Orthant& orthant, const Options& options, Arena& arena) {
   const double likeliest = complement(orthant.z(0));
   const Dropped dropped = droppable({orthant.limits, static_cast<std::size_t>(orthant.size)},
                                     kShareToDrop * std::min(options.abs, options.rel_q * likeliest));
   if (dropped.kept < orthant.size) {
-    // q is between that of the limits kept and that plus the mass dropped: return the middle.
+    // q lies between that of the remaining limits and that plus the dropped mass; the middle is returned.
     Options rest = options;
     rest.abs *= 1.0 - kShareToDrop;
     rest.rel_q *= 1.0 - kShareToDrop;
@@ -299,8 +301,8 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
     part.error_fail += half;
     return part;
   }
-  // Measured: the telescoping sum is fastest wherever it is affordable, except for many limits and failure that is not rare, for
-  // which a few points with control variates are faster if they suffice. In the other cases, importance sampling is fastest if
+  // By measurement, the telescoping sum is fastest if it is affordable, except for many limits and failure that is not rare:
+  // for these, a few points with control variates are faster if they suffice. Otherwise, importance sampling is fastest if
   // failure is rare.
   const double sum = tails(orthant);
   const bool few = orthant.size <= kTelescope && sum < kTelescopeTails;
@@ -333,8 +335,8 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
-/// Whether all of UᵀU but rank two is rounding. Rank two has its own exact method (polygon.h). The trace of what two steps of the
-/// Cholesky decomposition leave is at least the third eigenvalue.
+/// Whether the rank of U is at most two, up to rounding. Rank two has its own exact method (polygon.h). The trace that two
+/// steps of the Cholesky decomposition of UᵀU leave is at least the third eigenvalue.
 bool rank_below_three(const Matrix& U, Arena& arena) {
   constexpr double kNone = 1e-12;
   const Index d = U.cols();
@@ -361,8 +363,8 @@ Probability judged(Probability result, const Options& options) {
   return result;
 }
 
-/// What all methods share: infinite limits, limits too large to matter in double precision, duplicates, and the final status.
-/// `gram` fills the correlations of the limits that remain.
+/// The steps that all methods share: infinite limits, limits too large to matter in double precision, duplicates, and the final
+/// status. `gram` computes the correlations of the remaining limits.
 template <class Gram>
 Probability climb(std::span<const double> z, const Gram& gram, const Options& options, Arena& arena) {
   if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; }))
@@ -387,8 +389,8 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   return judged(result, options);
 }
 
-/// Tries the factor form, with few columns, before any correlation is computed. Empty if the rank is below three or few limits
-/// matter.
+/// Tries the factor form, if it has few columns, before any correlation is computed. Empty if the rank is below three or few
+/// limits matter.
 std::optional<Probability> climb_directly(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
   const Index d = U.cols();
   if (d < 2 || d > kMostColumns || z.size() < 4) return std::nullopt;
@@ -407,7 +409,7 @@ std::optional<Probability> climb_directly(std::span<const double> z, const Matri
   return try_directions(limits, rows, 0.0, options, arena);
 }
 
-/// Runs the body and turns what it throws (only std::bad_alloc and Stopped are possible) into a status.
+/// Runs the body and turns exceptions (only std::bad_alloc and Stopped are possible) into a status.
 template <class Body>
 Probability without_throwing(const Body& body) {
   try {
@@ -426,7 +428,7 @@ std::string_view describe(Status status) {
     case Status::ok:
       return "ok";
     case Status::not_reached:
-      return "the asked accuracy was not reached; the reported errors hold";
+      return "the requested accuracy was not reached; the reported errors are valid";
     case Status::size_mismatch:
       return "sizes of z and of R or U do not match";
     case Status::nonfinite:

@@ -44,12 +44,13 @@ namespace probust::normal {
 
 struct Options {
   double abs = 1e-4;       ///< goal: error <= abs
-  double rel_q = 1e-2;     ///< second goal: error_fail <= rel_q * p_fail
+  double rel_q = 1e-2;     ///< goal: error_fail <= rel_q * p_fail
   std::uint64_t seed = 0;  ///< of the random shifts
-  /// Integrand evaluations after which the status is `not_reached`. A first look (about 64 per limit) is always taken. A mean
-  /// over one lattice never uses more than 262,144. If one method has used them up, the next method may use as many again.
+  /// The number of integrand evaluations after which the status is `not_reached`. A first sample (about 64 evaluations per
+  /// limit) is always taken. A mean over one lattice never uses more than 262,144. If one method has used them up, the next
+  /// method may use as many again.
   std::int64_t max_points = 250000;
-  const std::atomic<bool>* stop = nullptr;  ///< set by another thread, ends a long calculation soon with the status `interrupted`
+  const std::atomic<bool>* stop = nullptr;  ///< if set, ends a long calculation soon with the status `interrupted`
 };
 
 enum class Status {
@@ -60,12 +61,12 @@ enum class Status {
   bad_diagonal,   ///< a diagonal entry of R, or the length of a row of U, is not 1
   asymmetric,     ///< R differs from its transpose
   indefinite,     ///< R has a negative eigenvalue, so it is not a correlation matrix
-  bad_options,    ///< a tolerance that is not positive, or no points allowed
+  bad_options,    ///< a tolerance is not positive, or no points are allowed
   out_of_memory,
   interrupted,
 };
 
-/// The meaning of a status, in a few words.
+/// A status in a few words.
 std::string_view describe(Status status);
 
 struct Probability {
@@ -73,11 +74,11 @@ struct Probability {
   double p_fail;            ///< 1 - p, computed directly
   double error;             ///< of p, absolute: an upper bound of the true error (for sampling methods, with high probability)
   double error_fail;        ///< of p_fail, absolute
-  std::string_view method;  ///< see above; "none" if the input was not valid
+  std::string_view method;  ///< one of the methods above; "none" if the input was not valid
   std::int64_t points;      ///< integrand evaluations
   Status status;
 
-  /// Whether there are numbers at all, even if not as accurate as requested.
+  /// Whether p and p_fail are numbers, possibly less accurate than requested.
   bool valid() const { return status == Status::ok || status == Status::not_reached; }
 };
 
@@ -89,12 +90,12 @@ using Matrix = Eigen::Ref<const Eigen::MatrixXd>;
 /// eigenvalues).
 Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& options = {});
 
-/// The same for R = U U^T with the m x d factor U, whose rows have length 1 (rows off by rounding, 1e-8, are rescaled). The
-/// better form if d is small: no eigenvalues need checking, and only the part of R that matters is ever computed.
+/// The same for R = U U^T with the m x d factor U, whose rows have length 1 (rows with rounding errors up to 1e-8 are
+/// rescaled). Preferable if d is small: no eigenvalues need checking, and only the part of R that matters is computed.
 Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
 
-/// Both, for a thread with many problems: the same results, but memory is kept, so nothing is allocated after the largest
-/// problem. (Eigen itself allocates when it checks an R or multiplies a U of several hundred rows.)
+/// Both functions, for a thread with many problems. The results are the same, but memory is reused, so nothing is allocated
+/// after the largest problem. (Eigen itself allocates when it checks an R or multiplies a U of several hundred rows.)
 class Solver {
  public:
   Probability cdf(std::span<const double> z, const Matrix& R, const Options& options = {});

@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probust/normal/lanes.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {
 
-/// What the integrand needs of each variable given T, padded to whole lanes with limits that are never exceeded.
+/// The numbers that the integrand needs of each variable given T, padded to whole lanes with limits that are never exceeded.
 struct Given {
   std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
   std::span<Lanes> r, d;                   ///< first and second derivatives of log Phi(x_i) by z_i
@@ -37,7 +37,7 @@ Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& ar
   return given;
 }
 
-/// The product P of the probabilities given T = t; also fills the derivatives of its logarithm.
+/// Returns the product P of the probabilities given T = t, and sets the derivatives of its logarithm.
 double condition(const Given& given, double t) {
   double product = 1.0;
   Lanes x, density, below;

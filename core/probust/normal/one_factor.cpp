@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "probust/normal/bivariate.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {
@@ -53,8 +53,8 @@ class GivenFactor {
   std::span<Block> blocks_;
 };
 
-/// Where variables that are nearly functions of T pass their limits. If there are many, those that bound T most tightly, from
-/// above and from below.
+/// The values of T at which variables that are nearly functions of T reach their limits. If there are many, those that bound T
+/// most tightly from above and from below.
 Breaks sharp_places(std::span<const double> z, std::span<const double> loading, Arena& arena) {
   constexpr double kSharp = 0.95;
   constexpr std::size_t kMost = 24;  // on either side

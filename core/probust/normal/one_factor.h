@@ -21,7 +21,7 @@ struct OneFactor {
 /// The loadings of R if its residual is at most `tolerance` and no loading exceeds 1.
 std::optional<OneFactor> fit_one_factor(const Orthant& orthant, double tolerance, Arena& arena);
 
-/// How much p can change if correlations move by `factor.residual` (Plackett 1954): a bound for limits in ascending order.
+/// Bound on the change of p if correlations change by `factor.residual` (Plackett 1954), for limits in ascending order.
 double one_factor_bias(std::span<const double> z, const OneFactor& factor);
 
 /// P(X <= z) and its complement by one quadrature over T, for finite limits. q keeps its relative accuracy.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The order in which variables are integrated: the most binding first (Gibson, Glasbey and Elston, "Monte Carlo evaluation of
-// multivariate normal integrals and sensitivity to variate ordering", 1994).
+// The order in which variables are integrated: the most restrictive first (Gibson, Glasbey and Elston, "Monte Carlo evaluation
+// of multivariate normal integrals and sensitivity to variate ordering", 1994).
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ namespace probust::normal {
 /// The mean of a standard normal variable truncated to (lo, hi).
 double confined_mean(double lo, double hi);
 
-/// The open variable with the least conditional probability, -1 if none is open. `slack`: each limit minus what the earlier
-/// variables contribute at their conditional means.
+/// The open variable with the smallest conditional probability; -1 if none is open. `slack` is each limit minus the
+/// contributions of the earlier variables at their conditional means.
 Eigen::Index most_binding(const GrowingCholesky& cholesky, std::span<const double> slack);
 
 /// Subtracts from `slack` the contribution of a column's variable at its conditional mean.

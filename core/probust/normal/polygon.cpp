@@ -35,13 +35,14 @@ Vector2d corner(const Face& a, const Face& b) {
 
 bool inside(const Vector2d& point, const Face& face) { return face.normal.dot(point) < face.limit; }
 
-/// Directions this close count as equal: rounding would decide their corners, and p does not depend on which is used.
+/// Directions that are this close count as equal: their intersection would be dominated by rounding, and p does not depend on
+/// which one is used.
 bool same_direction(const Face& a, const Face& b) {
   constexpr double kParallel = 4.0 * std::numeric_limits<double>::epsilon();
   return std::abs(cross(a.normal, b.normal)) <= kParallel && a.normal.dot(b.normal) > 0.0;
 }
 
-/// The faces sorted by angle, only the binding one of each direction, plus a box outside which the probability is 0.
+/// The faces sorted by angle, only the nearest one of each direction, plus a box outside which the probability is 0.
 std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
   constexpr double kBeyond = 39.0, kLeast = 1e-200;  // a corner exactly at the origin would have no direction
   const std::span<Face> faces = arena.take<Face>(z.size() + 4);
@@ -68,13 +69,13 @@ std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen
   return faces.first(kept);
 }
 
-/// The faces that are sides of the polygon, in order; fewer than three if it is empty. Overwrites `faces`.
+/// The faces that are sides of the polygon, in order. Fewer than three if the polygon is empty. Overwrites `faces`.
 std::span<Face> sides(std::span<Face> faces) {
   std::size_t first = 0, last = 0;  // [first, last) are sides so far
   const auto cut_back = [&](const Face& face) {
     while (last - first >= 2 && !inside(corner(faces[last - 2], faces[last - 1]), face)) --last;
   };
-  for (const Face& face : faces) {  // sides are kept at the front, never past this one
+  for (const Face& face : faces) {  // sides are stored at the front, never beyond this face
     cut_back(face);
     while (last - first >= 2 && !inside(corner(faces[first], faces[first + 1]), face)) ++first;
     if (last > first && cross(faces[last - 1].normal, face.normal) <= 0.0) return {};  // half a turn or more: empty polygon
@@ -86,8 +87,8 @@ std::span<Face> sides(std::span<Face> faces) {
 }
 
 /// The probability beyond a side at distance `height`, clockwise of the ray from the origin to a corner at `place` along the
-/// side: P(Y_1 > height, Y_2 height < Y_1 place). The ray's point is a corner of two perpendicular sides; computing with the
-/// farther one is more accurate, because its sine is smaller, and the probability beyond both is known.
+/// side: P(Y_1 > height, Y_2 height < Y_1 place). The ray's point is a corner of two perpendicular sides, and the probability
+/// beyond both is known. Computing with the farther side is more accurate, because its sine is smaller.
 double behind(double height, double place) {
   const double distance = std::hypot(height, place), far = std::abs(place);
   if (far <= height) return bivariate_upper(height, 0.0, place / distance);
@@ -107,7 +108,7 @@ Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::Matrix
   }
   const std::size_t n = polygon.size();
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  double beyond = 0.0, rounding = 0.0;  // probability behind the sides, each in the sector in which the origin sees it
+  double beyond = 0.0, rounding = 0.0;  // probability beyond each side, within the sector of the side seen from the origin
   bool around_origin = true;
   Vector2d from = corner(polygon[n - 1], polygon[0]);
   for (std::size_t k = 0; k < n; ++k) {
@@ -121,7 +122,7 @@ Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::Matrix
     from = to;
     total.points += 2;
   }
-  // The sectors add up to a full turn if the origin is inside, and to nothing otherwise.
+  // The sectors add up to a full turn if the origin is inside, and to zero otherwise.
   total.p = around_origin ? 1.0 - beyond : -beyond;
   total.q = around_origin ? beyond : 1.0 + beyond;
   total.error_p = total.error_q = rounding;

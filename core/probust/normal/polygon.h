@@ -11,9 +11,9 @@
 
 namespace probust::normal {
 
-/// P(X <= z) and its complement for X = N Y with two independent standard normal variables Y: rows of N (m x 2) of length 1 up to
-/// rounding (they are rescaled), limits finite and of any sign. Takes O(m log m) steps, and two bivariate probabilities for each
-/// side of the polygon.
+/// P(X <= z) and its complement for X = N Y with two independent standard normal variables Y. The rows of N (m x 2) have length
+/// 1 up to rounding (they are rescaled); limits are finite, with any sign. Takes O(m log m) steps, and two bivariate
+/// probabilities per side of the polygon.
 Integral polygon(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena);
 
 }  // namespace probust::normal

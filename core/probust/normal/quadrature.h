@@ -58,7 +58,7 @@ class Breaks {
  public:
   static constexpr int kMost = 256;
 
-  /// Beyond kMost, further breaks are ignored: callers add the most important first.
+  /// Breaks beyond kMost are ignored, so callers add the most important ones first.
   void add(double x) {
     if (count_ < kMost) at_[count_++] = x;
   }
@@ -73,9 +73,9 @@ class Breaks {
   int count_ = 0;
 };
 
-/// Integrates `f(x)` (anything with members p and q) over the panels between consecutive `breaks`. A panel is halved while the
-/// rule and the rules of its two halves disagree by more than 1e-13 in p, or 1e-13 of the total in q (at least `q_floor`). At
-/// most about `most` panels are examined, because rounding in f may keep them from ever agreeing.
+/// Integrates `f(x)`, which returns members p and q, over the panels between consecutive `breaks`. A panel is halved while the
+/// rule and the rules of its two halves differ by more than 1e-13 in p, or by more than 1e-13 of the total in q (at least
+/// `q_floor`). At most about `most` panels are examined, because rounding in f may prevent agreement.
 template <class F>
 Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 4000) {
   constexpr int kPoints = 16;
@@ -95,7 +95,7 @@ Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 
     total.points += kPoints;
     return panel;
   };
-  // The last panel is halved first, so the stack grows by at most one panel for each time that a panel can be halved.
+  // The last panel is halved first, so the stack grows by at most one panel per halving of a panel.
   constexpr int kHalvings = 64;
   std::array<Panel, Breaks::kMost + kHalvings> open;
   int count = 0;

@@ -11,15 +11,15 @@
 
 #include "probust/normal/bivariate.h"
 #include "probust/normal/factor.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/lattice.h"
 #include "probust/normal/separation.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 namespace {
 
-/// P(X_i > z_i, X_j <= z_j for j < i) as an orthant: the sign of variable i is flipped.
+/// The event X_i > z_i, X_j <= z_j for j < i as an orthant: the sign of variable i is flipped.
 Separation first_failure(const Orthant& orthant, Eigen::Index i, std::uint64_t seed, Arena& arena) {
   constexpr std::int64_t kFirstLevel = 8;
   const Eigen::Index size = i + 1;
@@ -35,7 +35,7 @@ Separation first_failure(const Orthant& orthant, Eigen::Index i, std::uint64_t s
   return {mirrored, seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15ULL, kFirstLevel, arena};
 }
 
-/// The terms of the telescoping sum that are sampled, and the sum of the exact ones.
+/// The sampled terms of the telescoping sum, and the sum of the exact terms.
 class Terms {
  public:
   Terms(double exact, const Orthant& orthant, std::uint64_t seed, Arena& arena)
@@ -69,7 +69,7 @@ class Terms {
     return total;
   }
 
-  /// The term whose next level reduces the error most for its cost, or null.
+  /// The term whose next level reduces the error most for its cost; null if there is none.
   Separation* most_worthwhile() {
     Separation* best = nullptr;
     double most = 0.0;
@@ -85,7 +85,8 @@ class Terms {
   std::span<Separation> terms_;
 };
 
-/// The sampler of importance_sample: first which limit fails, then by how much, then all other variables given that.
+/// The sampler of importance_sample. It samples first which limit fails, then by how much, and then all other variables given
+/// that.
 class UnionSampler {
  public:
   UnionSampler(const Orthant& orthant, std::uint64_t seed, Arena& arena)
@@ -153,7 +154,7 @@ class UnionSampler {
 
 RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena) {
   const Arena::Scope scope(arena);
-  // The second term lacks what it has in common with the first one: P(X_2 > z_2, X_1 <= z_1).
+  // The exact second term, P(X_2 > z_2, X_1 <= z_1).
   const double first = complement(orthant.z(0));
   const double second = orthant.size > 1 ? bivariate_upper(orthant.z(1), -orthant.z(0), -orthant.rho(0, 1)) : 0.0;
   Terms terms(first + second, orthant, goal.seed, arena);
@@ -170,7 +171,7 @@ RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& a
   constexpr std::int64_t kFirstLevel = 64;
   UnionSampler sampler(orthant, goal.seed, arena);
   LatticeMean mean(kFirstLevel);
-  // Joint failures may be too rare to occur in the sample; the rule of three bounds the error this hides.
+  // Joint failures may be too rare to occur in the sample; the rule of three bounds the resulting error.
   const auto error = [&] {
     return kErrorFactor * mean.standard_error() + 3.0 * sampler.total() / static_cast<double>(mean.points());
   };

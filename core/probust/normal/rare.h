@@ -26,8 +26,9 @@ struct Goal {
   double target(double q) const { return abs < rel_q * q ? abs : rel_q * q; }
 };
 
-/// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), limits finite, positive and ascending. The first two terms are
-/// exact, the others are orthants by separation of variables, each sampled as much as it matters.
+/// q as the sum over i of P(X_i > z_i, X_j <= z_j for j < i), for finite, positive, ascending limits. The first two terms are
+/// exact. The others are orthant probabilities by separation of variables; terms that contribute more to the error get more
+/// samples.
 RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 /// q by importance sampling from the mixture of the single failures, for problems with too many limits for `telescope` to be

@@ -14,19 +14,19 @@
 #include <cstdint>
 #include <cstring>
 
-#include "probust/base/everywhere.h"
+#include "probust/base/host_device.h"
 
 namespace probust::normal::rational {
 
 /// Beyond this the smaller tail is not a normal floating-point number.
 inline constexpr double kFar = 37.5;
 
-/// std::min and std::max by value: a GPU has no address of a constant.
-PROBUST_EVERYWHERE inline double smaller(double a, double b) { return b < a ? b : a; }
-PROBUST_EVERYWHERE inline double larger(double a, double b) { return a < b ? b : a; }
+/// std::min and std::max with arguments by value, because a GPU has no address of a constant.
+PROBUST_HOST_DEVICE inline double smaller(double a, double b) { return b < a ? b : a; }
+PROBUST_HOST_DEVICE inline double larger(double a, double b) { return a < b ? b : a; }
 
 /// a b + c, rounded once if the machine has an instruction for it; so machines may differ by rounding.
-PROBUST_EVERYWHERE inline double multiply_add(double a, double b, double c) {
+PROBUST_HOST_DEVICE inline double multiply_add(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)
   return ::fma(a, b, c);
 #elif defined(__FMA__)
@@ -38,7 +38,7 @@ PROBUST_EVERYWHERE inline double multiply_add(double a, double b, double c) {
 
 /// Horner's scheme, unrolled by recursion: compilers do not vectorise an outer loop around a longer inner one.
 template <int N, int I = 0>
-PROBUST_EVERYWHERE inline double horner(const double (&coefficient)[N], double x) {
+PROBUST_HOST_DEVICE inline double horner(const double (&coefficient)[N], double x) {
   if constexpr (I == N - 1) {
     return coefficient[I];
   } else {
@@ -46,20 +46,20 @@ PROBUST_EVERYWHERE inline double horner(const double (&coefficient)[N], double x
   }
 }
 
-PROBUST_EVERYWHERE inline std::uint64_t bits(double x) {
+PROBUST_HOST_DEVICE inline std::uint64_t bits(double x) {
   std::uint64_t word;
   std::memcpy(&word, &x, sizeof word);
   return word;
 }
 
-PROBUST_EVERYWHERE inline double from_bits(std::uint64_t word) {
+PROBUST_HOST_DEVICE inline double from_bits(std::uint64_t word) {
   double x;
   std::memcpy(&x, &word, sizeof x);
   return x;
 }
 
 /// exp(x) for x in [-708, 708], within 2 ulp.
-PROBUST_EVERYWHERE inline double exp(double x) {
+PROBUST_HOST_DEVICE inline double exp(double x) {
   constexpr double kRound = 0x1.8p52;
   constexpr double kTaylor[] = {
       1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
@@ -71,7 +71,7 @@ PROBUST_EVERYWHERE inline double exp(double x) {
 }
 
 /// log(x) for a positive normal number, within 2 ulp (absolute 1e-16 near 1).
-PROBUST_EVERYWHERE inline double log(double x) {
+PROBUST_HOST_DEVICE inline double log(double x) {
   constexpr std::uint64_t kHalfRoot = 0x3fe6a09e667f3bcdULL;  // sqrt(1/2): mantissas are brought to [sqrt(1/2), sqrt(2))
   constexpr double kSeries[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
                                 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
@@ -84,7 +84,7 @@ PROBUST_EVERYWHERE inline double log(double x) {
 }
 
 /// Mills' ratio for x >= 0.
-PROBUST_EVERYWHERE inline double mills_ratio(double x) {
+PROBUST_HOST_DEVICE inline double mills_ratio(double x) {
   constexpr double kPolynomial[] = {
       1.3224223931782704,     -0.5538923693865131,    0.3688917546325955,     -0.20013837980443974,   0.07961313864854436,
       -0.013722572866671789,  -0.010420500082424377,  0.012172005281068472,   -0.0069296689202727425, 0.002409205580164122,
@@ -96,13 +96,13 @@ PROBUST_EVERYWHERE inline double mills_ratio(double x) {
 }
 
 /// The density at x, |x| <= kFar.
-PROBUST_EVERYWHERE inline double density(double x) { return 0.3989422804014327 * exp(-0.5 * x * x); }
+PROBUST_HOST_DEVICE inline double density(double x) { return 0.3989422804014327 * exp(-0.5 * x * x); }
 
 /// P(X > x) for 0 <= x <= kFar, relative error about 1e-15 (1 + x^2 / 8).
-PROBUST_EVERYWHERE inline double upper_tail(double x) { return density(x) * mills_ratio(x); }
+PROBUST_HOST_DEVICE inline double upper_tail(double x) { return density(x) * mills_ratio(x); }
 
 /// P(X <= x) and P(X > x), both with relative accuracy; arguments are clamped to +-kFar.
-PROBUST_EVERYWHERE inline void cdf(double x, double& below, double& above) {
+PROBUST_HOST_DEVICE inline void cdf(double x, double& below, double& above) {
   const double distance = smaller(std::abs(x), kFar);
   const double tail = upper_tail(distance), rest = 1.0 - tail;
   below = x < 0.0 ? tail : rest;
@@ -110,7 +110,7 @@ PROBUST_EVERYWHERE inline void cdf(double x, double& below, double& above) {
 }
 
 /// The quantile for |p - 1/2| <= 0.425, from p - 1/2.
-PROBUST_EVERYWHERE inline double quantile_central(double q) {
+PROBUST_HOST_DEVICE inline double quantile_central(double q) {
   constexpr double kTop[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
                              4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3};
   constexpr double kBottom[] = {1.0,
@@ -126,7 +126,7 @@ PROBUST_EVERYWHERE inline double quantile_central(double q) {
 }
 
 /// |quantile| in a tail of mass exp(-r^2), 1.6 <= r <= 5.
-PROBUST_EVERYWHERE inline double quantile_tail(double r) {
+PROBUST_HOST_DEVICE inline double quantile_tail(double r) {
   constexpr double kTop[] = {1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
                              3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
                              2.27238449892691845833e-2, 7.74545014278341407640e-4};
@@ -142,7 +142,7 @@ PROBUST_EVERYWHERE inline double quantile_tail(double r) {
 }
 
 /// |quantile| in a tail of mass exp(-r^2), 5 <= r <= 27.
-PROBUST_EVERYWHERE inline double quantile_far_tail(double r) {
+PROBUST_HOST_DEVICE inline double quantile_far_tail(double r) {
   constexpr double kTop[] = {6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
                              2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
                              2.71155556874348757815e-5, 2.01033439929228813265e-7};
@@ -158,7 +158,7 @@ PROBUST_EVERYWHERE inline double quantile_far_tail(double r) {
 }
 
 /// The quantile of p in [0, 1], with branches; p is clamped to [1e-300, 1 - 1e-16].
-PROBUST_EVERYWHERE inline double quantile(double p) {
+PROBUST_HOST_DEVICE inline double quantile(double p) {
   const double centred = p - 0.5;
   if (centred >= -0.425 && centred <= 0.425) return quantile_central(centred);
   const double tail = larger(smaller(p, 1.0 - p), 1e-300);

@@ -12,10 +12,10 @@
 #include <cmath>
 
 #include "probust/normal/factor.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/limits.h"
 #include "probust/normal/ordering.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust::normal {
 Separation::Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena)
@@ -40,7 +40,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
       if (cholesky.open(i)) group[count++] = i;
     }
     cholesky.take(pivot);
-    // Rows that end in this column: open before, but no longer.
+    // Rows that end in this column: they were open before and no longer are.
     const auto ended = std::remove_if(group.begin(), group.begin() + count, [&](Eigen::Index i) { return cholesky.open(i); });
     count = static_cast<std::size_t>(ended - group.begin());
 
@@ -138,9 +138,9 @@ double Separation::error() const {
 }
 
 double unseen_mass(const LatticeMean& mean, double most, double steepest) {
-  // If none of n points hits, 3 / n bounds the missed share with 95% confidence (the rule of three). The bound counts in full if
-  // all points gave 0, or if bounds are so steep that the integrand jumps between neighbouring points; it counts less the gentler
-  // they are.
+  // If none of n points is inside, 3 / n bounds the missed share with 95% confidence (the rule of three). The bound counts in
+  // full if all points gave 0, or if bounds are so steep that the integrand jumps between neighbouring points; for gentler
+  // bounds it counts less.
   constexpr double kSteep = 50.0;
   const double gentle = std::min(1.0, steepest / kSteep);
   const double share = mean.p() > 0.0 ? gentle * gentle : 1.0;

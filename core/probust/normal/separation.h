@@ -17,21 +17,21 @@ namespace probust::normal {
 /// bounds.
 double unseen_mass(const LatticeMean& mean, double most, double steepest);
 
-/// One orthant probability, sampled as much as the caller requests. The most binding variables come first (Genz and Bretz;
-/// Gibson, Glasbey and Elston 1994). Rows of a singular R that end in the same column of its Cholesky factor form one interval
-/// together (Genz and Kwong 2000).
+/// One orthant probability, sampled as much as the caller requests. The most restrictive variables come first (Genz and Bretz;
+/// Gibson, Glasbey and Elston 1994). If R is singular, the rows that end in the same column of its Cholesky factor form one
+/// interval together (Genz and Kwong 2000).
 class Separation {
  public:
-  /// Limits finite, correlations positive semidefinite with unit diagonal; `points`: per shift at the first level. The memory of
-  /// `arena` must outlive this; `orthant` need not.
+  /// Limits must be finite, and correlations positive semidefinite with unit diagonal. `points` is the number per shift at the
+  /// first level. The memory of `arena` must outlive this object; `orthant` need not.
   Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t points, Arena& arena);
 
-  /// Evaluates the next level of points (the first call: the first level). Throws Stopped as LatticeMean::refine does.
+  /// Evaluates the next level of points; the first call evaluates the first level. Throws Stopped like LatticeMean::refine.
   void refine(const std::atomic<bool>* stop = nullptr);
 
   double p() const { return mean_.p(); }
   double q() const { return mean_.q(); }
-  /// kErrorFactor standard errors, plus unseen_mass, plus what treating tiny residual variances as zero may have changed.
+  /// The sum of kErrorFactor standard errors, unseen_mass, and the possible effect of setting tiny residual variances to zero.
   double error() const;
   /// The part of error() that more points do not reduce.
   double bias() const { return bias_; }
@@ -57,7 +57,7 @@ class Separation {
 
   std::span<Column> columns_;
   double bias_ = 0.0;
-  double first_mass_ = 1.0;  ///< the probability of the first column's interval, an upper bound of the integrand
+  double first_mass_ = 1.0;  ///< probability of the first column's interval: an upper bound of the integrand
   double steepest_ = 0.0;    ///< how fast a bound moves with the variables before it, in units of the variable that it bounds
   int dimension_;
   ShiftedLattice lattice_;

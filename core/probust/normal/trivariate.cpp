@@ -27,7 +27,7 @@ struct Conditional {
 
 Conditional condition(double z, double r) { return {z, r, std::sqrt(std::max(0.0, (1.0 - r) * (1.0 + r)))}; }
 
-/// Where the limits turn sharply, and where they cross each other or each other's mirror image.
+/// The positions at which the limits change sharply, or cross each other or each other's mirror image.
 Breaks sharp_places(const Conditional& one, const Conditional& two) {
   Breaks marks;
   for (const auto& line : {one, two}) {
@@ -41,7 +41,7 @@ Breaks sharp_places(const Conditional& one, const Conditional& two) {
   return marks;
 }
 
-/// The variable least correlated with the others: conditioning on it keeps the integrand smooth.
+/// The variable that is least correlated with the others: conditioning on it gives the smoothest integrand.
 int integration_variable(const Eigen::Matrix3d& R) {
   int best = 0;
   double least = kInfinity;

@@ -32,7 +32,7 @@ Shape without_ones(Shape shape) {
   return shape;
 }
 
-// The input's axes after the batch; all of them if it has no batch.
+// The input's axes after the batch, or all axes if it has no batch.
 Shape example_axes(const Shape& point, const Shape& input) {
   const bool whole = input.size() == point.size() && input == point;
   return input.size() > 1 && input[0] == 1 && !whole ? Shape(input.begin() + 1, input.end()) : input;
@@ -66,7 +66,7 @@ std::string layout_name(Layout layout) {
   return layout == Layout::nchw ? "nchw" : layout == Layout::nhwc ? "nhwc" : layout == Layout::whcn ? "whcn" : "auto";
 }
 
-// A flat point as the image [C, H, W] that an input of three axes takes in this layout.
+// A flat point as the image [C, H, W] that an input with three axes expects in this layout.
 Shape view_of_flat(const Shape& axes, Layout layout) {
   if (layout == Layout::nhwc) return {axes[2], axes[0], axes[1]};
   return layout == Layout::whcn ? Shape{axes[0], axes[2], axes[1]} : axes;
@@ -75,12 +75,12 @@ Shape view_of_flat(const Shape& axes, Layout layout) {
 [[noreturn]] void refuse_order(const Shape& point, const Shape& input, Layout layout) {
   std::string problem = "has points of shape " + to_string(point);
   if (layout != Layout::automatic)
-    problem += ", which the layout " + layout_name(layout) + " does not turn into the input's ";
+    problem += ", which the layout " + layout_name(layout) + " does not convert to the input's shape ";
   else
-    problem += ", and the order of their axes in the input's shape is not certain: ";
+    problem += ", so the order of their axes is ambiguous for the input's shape ";
   throw Error{ErrorCode::unreadable, "the data set", problem + to_string(input),
-              layout != Layout::automatic ? "give another " + option("layout") + ", or leave it out"
-                                          : "transpose the data, or give the input's order of axes with " + option("layout") +
+              layout != Layout::automatic ? "use another " + option("layout") + ", or leave it out"
+                                          : "transpose the data, or specify the input's order of axes with " + option("layout") +
                                                 " (whcn: width before height)"};
 }
 
@@ -124,14 +124,14 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
   if (layout == Layout::nhwc) orders = {{first_to_last(rank), false}, {as_stored(rank), true}};
   if (layout == Layout::whcn) {
     if (rank == 2) return {{{1, 0}, false}};
-    // Column-major over (H, W, C): H runs fastest, then W, then C, which is row-major over (C, W, H).
+    // Column-major over (H, W, C) means that H varies fastest, then W, then C, which is row-major over (C, W, H).
     orders = rank == 3 ? std::vector<AxisOrder>{{{0, 2, 1}, false}, {{2, 1, 0}, true}} : std::vector<AxisOrder>{};
   }
   if (looks_channels_last(point)) std::reverse(orders.begin(), orders.end());
   return orders;
 }
 
-// Not inlined, so that a browser downloads it only for points that need rearranging.
+// Not inlined, so that browsers download it only if points need rearranging.
 [[gnu::noinline]] static Arrangement rearranged(const Shape& point, const Shape& axes, Layout layout) {
   if (layout != Layout::automatic && (point.size() > 3 || (point.size() == 1 && axes.size() != 3)))
     throw Error{ErrorCode::usage, option("layout"), "needs images [C, H, W], not points of shape " + to_string(point), ""};
@@ -151,7 +151,7 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
       result.note = "points of shape " + to_string(point) + " are transposed to the input's shape " + to_string(axes);
     return result;
   }
-  // Ignores extents of 1. Two axes of an image may be height and width in any order, so only a series is transposed.
+  // Extents of 1 are ignored. Two axes of an image may be height and width in either order, so only a series is transposed.
   const bool series = point.size() == 2 && axes.size() > 1 && axes[0] != 1;
   for (const AxisOrder& order : orders) {
     Arrangement result = arrangement(order);

@@ -17,14 +17,14 @@ namespace {
 struct Candidate {
   std::string name;
   ValueId value = kNoValue;  // several values, or one number
-  bool softmax = false;      // it ends in one
-  bool copy = false;         // of the input
-  bool label = false;        // computed by an ArgMax, a TopK or a comparison
+  bool softmax = false;      // whether it ends in a Softmax
+  bool copy = false;         // whether it is a copy of the input
+  bool label = false;        // whether it is computed by an ArgMax, a TopK or a comparison
   bool integer = false;
   std::string note{};
 };
 
-// An output that cannot decide, for messages.
+// An output from which no class can be derived, for messages.
 struct Unusable {
   std::string name, why;
 };
@@ -34,7 +34,7 @@ bool is_weight(const GraphProto& graph, const std::string& name) {
   return graph.initializers.count(name) != 0 || (maker != nullptr && maker->op_type == "Constant");
 }
 
-// False for a table or a map that gives several classes one label, and for a cast to bool.
+// False for a table or a map that assigns one label to several classes, and for a cast to bool.
 bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   constexpr std::int64_t kBool = 9;
   if (const auto to = node.attributes.find("to"); node.op_type == "Cast" && to != node.attributes.end() && to->second.i == kBool)
@@ -53,7 +53,7 @@ bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   return distinct(table->second.texts) && (table->second.values == nullptr || distinct(table->second.values->data));
 }
 
-// The scores behind a label or the sorted scores of a TopK; empty if the tensor is neither.
+// The scores from which a label, or the sorted scores of a TopK, are computed; empty if the tensor is neither.
 std::string scores_before(const GraphProto& graph, const std::string& output) {
   static constexpr std::array<std::string_view, 9> kMoves{"Cast",    "Identity", "Reshape",      "Squeeze", "Unsqueeze",
                                                           "Flatten", "Dropout",  "LabelEncoder", "ZipMap"};
@@ -96,7 +96,8 @@ bool is_top_k(const GraphProto& graph, const std::string& name) {
   return maker != nullptr && maker->op_type == "TopK";
 }
 
-// The operand before operators that keep the order of classes, so that a label, probabilities and logits are one candidate.
+// The operand before all operators that keep the order of classes, so that a label, probabilities and logits count as one
+// candidate.
 ValueId root_of(const Graph& graph, ValueId id) { return element_count(graph[id].shape) < 2 ? id : before_ordering(graph, id); }
 
 bool is_computed_from(const Graph& graph, ValueId id, ValueId from) {
@@ -154,11 +155,11 @@ class OutputChooser {
     }
     narrow();
     if (candidates_.empty()) refuse_none();
-    // Without a decision to make, the first output will do.
+    // If the model need not decide, the first output is used.
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
-    if (!only) result.notes.push_back("output '" + chosen.name + "' decides");
+    if (!only) result.notes.push_back("output '" + chosen.name + "' determines the class");
     if (!chosen.note.empty()) result.notes.push_back(chosen.note);
     return result;
   }
@@ -189,7 +190,7 @@ class OutputChooser {
     if (value.id == kNoValue) {
       if (value.type != kString)
         throw Error{ErrorCode::unsupported, "output '" + name + "'", "is not computed",
-                    "name another output with " + option("output_name")};
+                    "choose another output with " + option("output_name")};
       return leave_out(name, "is text");
     }
     const Node& node = graph_[value.id];
@@ -199,16 +200,16 @@ class OutputChooser {
       return;
     }
     if (!is_vector(node.shape))
-      return leave_out(name, "has shape " + to_string(node.shape) + ", which is not one vector of logits");
+      return leave_out(name, "has shape " + to_string(node.shape) + ", which is not that of a single vector of logits");
     const bool several = element_count(node.shape) > 1;
     if (several && value.integer) return leave_out(name, "has integers of shape " + to_string(node.shape));
-    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "has the smallest values, sorted");
+    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "contains the smallest values, sorted");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
       return leave_out(name, "is the largest of several probabilities, without its class");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
-      return leave_out(name, "has sums of squares, such as distances, whose smallest would decide");
+      return leave_out(name, "contains sums of squares, such as distances, the smallest of which determines the class");
     candidates_.push_back({.name = name,
                            .value = value.id,
                            .softmax = ends_like_a_classifier(graph_, value.id),
@@ -217,13 +218,13 @@ class OutputChooser {
                            .integer = value.integer});
   }
 
-  // Replaces an output by the scores behind it. False if they are not a vector.
+  // Replaces an output by the scores from which it is computed. Returns false if they are not a vector.
   bool add_scores(const std::string& name, const std::string& scores) {
     const Named value = outputs_.lower(scores);
     if (value.id == kNoValue || value.integer || !is_vector(graph_[value.id].shape)) return false;
     if (element_count(graph_[value.id].shape) < 2 || graph_[value.id].extent == Extent::constant) return false;
     const bool sorted = is_top_k(outputs_.proto.graph, name);
-    // Without a decision, the numbers of the output itself are used.
+    // If the model need not decide, the numbers of the output itself are used.
     if (!deciding() && !sorted) return false;
     candidates_.push_back({.name = name,
                            .value = value.id,
@@ -244,7 +245,7 @@ class OutputChooser {
 
   void narrow() {
     prefer(candidates_, [](const Candidate& each) { return !each.copy; });
-    if (!deciding())  // an output of numbers before a label
+    if (!deciding())  // if the model need not decide: an output of numbers before a label
       prefer(candidates_, [&](const Candidate& each) { return element_count(graph_[each.value].shape) > 1; });
     merge();
     if (candidates_.size() < 2) return;
@@ -265,7 +266,8 @@ class OutputChooser {
     prefer(candidates_, [](const Candidate& each) { return each.softmax; });
   }
 
-  // One candidate for a label, its probabilities and its logits; the first that is not a label gives the name.
+  // Merges a label, its probabilities and its logits into one candidate, which is named after the first one that is not a
+  // label.
   void merge() {
     std::map<ValueId, Candidate> merged;
     std::vector<ValueId> order;
@@ -302,7 +304,7 @@ class OutputChooser {
     return std::any_of(unusable_.begin(), unusable_.end(), [&](const Unusable& each) { return each.name == name; });
   }
 
-  // Inner tensors that could decide, the last ones first.
+  // Inner tensors from which a class can be derived, the last ones first.
   std::vector<std::string> inner_candidates() const {
     constexpr std::size_t kMost = 4;
     std::vector<std::pair<ValueId, std::string>> found;
@@ -324,7 +326,7 @@ class OutputChooser {
   std::string remedy() const {
     const std::vector<std::string> inner = inner_candidates();
     if (inner.empty()) return "export the model with one value per class, [1, C], or with a single number";
-    return "name the deciding output with " + option("output_name") + ", for example " + join(inner, " or ");
+    return "choose the output that determines the class with " + option("output_name") + ", for example " + join(inner, " or ");
   }
 
   [[noreturn]] void refuse_none() const {
@@ -333,14 +335,14 @@ class OutputChooser {
       throw Error{ErrorCode::unsupported, "output '" + unusable_[0].name + "'", unusable_[0].why, remedy()};
     std::vector<std::string> reasons;
     for (const Unusable& each : unusable_) reasons.push_back("'" + each.name + "' " + each.why);
-    throw Error{ErrorCode::unsupported, "the model", "has no output that can decide: " + join(reasons), remedy()};
+    throw Error{ErrorCode::unsupported, "the model", "has no output that determines the class: " + join(reasons), remedy()};
   }
 
   [[noreturn]] void refuse_several() const {
     std::vector<std::string> names;
     for (const Candidate& each : candidates_) names.push_back("'" + each.name + "' " + shape_of(graph_, each.value));
-    throw Error{ErrorCode::unsupported, "the model", "has several outputs that could decide: " + join(names),
-                "name the right one with " + option("output_name")};
+    throw Error{ErrorCode::unsupported, "the model", "has several outputs that could determine the class: " + join(names),
+                "choose one with " + option("output_name")};
   }
 
   const Outputs& outputs_;

@@ -12,7 +12,7 @@
 
 namespace probust::onnx {
 
-/// The node that computes a tensor; null if none does.
+/// The node that computes a tensor; null if there is none.
 inline const NodeProto* maker_of(const GraphProto& graph, const std::string& name) {
   const auto makes = [&](const NodeProto& node) {
     return std::find(node.outputs.begin(), node.outputs.end(), name) != node.outputs.end();
@@ -21,15 +21,15 @@ inline const NodeProto* maker_of(const GraphProto& graph, const std::string& nam
   return name.empty() || node == graph.nodes.end() ? nullptr : &*node;
 }
 
-/// The deciding output of a model.
+/// The output that determines the class.
 struct ChosenOutput {
   std::string name;
-  ValueId value = kNoValue;  ///< several values of which the largest decides, or one number
+  ValueId value = kNoValue;  ///< several values, of which the largest decides, or one number
   std::vector<std::string> notes{};
-  bool integer = false;  ///< a label
+  bool integer = false;  ///< whether it is a label
 };
 
-/// What the choice needs from the import.
+/// The data from the import that are needed to choose an output.
 struct Outputs {
   const ModelProto& proto;
   const ImportOptions& options;
@@ -38,14 +38,14 @@ struct Outputs {
   std::function<Named(const std::string&)> lower;  ///< the value of a tensor for one example
 };
 
-/// Ranks all outputs: those followed by an ArgMax, a TopK, a comparison or a Softmax come first; then those with as many values
-/// as the labels have classes, those with names about classes, and those that other candidates are not computed from. The scores
-/// before a TopK replace it, and a copy of the input is never chosen. Throws Error{unsupported} listing the candidates and their
-/// shapes if several remain, or none.
+/// Ranks all outputs. Those followed by an ArgMax, a TopK, a comparison or a Softmax come first; then those with as many values
+/// as the labels have classes, those with names about classes, and those from which no other candidate is computed. Outputs of
+/// a TopK are replaced by its input, and a copy of the input is never chosen. Throws Error{unsupported} listing the candidates
+/// and their shapes if several or none remain.
 ChosenOutput choose_output(const Outputs& outputs);
 
 /// The output or inner tensor that the options name. Throws Error{usage} if the model has none of that name, Error{unsupported}
-/// if it cannot decide.
+/// if it cannot determine a class.
 ChosenOutput named_output(const Outputs& outputs);
 
 }  // namespace probust::onnx

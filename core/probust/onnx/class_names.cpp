@@ -75,7 +75,7 @@ std::vector<std::string> parse_list(NameScanner& scanner, char close) {
   return names;
 }
 
-// From numbers to names, or from names to numbers.
+// Reads a map from numbers to names, or from names to numbers.
 std::vector<std::string> parse_map(NameScanner& scanner) {
   std::map<std::int64_t, std::string> names;
   while (!scanner.take('}')) {
@@ -97,7 +97,7 @@ std::vector<std::string> parse_map(NameScanner& scanner) {
   return list;
 }
 
-// Labels 0, 1, 2, ... add nothing to the positions.
+// Whether the labels are 0, 1, 2, ..., which add nothing to the positions.
 bool counts_up(const std::vector<std::int64_t>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] != static_cast<std::int64_t>(i)) return false;
@@ -123,7 +123,7 @@ class Makers {
     return held == node->attributes.end() || !held->second.has_tensor ? nullptr : &held->second.t;
   }
 
-  // The ArgMax behind a value, if only its type and shape change after that.
+  // The ArgMax from which a value is computed, if only type and shape change after it.
   const NodeProto* argmax(std::string value) const {
     for (const NodeProto* node = node_of(value); node != nullptr && !node->inputs.empty(); node = node_of(value)) {
       if (node->op_type == "ArgMax") return node;
@@ -134,7 +134,7 @@ class Makers {
     return nullptr;
   }
 
-  // The number of scores; 0 if neither an output's shape nor weights determine it.
+  // The number of scores; 0 if neither the shape of an output nor weights determine it.
   std::int64_t count_of(std::string scores) const {
     for (std::size_t k = 0; k <= graph_.nodes.size(); ++k) {
       for (const ValueInfo& output : graph_.outputs) {
@@ -163,7 +163,7 @@ class Makers {
   std::map<std::string, const NodeProto*> nodes_;
 };
 
-// The numbers of a table; empty if one is not whole, or if they are 0, 1, 2, ...
+// The numbers of a table as names; empty if one is not an integer, or if they are 0, 1, 2, ....
 std::vector<std::string> names_of_numbers(const std::vector<float>& table) {
   std::vector<std::int64_t> numbers;
   for (const float value : table) {
@@ -176,7 +176,7 @@ std::vector<std::string> names_of_numbers(const std::vector<float>& table) {
   return names;
 }
 
-// A label that is the ArgMax plus a constant: numbers that do not start at 0.
+// Names from a label that is the ArgMax plus a constant: numbers that do not start at 0.
 std::vector<std::string> names_of_sum(const NodeProto& node, const Makers& makers, std::int64_t classes) {
   for (std::size_t i = 0; i < 2; ++i) {
     const NodeProto* argmax = makers.argmax(node.inputs[i]);
@@ -205,7 +205,7 @@ std::vector<std::string> names_of_node(const NodeProto& node, const Makers& make
   }
   if (node.inputs.size() < 2) return {};
   if (node.op_type == "Add") return names_of_sum(node, makers, classes);
-  // A label looked up in a tensor of names, or of numbers.
+  // Names from a label that is looked up in a tensor of names or numbers.
   if (node.op_type != "ArrayFeatureExtractor" && node.op_type != "Gather") return {};
   const HostTensor* table = makers.constant(node.inputs[0]);
   if (table == nullptr) return {};

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kLeftOut = "the final ", kMarginsNeedLogits = " is left out, because margins need logits";
 
-// Note on decisions whose gradients vanish while the class can still change.
+// A note for decisions whose gradients vanish although the class can still change.
 constexpr std::string_view kLevel = "; it levels off, so prefer auto or mc to taylor";
 
 std::string left_out_note(const std::string& what) { return std::string(kLeftOut).append(what).append(kMarginsNeedLogits); }
@@ -32,8 +32,8 @@ std::string last_left_out(const Deciding& deciding) {
   return "";
 }
 
-// A vector before operators that keep its order. Rounding and clipping are skipped only if probabilities come before them: on
-// logits they create ties, which belong to the model.
+// The operand of operators that keep the order of a vector. Rounding and clipping are skipped only if they are applied to
+// probabilities: on logits they create ties, which belong to the model.
 ValueId before_monotone(const Graph& graph, ValueId id, Deciding& deciding) {
   ValueId at = before_moves(graph, id), kept = at;
   std::vector<std::string> passed;
@@ -73,13 +73,13 @@ Deciding deciding_by(Graph& graph, const Threshold& own, const Threshold& back, 
   return deciding;
 }
 
-// A number that is not a function of one Sigmoid alone may still have log-odds as a probability.
+// If a number is not a function of a single Sigmoid, tries its log-odds as a probability.
 Threshold unsaturated(Graph& graph, const Threshold& own, const Threshold& back) {
   if (!back.before.empty()) return back;
   return odds_threshold(graph, own).value_or(back);
 }
 
-// The operand of a final ArgMax; the value itself if there is none.
+// The operand of a final ArgMax, or the value itself if there is none.
 ValueId before_argmax(const Graph& graph, ValueId id, Deciding& deciding) {
   const ValueId compared = compared_by_argmax(graph, id);
   if (compared == kNoValue) return id;
@@ -107,7 +107,7 @@ std::optional<Threshold> pair_threshold(const Graph& graph, ValueId id) {
   return std::nullopt;
 }
 
-// Whether a number is the output of a layer or of an ensemble of trees, or a sum of such outputs.
+// Whether a number is the output of a layer or of a tree ensemble, or a sum of such outputs.
 bool is_from_layer(const Graph& graph, ValueId id, int depth = 0) {
   constexpr int kMostSums = 8;
   const Node& node = graph[before_moves(graph, id)];
@@ -127,7 +127,7 @@ bool is_from_layer(const Graph& graph, ValueId id, int depth = 0) {
   }
 }
 
-// Whether two values p and 1 - p are decided by the operand of one Sigmoid.
+// Whether a decision between two values p and 1 - p can be made by the operand of one Sigmoid.
 bool decide_by_pair(Graph& graph, ValueId id, Deciding& deciding) {
   const std::optional<Threshold> pair = pair_threshold(graph, id);
   if (!pair) return false;
@@ -270,7 +270,7 @@ bool shows_range(const Graph& graph, ValueId id) {
 std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std::string& name,
                                             const std::optional<double>& threshold, bool looks_like_probability, bool integer,
                                             const std::function<bool()>& crosses_zero) {
-  // A probability from a Softmax over two classes is decided by their logits.
+  // A probability from a Softmax over two classes is replaced by their logits.
   ValueId softmax = kNoValue;
   bool second = true;
   if (!threshold && is_half_of_softmax(graph, before_moves(graph, id), softmax, second)) {
@@ -318,7 +318,7 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
   back = own;
   go_back(graph, back);
   if (!std::isfinite(back.at) || (integer && !back.compared)) return std::nullopt;  // a label of more than two values
-  // Distances, ratios and entropies are never negative.
+  // Distances, ratios and entropies are never negative, so they have no threshold.
   if (own.at == 0 && !back.compared && !is_from_layer(graph, back.value) && !crosses_zero()) return std::nullopt;
   return deciding_by(graph, own, unsaturated(graph, own, back), name);
 }

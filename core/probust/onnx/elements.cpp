@@ -95,8 +95,9 @@ bool is_integer(std::int32_t type) { return type != kFloat && type != kDouble &&
 float exact_integer(std::int64_t value, const std::string& where) {
   constexpr std::int64_t kExact = std::int64_t{1} << 24, kSentinel = std::int64_t{1} << 30;
   if ((value > kExact && value < kSentinel) || (value < -kExact && value > -kSentinel)) {
-    throw Error{ErrorCode::unsupported, where, "has the integer " + std::to_string(value),
-                "keep integers within 2^24, which float32 represents exactly"};
+    throw Error{ErrorCode::unsupported, where,
+                "has the integer " + std::to_string(value) + ", which float32 might not represent exactly",
+                "keep integers within ±2^24"};
   }
   return static_cast<float>(value);
 }

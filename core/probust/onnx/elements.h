@@ -28,22 +28,22 @@ enum DataType : std::int32_t {
 /// "float32", "int64", ...
 std::string type_name(std::int32_t type);
 
-/// Bytes of one element in raw_data; 0 for types that hold no numbers.
+/// Bytes of one element in raw_data; 0 for types without numbers.
 std::size_t type_size(std::int32_t type);
 
 bool is_integer(std::int32_t type);
 
 /// Throws Error{unsupported, where} for integers beyond 2^24, which float32 does not represent, unless they are so large that
-/// they only mean "no limit".
+/// they only stand for "no limit".
 float exact_integer(std::int64_t value, const std::string& where);
 
-/// Unsigned integers beyond the largest int64 also mean "no limit".
+/// Unsigned integers beyond the largest int64 also stand for "no limit".
 std::int64_t from_unsigned(std::uint64_t value);
 
-/// The element of raw_data that begins at `at`. Throws as exact_integer does.
+/// The element of raw_data that begins at `at`. Throws like exact_integer.
 float element_from_raw(const char* at, std::int32_t type, const std::string& where);
 
-/// The values of 16-bit floats.
+/// Converts a 16-bit float.
 float widen_float16(std::uint16_t bits);
 float widen_bfloat16(std::uint16_t bits);
 

@@ -24,14 +24,14 @@ constexpr int kIrVersion = 8, kLeastOpset = 13, kMlOpset = 1;
 constexpr const char* kMl = "ai.onnx.ml";
 constexpr const char* kLogits = "logits";
 
-// Element-wise operators mean the same on [batch, n] as on [n].
+// Element-wise operators, which are the same for [batch, n] as for [n].
 const onnx::OnnxOperator* elementwise_operator(Op op) {
   const auto all = onnx::elementwise_operators();
   const auto entry = std::find_if(all.begin(), all.end(), [op](const auto& e) { return e.exported == op; });
   return entry == all.end() ? nullptr : &*entry;
 }
 
-// One row of numbers per example.
+// Whether a value is one row of numbers per example.
 bool is_row(const Shape& shape) { return shape.size() == 1 || (shape.size() == 2 && shape[0] == 1); }
 
 NodeAttributes window_attributes(const Window& window) {
@@ -46,7 +46,7 @@ using TreeWriter = std::optional<NodeAttributes> (*)(const Trees&);
 
 class Exporter {
  public:
-  // Without a writer for trees, they are not supported.
+  // If `trees` is null, trees are not supported.
   explicit Exporter(const Graph& graph, TreeWriter trees = nullptr)
       : graph_(graph), tree_writer_(trees), uses_(use_counts(graph)) {
     if (graph.inputs().size() != 1 || graph.outputs.size() != 1 || graph[graph.outputs[0]].shape.size() != 1 ||
@@ -138,7 +138,7 @@ class Exporter {
     return {node.shape.begin() + (whole ? 0 : 1), node.shape.end()};
   }
 
-  // An axis of the graph's value, counted with the batch.
+  // The axis that corresponds to an axis of the graph's value, with the batch included.
   std::int64_t row_axis(ValueId id, std::int64_t axis) const {
     const std::int64_t counted = axis + (graph_[id].shape.size() == 1 ? 1 : 0);
     if (counted == 0) refuse(graph_[id]);
@@ -153,7 +153,7 @@ class Exporter {
     } else if (extents.size() == 1) {
       write_node("Flatten", {names_[from]}, new_name(id));  // its default axis is 1
     } else {
-      extents.insert(extents.begin(), 0);  // "as in the operand"
+      extents.insert(extents.begin(), 0);  // 0 stands for the extent of the operand
       const std::string shape = write_integers(extents);
       write_node("Reshape", {names_[from], shape}, new_name(id));
     }
@@ -183,7 +183,7 @@ class Exporter {
     return name;
   }
 
-  // With the bias that is added to it, if there is one.
+  // Includes the bias that is added to the convolution, if there is one.
   void write_conv(ValueId id) {
     const Node& node = graph_[id];
     const auto& window = std::get<Window>(node.attributes);
@@ -202,7 +202,7 @@ class Exporter {
     names_[id] = names_[result];
   }
 
-  // The node that adds one constant per channel to a convolution that nothing else reads; kNoValue if there is none.
+  // The node that adds one constant per channel to a convolution that has no other reader; kNoValue if there is none.
   ValueId biased(ValueId id) const {
     if (uses_[id] != 1) return kNoValue;
     for (auto reader = id + 1; reader < static_cast<ValueId>(graph_.nodes.size()); ++reader) {
@@ -234,7 +234,7 @@ class Exporter {
     write_node("Transpose", operands(node), new_name(id), NodeAttributes().add("perm", order));
   }
 
-  // As a regressor with one target per output: it has one result, the sums, while a classifier would have labels, too.
+  // Writes a regressor with one target per output: its only result is the sums, while a classifier would also have labels.
   void write_trees(ValueId id) {
     const Node& node = graph_[id];
     const auto attributes =
@@ -244,7 +244,7 @@ class Exporter {
     write_node("TreeEnsembleRegressor", operands(node), new_name(id), *attributes, kMl);
   }
 
-  // Operands of a node that treats every example alike. Constants become initializers at first use.
+  // The operands of a node that treats all examples alike. Constants become initializers when first used.
   std::vector<std::string> operands(const Node& node) {
     std::vector<std::string> names;
     names.reserve(node.inputs.size());
@@ -337,7 +337,7 @@ class Exporter {
   std::vector<int> uses_;
   bool has_trees_ = false;
   std::int64_t opset_ = kLeastOpset;
-  int extra_ = 0;                   ///< numbers the names that are not values of the graph
+  int extra_ = 0;                   ///< number of names that are not values of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< of each value; empty: not written
   std::string graph_bytes_;         ///< of the GraphProto written so far

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Graph -> ONNX, for the networks of train/: classifiers trained here run wherever ONNX does.
+// Converts graphs to ONNX, for the networks of train/, so that they run on any ONNX runtime.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ namespace probust {
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 /// A classifier (one input of any shape, one output [C]) as the bytes of an ONNX model of opset 13 with float32 weights: input
-/// "x" [batch, ...], output "logits" [batch, C], with the batch left open. Importing it gives the same function.
+/// "x" [batch, ...], output "logits" [batch, C], with a symbolic batch. Importing it gives the same function.
 /// Error{unsupported} if it has operators other than convolutions, maxima of windows, products, sums, softmax, transposes,
-/// reshapes and elementwise ones, or values whose first extent is not that of one example.
+/// reshapes and elementwise operators, or values whose first extent is not that of one example.
 Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata = {});
 
-/// The same, and trees become a TreeEnsembleRegressor of ai.onnx.ml 1. A separate function, because browsers export no trees and
-/// need not download the writer.
+/// The same, with trees as a TreeEnsembleRegressor of ai.onnx.ml 1. A separate function, because browsers export no trees and
+/// need not download this code.
 Result<std::string> export_onnx_with_trees(const Graph& classifier, std::string_view name, const Metadata& metadata = {});
 
 }  // namespace probust

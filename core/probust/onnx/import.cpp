@@ -37,14 +37,14 @@ void require_opset(const ModelProto& model) {
   }
 }
 
-// The batch axis of an input, if a model was exported for a fixed number of examples.
+// A batch axis with a fixed number of examples, for which a model was exported.
 struct FixedBatch {
   std::size_t axis = 0;
   std::int64_t extent = 1;
   enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
 };
 
-// The requested names and every name they are computed from.
+// The requested names and all names from which they are computed.
 std::set<std::string> names_behind(const GraphProto& graph, std::vector<std::string> wanted) {
   std::map<std::string, const NodeProto*> makers;
   for (const NodeProto& node : graph.nodes) {
@@ -84,10 +84,10 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
   if (inputs.empty()) throw Error{ErrorCode::unsupported, "the model", "has outputs that depend on none of its inputs", ""};
   throw Error{ErrorCode::unsupported, "the model",
               "has outputs that depend on two inputs, '" + inputs[0]->name + "' and '" + inputs[1]->name + "'",
-              "fix one of the inputs at export, or name an output that depends on only one with " + option("output_name")};
+              "fix one of the inputs at export, or choose an output that depends on only one with " + option("output_name")};
 }
 
-// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, are not caught.
+// The result of one of several ways to import a model, or its Error. Other exceptions, such as bad_alloc, are passed on.
 template <class Way>
 Result<std::invoke_result_t<Way>> attempt(const Way& way) {
   try {
@@ -97,7 +97,7 @@ Result<std::invoke_result_t<Way>> attempt(const Way& way) {
   }
 }
 
-// The model's one input if it has dynamic extents besides the batch; empty if it does not, or if import fails for another reason.
+// The model's input if it has dynamic extents besides the batch; empty if not, or if the import fails for another reason.
 std::string open_input(const ModelProto& proto) {
   const Result<std::string> name = attempt([&] {
     require_opset(proto);
@@ -156,7 +156,7 @@ class Importer {
     return std::move(model_);
   }
 
-  /// The outputs computed so far, even if the import failed; after success, the last is the deciding one.
+  /// The shapes of the outputs computed so far, even if the import failed; after success, the last one is the chosen output's.
   const std::vector<Shape>& output_shapes() const { return output_shapes_; }
 
  private:
@@ -175,7 +175,7 @@ class Importer {
     return {input.name, {x, false}};
   }
 
-  // The output's value; if the example was copied, the first copy's.
+  // The output's value; if the example was copied, that of the first copy.
   Named lower(const std::string& output) {
     Named value = body_->value(output);
     if (value.id == kNoValue) return value;
@@ -189,8 +189,8 @@ class Importer {
     return value;
   }
 
-  // Whether the only output is the direct output of a layer: then a browser need not download the code that chooses outputs and
-  // removes operators.
+  // Whether the only output is the direct output of a layer. If so, browsers need not download the code that chooses outputs
+  // and removes operators.
   bool gives_plain_scores() const {
     if (!options_.output_name.empty() || options_.threshold || proto_.graph.outputs.size() != 1) return false;
     const auto is_softmax = [](const NodeProto& node) { return node.op_type == "Softmax"; };  // a layer may mix its classes
@@ -240,7 +240,7 @@ class Importer {
     graph = simplify(graph);
   }
 
-  // Not inlined, like the next ones: a browser downloads them only for models without plain scores.
+  // Not inlined, like the next functions: browsers download them only for models without plain scores.
   [[gnu::noinline]] Deciding decide(const ChosenOutput& chosen) {
     Graph& graph = model_.graph;
     const std::int64_t values = element_count(graph[chosen.value].shape);
@@ -249,7 +249,7 @@ class Importer {
       if (!options_.threshold) return decide_by_largest(graph, chosen.value, chosen.name);
       if (values != 2 || label)
         throw Error{ErrorCode::usage, option("threshold"),
-                    "applies to one number, and output '" + chosen.name + "' has " + std::to_string(values) + " values",
+                    "applies to one number, but output '" + chosen.name + "' has " + std::to_string(values) + " values",
                     "leave it out"};
       const ValueId second = build::reshape(graph, chosen.value, {2});
       const ValueId number = append(graph, Op::slice, {second}, SliceAttributes{{1}, {1}, {1}});
@@ -260,11 +260,11 @@ class Importer {
                                         [&] { return crosses_zero(chosen.name); });
     if (deciding) {
       if (probability)
-        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability, because it stays in 0..1 for trial inputs");
+        deciding->notes.push_back("'" + chosen.name + "' is treated as a probability, because it stays in 0..1 for test inputs");
       return *std::move(deciding);
     }
     throw Error{ErrorCode::unsupported, "output '" + chosen.name + "'",
-                "is one number, and the model does not define which values mean class 1",
+                "is one number, but the model does not define which values mean class 1",
                 "give " + option("threshold") + ", or " + option("tolerance") + " for a regression model"};
   }
 
@@ -274,11 +274,11 @@ class Importer {
       if (k < 0 || k >= values || std::count(wanted.begin(), wanted.end(), k) > 1)
         throw Error{
             ErrorCode::usage, option("outputs"),
-            "names " + std::to_string(k) + (k < 0 || k >= values ? ", which output '" + name + "' does not have" : " twice"),
+            "selects " + std::to_string(k) + (k < 0 || k >= values ? ", which output '" + name + "' does not have" : " twice"),
             "give at least two of 0.." + std::to_string(values - 1)};
     }
     if (wanted.size() < 2)
-      throw Error{ErrorCode::usage, option("outputs"), "names only one class",
+      throw Error{ErrorCode::usage, option("outputs"), "selects only one class",
                   "give at least two of 0.." + std::to_string(values - 1)};
     std::vector<std::string> names;
     for (const std::int64_t k : wanted) {
@@ -288,7 +288,7 @@ class Importer {
     return append(model_.graph, Op::gather, {logits}, GatherAttributes{0, wanted, values});
   }
 
-  // Whether the number stays in 0..1 for inputs of several sizes, and is not the same for all.
+  // Whether the number stays in 0..1 for inputs of several sizes, and is not the same for all of them.
   [[gnu::noinline]] bool looks_like_probability(const std::string& name) const {
     const std::vector<float> seen = tried(name, [](float value) { return value >= 0 && value <= 1; });
     return !seen.empty() && *std::max_element(seen.begin(), seen.end()) > *std::min_element(seen.begin(), seen.end());
@@ -320,7 +320,7 @@ class Importer {
   std::optional<GraphLowering> body_;
 };
 
-// Input axes whose extent is the number of rows of an output: two if a sequence is as long as the batch.
+// The input axes whose extent is the number of rows of an output. There are two if a sequence is as long as the batch.
 std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector<Shape>& outputs) {
   std::vector<FixedBatch> found;
   for (std::size_t axis = 0; axis < input.size(); ++axis) {
@@ -342,7 +342,7 @@ Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   return x;
 }
 
-// [n, 1] from [n, ...] is one number per row of the input, not n classes; [n] could be either and is read as classes.
+// Whether an output [n, 1] is one number per row of the input [n, ...]. An output [n] could be either and is read as classes.
 bool is_number_per_row(const Shape& input, const Shape& output) {
   return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
 }
@@ -356,8 +356,8 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   return model;
 }
 
-// Throws if the model does not have as many logits as the file declares per row of that output: then the removed extent was not
-// the batch.
+// Throws if the number of logits differs from the number that the file declares per row of that output, because the removed
+// extent was then not the batch.
 void require_declared_row(const ModelProto& proto, const Model& model, std::int64_t rows) {
   const std::int64_t imported = element_count(model.graph[model.graph.outputs[0]].shape);
   for (const ValueInfo& output : proto.graph.outputs) {
@@ -366,13 +366,12 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
     const std::int64_t declared = element_count(output.shape) / rows;
     if (declared > 1 && declared != imported)
       throw Error{ErrorCode::unsupported, "output '" + output.name + "'",
-                  "has rows of " + std::to_string(declared) + " numbers, but " + std::to_string(imported) + " without the batch",
-                  ""};
+                  "declares " + std::to_string(declared) + " numbers per point, but computes " + std::to_string(imported), ""};
   }
 }
 
-// Imports a model that was exported for a fixed number of examples as a function of one example: with the batch removed from its
-// shapes or, if they then do not fit, unchanged, on copies of the example.
+// Imports a model that was exported for a fixed number of examples as a function of one example. It removes the batch from the
+// shapes or, if they then do not fit, runs the unchanged model on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   Result<Model> batched = attempt([&] {
@@ -388,7 +387,7 @@ Model import_without_batch(const ModelProto& proto, const ImportOptions& options
   return model;
 }
 
-// If the output is one number per row, the model with its rows separated; null if that fails.
+// If the output is one number per row, imports the model with separated rows; empty if that fails.
 std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes,
                                      const Shape& input, const Shape& output) {
   if (!is_number_per_row(input, output)) return std::nullopt;
@@ -430,7 +429,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
   return function;
 }
 
-// Whether row 0 of the model's outputs depends only on entry 0 of that input axis, as it does if the axis is the batch.
+// Whether row 0 of the model's outputs depends only on entry 0 of that input axis, which is the case if the axis is the batch.
 bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
                       const FixedBatch& batch) {
   const std::string& name = find_input(proto, options).name;
@@ -446,7 +445,7 @@ bool rows_are_entries(const ModelProto& proto, const ImportOptions& options, std
   return true;
 }
 
-// Among several candidate batch axes, the one confirmed by a trial; the first if the trial fails or confirms none.
+// The batch axis among several candidates: the one that a trial confirms, or the first if the trial fails or confirms none.
 FixedBatch choose_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, const Shape& input,
                         const std::vector<FixedBatch>& batches) {
   if (batches.size() == 1) return batches[0];

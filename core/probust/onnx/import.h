@@ -23,7 +23,7 @@ struct Port {
   Shape shape;       ///< as declared; -1 where symbolic
 };
 
-/// An operator of the ONNX graph, how often it occurs, and what probust supports of it.
+/// An operator of the ONNX graph, how often it occurs, and whether probust supports it.
 struct OperatorUse {
   std::string op_type, domain;
   std::int64_t count = 0;
@@ -39,7 +39,7 @@ struct ModelSummary {
   std::vector<Port> inputs, outputs;
   std::vector<OperatorUse> operators;    ///< in order of first appearance
   std::vector<std::string> class_names;  ///< from its metadata or operators, in any number; may be empty
-  std::string open_input;  ///< the input with dynamic extents besides the batch, which the data must determine; or empty
+  std::string open_input;  ///< the input with dynamic extents besides the batch, which the data must determine; empty if none
 };
 
 /// A classifier as a function of one example.
@@ -50,7 +50,7 @@ struct Model {
   Shape input_shape;  ///< at batch one, e.g. [1, 3, 32, 32]
   std::int64_t classes = 0;
   std::vector<std::string> notes;  ///< decisions made during import, one sentence each
-  /// Its last operator was an ArgMax, Softmax or LogSoftmax; without one, it may be a regression.
+  /// Whether its last operator was an ArgMax, Softmax or LogSoftmax. If not, the model may be a regression.
   bool classifies = false;
   /// The decision rule, in one line: "the largest of 10 values of 'logits'", "class 1 if 'score' > 0". Empty for a model that is
   /// imported without a decision (ImportOptions::decide).
@@ -60,47 +60,45 @@ struct Model {
 };
 
 struct ImportOptions {
-  std::string output_name;  ///< the deciding output or inner tensor; empty: the only one that can decide
-  /// Whether the model must decide between classes: `classes` is then at least 2. One number is compared with a threshold, and
-  /// operators that saturate (clipping, logarithms, sigmoids, a second softmax) are left out if they keep the order of classes.
-  /// Otherwise the numbers of the output are used, without a final ArgMax or Softmax.
+  std::string output_name;  ///< the output or inner tensor that determines the class; empty: the only possible one
+  /// Whether the model must decide between classes, so that `classes` is at least 2. If so, one number is compared with a
+  /// threshold, and operators that saturate (clipping, logarithms, sigmoids, a second softmax) are removed if they keep the
+  /// order of classes. Otherwise the numbers of the output are used, without a final ArgMax or Softmax.
   bool decide = false;
-  /// One number decides for class 1 if it is above this, in the output's own units. Empty: 0 for scores, 0.5 for probabilities.
+  /// If one number decides: class 1 if it is above this, in the output's own units. Empty: 0 for scores, 0.5 for probabilities.
   std::optional<double> threshold = {};
-  std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes, in this order; empty: all
+  std::vector<std::int64_t> outputs = {};  ///< the values of the output to use as classes, in this order; empty: all
   std::int64_t data_classes =
-      0;  ///< number of classes that the data's labels name, which may decide between several outputs; 0: unknown
+      0;  ///< number of classes among the data's labels, which may help to choose between several outputs; 0: unknown
   /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model has dynamic extents besides the batch.
   Shape input_shape = {};
-  /// The shape of one point of the data, e.g. [3, 224, 224]. Determines the extents that neither the model nor `input_shape`
-  /// gives.
+  /// The shape of one point of the data, e.g. [3, 224, 224]. Determines extents that neither the model nor `input_shape` gives.
   Shape data_shape = {};
   Layout layout = Layout::automatic;  ///< the order in which the input takes points of `data_shape`
-  ExternalFiles external = {};        ///< gives the files with weights stored outside the model
+  ExternalFiles external = {};        ///< opens files with weights that are stored outside the model
 };
 
 /// Imports an ONNX model (opsets 7 to 28). Models are imported at batch size one, whatever batch they were exported with;
-/// executors run the graph for any number of examples. A final Softmax, LogSoftmax or ArgMax is removed, since margins need
+/// executors run the graph for any number of examples. A final Softmax, LogSoftmax or ArgMax is removed, because margins need
 /// logits. Errors: unreadable (not a model, damaged, points of `data_shape` that do not fit), unsupported (names the node,
 /// operator and opset; or the input with dynamic extents), usage (no such output, an input shape that does not fit).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-/// An ONNX graph as a function of its inputs, unchanged: with its own batch and outputs.
+/// An ONNX graph as a function of its inputs, unchanged, with its own batch and outputs.
 struct Function {
   Graph graph;
   std::vector<std::string> inputs, outputs;  ///< names, in the order of the graph's
 };
 
 struct FunctionOptions {
-  std::map<std::string, Tensor> fixed;  ///< values of inputs that are constants of the function
+  std::map<std::string, Tensor> fixed;  ///< values of inputs that are treated as constants
 };
 
-/// Imports an ONNX graph with any number of inputs and outputs, each of its declared shape. All shapes must follow from the
-/// declared ones and the fixed inputs. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and
-/// opset).
+/// Imports an ONNX graph with any number of inputs and outputs of declared shapes. The declared shapes and fixed inputs must
+/// determine all other shapes. Errors: unreadable (not a model, damaged), unsupported (names the node, operator and opset).
 Result<Function> import_onnx_function(std::span<const std::byte> bytes, const FunctionOptions& options = {});
 
-/// Summarizes the file. Errors: unreadable; unsupported if weights are stored in files that `external` does not give.
+/// Summarizes the file. Errors: unreadable; unsupported if weights are in files that `external` does not open.
 Result<ModelSummary> summarize_onnx(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
 }  // namespace probust

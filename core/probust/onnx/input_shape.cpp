@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shape of a model's input for one example. One symbolic extent is the batch, on any axis. If there are more, the first axis
-// is the batch, and the data or the user determine the others.
+// The shape of a model's input for one example. If one extent is symbolic, it is the batch, on any axis. If several are, the
+// first axis is the batch, and the data or the user determine the others.
 #include "probust/onnx/input_shape.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Shape given_shape(const ValueInfo& input, const Shape& given) {
   return given;
 }
 
-// An example of a shape that fits a declared shape with open extents, for hints.
+// An example of a shape that fits a declared shape with symbolic extents, for hints.
 std::string example_shape(const Shape& declared) {
   std::string text;
   bool batch = true;
@@ -58,13 +58,13 @@ std::vector<AxisOrder> orders_to_try(const Shape& point, Layout layout, const Sh
                      !declared.empty() && !is_open(declared.back()));
 }
 
-// Whether every extent equals the declared one, or the declared one is open.
+// Whether every extent equals the declared one or the declared one is symbolic.
 bool fits(const Shape& declared, const Shape& extents) {
   const auto same = [](std::int64_t wanted, std::int64_t extent) { return is_open(wanted) || wanted == extent; };
   return declared.size() == extents.size() && std::equal(declared.begin(), declared.end(), extents.begin(), same);
 }
 
-// The same, skipping extents of 1 on both sides: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
+// The same without extents of 1 on both sides: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
 std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
   auto next = extents.begin();
   const auto pass_ones = [&] { next = std::find_if(next, extents.end(), [](std::int64_t extent) { return extent != 1; }); };
@@ -78,7 +78,7 @@ std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
   return next == extents.end() ? std::optional(declared) : std::nullopt;
 }
 
-// Infers a single open extent from the number of values in a point, if the others divide it.
+// Infers a single symbolic extent from the number of values of a point, if the other extents divide it.
 std::optional<Shape> fitted_by_count(Shape declared, std::int64_t values) {
   if (std::count_if(declared.begin(), declared.end(), is_open) != 1) return std::nullopt;
   const auto open = std::find_if(declared.begin(), declared.end(), is_open);
@@ -103,8 +103,8 @@ std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout la
   return fitted_by_count(declared, element_count(point));
 }
 
-// The input's shape as determined by points of the data, or nothing if they do not determine it. If the input has no declared
-// shape, it takes a point as it is, after a batch of 1.
+// The input's shape as determined by points of the data; empty if they do not determine it. If the input has no declared shape,
+// it is a batch of 1 followed by the shape of a point.
 std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout layout) {
   if (!input.has_shape) {
     const std::vector<AxisOrder> orders = orders_to_try(point, layout, {});
@@ -119,7 +119,7 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
   return shape;
 }
 
-// Throws the reason why an input's shape cannot be determined.
+// Throws an Error with the reason why an input's shape cannot be determined.
 [[noreturn]] void refuse_open(const ValueInfo& input, const ImportOptions& options) {
   const std::string where = "input '" + input.name + "'";
   const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
@@ -127,14 +127,15 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
     throw Error{ErrorCode::unsupported, where, "declares no shape",
                 "give one, such as " + option("input_shape") + " 1,3,224,224"};
   if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
-    throw Error{ErrorCode::unreadable, where, "takes " + shape + ", which points of shape " + points + " do not fit",
-                "give the data that the model was made for, or another " + option("layout")};
+    throw Error{ErrorCode::unreadable, where, "takes " + shape + ", but the points have shape " + points,
+                "use data that fit the model, or another " + option("layout")};
   const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not determine them";
   throw Error{ErrorCode::unsupported, where, "has dynamic dimensions besides the batch in its shape " + shape + unsettled,
               "give the shape of one example, such as " + option("input_shape") + " " + example_shape(input.shape)};
 }
 
-// The requested shape; else the declared one with batch 1, unless that leaves extents open or does not match the data.
+// The requested shape, if there is one. Otherwise the declared shape with batch 1, unless that leaves extents symbolic or does
+// not match the data.
 Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
   if (!options.input_shape.empty()) return given_shape(input, options.input_shape);
   const bool has_data = !options.data_shape.empty(), open = needs_data_shape(input);
@@ -157,7 +158,7 @@ Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
                 "export the model with a floating-point input"};
   }
   Shape shape = chosen_shape(input, options);
-  element_count(shape);  // rejects what is too large
+  element_count(shape);  // rejects shapes that are too large
   return shape;
 }
 

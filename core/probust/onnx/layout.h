@@ -3,7 +3,7 @@
 
 namespace probust {
 
-/// The order in which a model's input takes pixels, whichever order the data are stored in.
+/// The order in which a model's input expects pixels, independent of the order in which the data are stored.
 enum class Layout {
   automatic,  ///< inferred from the shapes of data and input; as stored if that is ambiguous
   nchw,

@@ -15,16 +15,16 @@ namespace probust::onnx {
 namespace {
 
 constexpr int kDeepest = 64;
-constexpr std::int64_t kMostTerms = 1 << 16;  // classes times groups of classes
+constexpr std::int64_t kMostTerms = 1 << 16;  // limit for the number of classes times the number of groups
 constexpr float kLogOfZero = -1e30F;          // exp of it is 0, and differences of it are finite
 
-// log(e^a + e^b) = a + log(1 + e^(b - a)) for the larger a: near 0, b's contribution is not lost to rounding.
+// log(e^a + e^b) = a + log(1 + e^(b - a)) for the larger a, so that near 0 the contribution of b is not lost to rounding.
 ValueId log_add(Graph& g, ValueId a, ValueId b) {
   const ValueId larger = append(g, Op::maximum, {a, b}), smaller = append(g, Op::minimum, {a, b});
   return build::add(g, larger, append(g, Op::softplus, {build::subtract(g, smaller, larger)}));
 }
 
-// log sum e^x along an axis, which keeps extent 1: the largest x minus its log_softmax, exact to rounding where both are near 0.
+// log sum e^x along an axis, which keeps extent 1: the largest x minus its log_softmax. Exact to rounding if both are near 0.
 ValueId log_sum(Graph& g, ValueId x, std::int64_t axis) {
   const ValueId best = append(g, Op::top_index, {x}, AxisExtent{axis, 1});
   const ValueId shares = append(g, Op::log_softmax, {x}, AxisAttribute{axis});
@@ -47,7 +47,7 @@ class Logarithms {
 
   /// Whether a Softmax, a Sigmoid or an Exp was found.
   bool squashed() const { return squashed_; }
-  /// Whether 1 - v of a mean was needed.
+  /// Whether the logarithm of 1 - v was needed for a mean v.
   bool averaged() const { return averaged_; }
 
   /// log v
@@ -72,7 +72,7 @@ class Logarithms {
     return known[id] = result;
   }
 
-  Node node(ValueId id) const { return graph_[id]; }  // a copy: appending moves the nodes
+  Node node(ValueId id) const { return graph_[id]; }  // a copy, because appending moves the nodes
 
   ValueId constant(ValueId id, double (*function)(double)) {
     Tensor values = constant_value(graph_, id);
@@ -83,12 +83,12 @@ class Logarithms {
     return append_constant(graph_, std::move(values));
   }
 
-  // An operator that only moves elements, on other values.
+  // Applies an operator that only moves elements to another operand.
   ValueId moved(const Node& moves, ValueId operand) {
     return operand == kNoValue ? kNoValue : append(graph_, moves.op, {operand}, moves.attributes);
   }
 
-  // An operator on both logarithms.
+  // Applies an operator to the logarithms of both operands.
   template <class Combine>
   ValueId both(ValueId a, ValueId b, Combine combine) {
     return a == kNoValue || b == kNoValue ? kNoValue : combine(a, b);
@@ -158,8 +158,8 @@ class Logarithms {
     }
   }
 
-  // log sum w v = log w_0 + log sum (w / w_0) v: a common factor is added last, and left out if only the order matters, because
-  // next to log .5 a difference of 1e-9 would be lost.
+  // log sum w v = log w_0 + log sum (w / w_0) v. The common factor is added last, and omitted if only the order matters,
+  // because a difference of 1e-9 would be lost next to log 0.5.
   ValueId added(ValueId id) {
     std::vector<Term> terms;
     add_terms(id, 1, terms);
@@ -173,7 +173,7 @@ class Logarithms {
     return times(total, terms[0].weight);
   }
 
-  // log of w v, of log v
+  // log(w v), given log v
   ValueId times(ValueId log, double weight) {
     if (log == kNoValue || weight == 1) return log;
     return build::add(graph_, log, build::constant(graph_, static_cast<float>(std::log(weight))));
@@ -183,7 +183,7 @@ class Logarithms {
     return log == kNoValue ? kNoValue : build::multiply(graph_, log, build::constant(graph_, static_cast<float>(factor)));
   }
 
-  // Probabilities are not below 0, so clipping there changes nothing; other limits have a logarithm.
+  // Probabilities are at least 0, so clipping there changes nothing; other limits are replaced by their logarithms.
   ValueId clipped(const Node& n) {
     for (const std::size_t i : {0, 1}) {
       const auto limit = uniform(graph_, n.inputs[i]);
@@ -192,7 +192,7 @@ class Logarithms {
     return both(of(n.inputs[0]), of(n.inputs[1]), [&](ValueId a, ValueId b) { return append(graph_, n.op, {a, b}); });
   }
 
-  // softmax(x) W for W >= 0, as groups of classes and mixtures have it: log sum_i e^(log p_i + log W_ik).
+  // softmax(x) W for W >= 0, as for groups of classes and for mixtures: log sum_i e^(log p_i + log W_ik).
   ValueId grouped(const Node& n) {
     const auto& attributes = std::get<MatmulAttributes>(n.attributes);
     if (attributes.transpose_a || graph_[n.inputs[1]].op != Op::constant) return kNoValue;
@@ -299,7 +299,7 @@ class Logarithms {
   }
 
   ValueId other_entries(const Entries& entries, ValueId id) {
-    const Shape shape = graph_[id].shape;  // a copy: appending moves the nodes
+    const Shape shape = graph_[id].shape;  // a copy, because appending moves the nodes
     squashed_ = true;
     const std::int64_t classes = element_count(graph_[entries.softmax].shape);
     GatherAttributes others{0, {}, classes};
@@ -334,7 +334,7 @@ class Logarithms {
     terms.push_back({id, weight});
   }
 
-  // 1 - sum w v = (1 - sum w) + sum w (1 - v), for weights of sum 1 or less.
+  // 1 - sum w v = (1 - sum w) + sum w (1 - v), for weights with a sum of at most 1.
   ValueId rest_of_mean(ValueId id) {
     constexpr double kRounding = 1e-5;
     std::vector<Term> terms;
@@ -353,7 +353,7 @@ class Logarithms {
     return total;
   }
 
-  // log of w (1 - v), or of the sum of w (1 - v_i) if the term is itself a sum of v_i. Takes the weights from `left`.
+  // log of w (1 - v), or of the sum of w (1 - v_i) if the term is itself a sum of v_i. Subtracts the weights from `left`.
   ValueId rest_of_term(const Term& term, double& left) {
     const Node n = node(term.value);
     ValueId rest = kNoValue;
@@ -390,7 +390,7 @@ class Logarithms {
   Known logs_, rests_;
 };
 
-// Replaces logarithms of probabilities under sums and constant factors.
+// Rewrites logarithms of probabilities that occur in sums or with constant factors.
 class FiniteLogarithms {
  public:
   explicit FiniteLogarithms(Graph& graph) : graph_(graph) {}
@@ -408,7 +408,7 @@ class FiniteLogarithms {
   bool is_constant(ValueId id) const { return graph_[id].extent == Extent::constant; }
 
   ValueId compute(ValueId id) {
-    const Node n = graph_[id];  // a copy: appending moves the nodes
+    const Node n = graph_[id];  // a copy, because appending moves the nodes
     switch (n.op) {
       case Op::log: {
         const ValueId log = log_of_probability(graph_, n.inputs[0]);

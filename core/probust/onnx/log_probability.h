@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Probabilities as logarithms: products, sums, choices and mixtures of Softmax and Sigmoid values. In float32 the values
-// themselves come so close to 0 and 1 that they cannot be told apart; their logarithms do not.
+// Logarithms of probabilities that are products, sums, choices and mixtures of Softmax and Sigmoid values. In float32, the
+// probabilities themselves become so close to 0 and 1 that they can no longer be distinguished; their logarithms can.
 #pragma once
 
 #include "probust/graph/graph.h"
 
 namespace probust::onnx {
 
-/// log v of every element, or kNoValue if `v` is not computed from a Softmax or Sigmoid by operators that have rules for
+/// log v for every element; kNoValue if `v` is not computed from a Softmax or Sigmoid by operators that have rules for
 /// logarithms.
 ValueId log_of_probability(Graph& graph, ValueId v);
 
-/// log v - log(1 - v) of one number, or kNoValue as above, and if log(1 - v) has no rule.
+/// log v - log(1 - v) of one number; kNoValue as above, and if log(1 - v) has no rule.
 struct LogOdds {
   ValueId value = kNoValue;
-  bool level = false;  ///< it levels off where the parts of a mean are near 0 and 1, as for votes
+  bool level = false;  ///< whether it levels off if the parts of a mean are near 0 and 1, as for votes
 };
 LogOdds log_odds(Graph& graph, ValueId v);
 
-/// Whether `v` is computed from values that level off (Sigmoid, Softmax, Tanh, Erf) without a layer after them.
+/// Whether `v` is computed, without a layer in between, from values that level off (Sigmoid, Softmax, Tanh, Erf).
 bool levels_off(const Graph& graph, ValueId v);
 
-/// The same values without an infinite logarithm: log v + c for probabilities v and constants c, with any sum, difference or
-/// constant factor. Returns `v` itself if it has no such logarithm.
+/// The same values without infinite logarithms: log v + c for probabilities v and constants c, with any sum, difference or
+/// constant factor. Returns `v` itself if it contains no such logarithm.
 ValueId with_finite_logs(Graph& graph, ValueId v);
 
 }  // namespace probust::onnx

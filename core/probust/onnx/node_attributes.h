@@ -58,7 +58,7 @@ class NodeAttributes {
   std::vector<std::string> all_;
 };
 
-/// The attributes of a TreeEnsembleRegressor. Empty if it cannot express the trees: a membership test, or a node with two
+/// The attributes of a TreeEnsembleRegressor. Empty if it cannot represent the trees: a membership test, or a node with two
 /// parents.
 std::optional<NodeAttributes> tree_attributes(const Trees& trees);
 

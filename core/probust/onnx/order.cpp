@@ -23,7 +23,7 @@ bool moves_elements(Op op) {
 
 bool is_single(const Graph& graph, ValueId id) { return element_count(graph[id].shape) == 1; }
 
-// The same numbers in the same order: reshapes, and transposes and slices that change nothing but the shape.
+// The same numbers in the same order: the operand of reshapes, and of transposes and slices that change only the shape.
 ValueId before_moves(const Graph& graph, ValueId id) {
   while (true) {
     const Node& node = graph[id];
@@ -36,7 +36,7 @@ ValueId before_moves(const Graph& graph, ValueId id) {
   }
 }
 
-// The number that all elements of a constant have.
+// The number that all elements of a constant have; empty if they differ.
 std::optional<double> uniform(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   if (graph[id].op != Op::constant) return std::nullopt;
@@ -76,8 +76,8 @@ bool is_positive(const Graph& graph, ValueId id, int depth = 0) {
   }
 }
 
-// Whether every element is divided by one nonnegative number, or multiplied by one positive number: a factor of zero would make
-// all elements equal.
+// Whether every element is divided by the same nonnegative number, or multiplied by the same positive number. A factor of zero
+// would make all elements equal.
 bool is_common_divisor(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   return is_single(graph, id) && Ranges(graph).of(id).low >= 0;
@@ -150,7 +150,7 @@ Step keeps_order(const Graph& graph, ValueId id) {
   }
 }
 
-// Whether no two entries of a constant table are equal: then a label looked up in it identifies its class.
+// Whether all entries of a constant table are different, so that a label looked up in it identifies its class.
 bool has_distinct_values(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   if (graph[id].op != Op::constant) return false;

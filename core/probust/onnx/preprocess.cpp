@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-// One value for all, or one per channel, as a constant that broadcasts against a point.
+// One value for all channels, or one per channel, as a constant that broadcasts with a point.
 Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, int axis, const std::string& option) {
   const std::int64_t channels = data_shape.empty() ? 1 : data_shape[axis];
   if (values.size() != 1 && static_cast<std::int64_t>(values.size()) != channels) {
@@ -29,7 +29,7 @@ Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, i
 
 std::string with_count(const Shape& shape) { return to_string(shape) + " (" + std::to_string(element_count(shape)) + " values)"; }
 
-// A hint for images of another size.
+// A hint if images have the wrong size.
 std::string resizing(const Shape& point, const Shape& input) {
   if (point.size() != 3 || input.size() != 4 || point[0] != input[1] || point[0] > 4) return "";
   const std::int64_t shorter = std::min(input[2], input[3]);
@@ -73,7 +73,7 @@ Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, co
       const Tensor scale = per_channel(preprocessing.std, data_shape, axis, option("std"));
       for (const float value : scale.data) {
         if (!(value > 0))
-          throw Error{ErrorCode::usage, option("std"), "has a value that is not positive", "give standard deviations"};
+          throw Error{ErrorCode::usage, option("std"), "has a value that is not positive", "give positive standard deviations"};
       }
       x = build::divide(graph, x, append_constant(graph, scale));
     }

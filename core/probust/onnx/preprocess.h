@@ -11,23 +11,23 @@
 
 namespace probust {
 
-/// Reads "auto", "nchw", "nhwc" or "whcn". Throws Error{usage} named after `where`.
+/// Parses "auto", "nchw", "nhwc" or "whcn". Throws Error{usage} named after `where`.
 Layout parse_layout(const std::string& text, const std::string& where);
 
-/// Turns stored data into the model's input, after scaling.
+/// The steps from stored data, after scaling, to the model's input.
 struct Preprocessing {
   std::vector<double> mean;  ///< subtracted first: none, one for all, or one per channel (per element of [d] data)
-  std::vector<double> std;   ///< divided by after that, in the same form
+  std::vector<double> std;   ///< then divided by; the same form
   Layout layout = Layout::automatic;
 };
 
-/// The axis of points along which mean and std run: the channels. Points that match the input as stored have them first, unless
-/// only the last axis has as many values as mean and std.
+/// The axis of points along which mean and std vary: the channels. If points have the shape of the input, it is the first axis,
+/// unless only the last axis has as many entries as mean and std.
 int channel_axis(const Arrangement& arrangement, const Shape& point, const Preprocessing& preprocessing);
 
 /// The model as a function in the data's natural units: of one point of `data_shape` ([C, H, W], [H, W, C] or [d]) before mean,
-/// std and layout. These become part of the graph, so that noise and derivatives are in natural units. Errors: unreadable if the
-/// data do not fit the model's input (arrangement.h), usage if mean, std or layout do not fit.
+/// std and layout. These become part of the graph, so that noise and derivatives are in natural units. Errors: unreadable if
+/// the data do not fit the model's input (arrangement.h), usage if mean, std or layout do not fit.
 Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing);
 
 }  // namespace probust

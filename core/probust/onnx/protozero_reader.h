@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// protozero's reader, made safe for damaged files. Include it in one source file only, and before any other header that
-// includes protozero.
+// protozero's reader, made safe for damaged files. Include it in one source file only, before any other header that includes
+// protozero.
 #pragma once
 
 #if defined(protozero_assert) || defined(PROTOZERO_PBF_READER_HPP)
@@ -13,10 +13,11 @@
 #include <iterator>
 #include <protozero/exception.hpp>
 
-// Damaged files violate what protozero only asserts, e.g. a field whose wire type does not match its number; throw instead.
+// Damaged files violate conditions that protozero only asserts, such as that the wire type of a field matches its number. So an
+// exception is thrown instead.
 #define protozero_assert(condition) ((condition) ? static_cast<void>(0) : throw protozero::unknown_pbf_wire_type_exception{})
-// It compares the length of a field with what is left as ptrdiff_t, in which lengths of 2 GB and more are negative if pointers
-// have 32 bits, as in WebAssembly: then it would read anywhere.
+// protozero compares the length of a field with the number of remaining bytes as ptrdiff_t. If pointers have 32 bits, as in
+// WebAssembly, lengths of 2 GB and more are negative, and it would read out of bounds.
 #define ptrdiff_t int64_t
 #include <protozero/pbf_reader.hpp>
 #undef ptrdiff_t

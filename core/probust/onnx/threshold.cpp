@@ -29,7 +29,7 @@ bool splits(const Threshold& t, double low, double high) {
   return t.above ? low <= t.at && t.at < high : low < t.at && t.at <= high;
 }
 
-// A threshold that separates nothing: all values are above it, or none.
+// A threshold at which nothing changes: all values are above it, or none.
 double beyond(const Threshold& t, double low) { return t.at > low ? HUGE_VAL : -HUGE_VAL; }
 
 // A comparison of x with a constant: the value is 1 if it holds, else 0.
@@ -37,7 +37,7 @@ bool through_comparison(const Graph& graph, Threshold& t) {
   const Node& node = graph[t.value];
   const auto left = uniform(graph, node.inputs[0]), right = uniform(graph, node.inputs[1]);
   if (left.has_value() == right.has_value() || !splits(t, 0, 1)) return false;
-  // less: a < b. With b constant, it holds for small a.
+  // less: a < b. If b is constant, it holds for small a.
   const bool holds_above = left.has_value() == (node.op == Op::less);
   if (!holds_above) flip(t);
   t.at = left ? *left : *right;
@@ -46,7 +46,7 @@ bool through_comparison(const Graph& graph, Threshold& t) {
   return true;
 }
 
-// Goes one operator back. False if the value is not a monotone function of one number.
+// Moves the threshold to the operand of one operator. Returns false if the value is not a monotone function of one number.
 bool through_unary(const Graph& graph, Threshold& t) {
   const Node& node = graph[t.value];
   double at = 0;
@@ -187,7 +187,7 @@ bool go_back_once(const Graph& graph, Threshold& t) {
 
 }  // namespace
 
-// softmax([a, b])[1] = sigmoid(b - a), and both entries of a Softmax over two.
+// Recognises softmax([a, b])[1] = sigmoid(b - a), and both entries of a Softmax over two classes.
 bool is_half_of_softmax(const Graph& graph, ValueId id, ValueId& softmax, bool& second) {
   const Node& node = graph[id];
   std::int64_t position = -1;
@@ -225,9 +225,10 @@ std::optional<Threshold> odds_threshold(Graph& graph, const Threshold& own) {
   return std::nullopt;
 }
 
-// The value that a Sigmoid reads, if the number is a monotone function of that Sigmoid alone; else kNoValue.
+// The operand of a Sigmoid, if the number is a monotone function of that Sigmoid alone; otherwise kNoValue.
 ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found) {
-  // The thresholds on the way do not matter, so clipping must not end the search: 0.5 is replaced by the middle of the range.
+  // The thresholds along the path do not matter, so clipping must not end the search: 0.5 is replaced by the middle of the
+  // range.
   Threshold t{id, 0, true, {}};
   while (true) {
     t.value = before_moves(graph, t.value);

@@ -12,7 +12,7 @@
 
 namespace probust::onnx {
 
-/// A tensor of a model, which has at least one number.
+/// A tensor of a model, with at least one number.
 struct Trial {
   const ModelProto& proto;
   const std::string& input;
@@ -21,8 +21,8 @@ struct Trial {
   std::size_t file_bytes;  ///< see Budget
 };
 
-/// Its first number for inputs of several sizes, the same in every run, as long as all are `expected`; empty if one is not, or if
-/// the model cannot be run.
+/// The tensor's first number for inputs of several sizes, which are the same in every run. Empty if one of the numbers is not
+/// `expected`, or if the model cannot be run.
 std::vector<float> trial_values(const Trial& trial, const std::function<bool(float)>& expected);
 
 }  // namespace probust::onnx

@@ -8,15 +8,15 @@
 
 namespace probust::onnx {
 
-/// An interval that holds every element of a value, for all inputs.
+/// An interval that contains every element of a value for all inputs.
 struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 
   bool within(double least, double most) const { return low >= least && high <= most; }
 };
 
-/// Interval arithmetic over a graph, on demand: a sigmoid is in 0..1 whatever its input, and so is a mean of sigmoids. Values
-/// that depend on an unbounded input by products or convolutions are unbounded.
+/// Interval arithmetic on a graph, evaluated on demand: a sigmoid is in 0..1 for any input, and so is a mean of sigmoids.
+/// Values that depend on an unbounded input by products or convolutions are unbounded.
 class Ranges {
  public:
   explicit Ranges(const Graph& graph) : graph_(graph) {}

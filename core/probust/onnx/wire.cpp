@@ -22,11 +22,11 @@ using protozero::pbf_wire_type;
   throw Error{ErrorCode::unreadable, where, what, "the file may be damaged"};
 }
 
-// A name, with everything escaped that would control a terminal: every name in a model is read here. Different names stay
+// A name. All names of a model are read here, and characters that control a terminal are escaped. Different names stay
 // different, unless one imitates the escapes of another.
 std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
 
-// Repeated numbers are packed in one field or stored one by one.
+// Repeated numbers are either packed in one field or stored one by one.
 template <class T, class Packed, class Single>
 void collect(pbf_reader& message, std::vector<T>& to, Packed packed, Single single) {
   if (message.wire_type() == pbf_wire_type::length_delimited) {
@@ -123,7 +123,7 @@ RawTensor read_fields(pbf_reader message) {
   return t;
 }
 
-// The number of elements that a tensor declares. Not trusted: callers compare it with the bytes that are present.
+// The number of elements that a tensor declares. It is not trusted: callers compare it with the bytes that are present.
 std::int64_t declared_count(const Shape& dims, const std::string& where) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t count = 1;
@@ -142,7 +142,7 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   };
   if (t.raw.size() > 0) {
     const std::size_t size = type_size(t.type);
-    // Check before allocating memory for the elements.
+    // Checked before memory for the elements is allocated.
     if (t.raw.size() % size != 0 || static_cast<std::int64_t>(t.raw.size() / size) != count) mismatch(t.raw.size() / size);
     values.resize(static_cast<std::size_t>(count));
     if (t.type == kFloat) {
@@ -161,7 +161,7 @@ std::vector<float> elements_of(RawTensor& t, std::int64_t count, const std::stri
   }
   if (values.empty()) {
     for (const std::int64_t value : t.integers) {
-      const auto bits = static_cast<std::uint16_t>(value);  // 16-bit floats come as bit patterns in int32_data
+      const auto bits = static_cast<std::uint16_t>(value);  // 16-bit floats are stored as bit patterns in int32_data
       values.push_back(t.type == kFloat16    ? widen_float16(bits)
                        : t.type == kBfloat16 ? widen_bfloat16(bits)
                                              : exact_integer(value, where));
@@ -187,7 +187,7 @@ std::int64_t place_number(const RawTensor& t, const std::string& key, std::int64
   return *number;
 }
 
-// Points a tensor at its bytes in another file.
+// Sets the bytes of a tensor that is stored in another file.
 void find_external(RawTensor& t, const Context& context, const std::string& where) {
   if (context.external == nullptr || !*context.external)
     throw Error{ErrorCode::unsupported, where, "is stored in another file", "save the model with its weights inside"};
@@ -195,7 +195,7 @@ void find_external(RawTensor& t, const Context& context, const std::string& wher
   const auto size = static_cast<std::int64_t>(file.size());
   const std::int64_t offset = place_number(t, "offset", 0, where);
   const std::int64_t length = place_number(t, "length", std::max<std::int64_t>(0, size - offset), where);
-  if (offset > size || length > size - offset) unreadable(where, "lies beyond the end of '" + t.place["location"] + "'");
+  if (offset > size || length > size - offset) unreadable(where, "extends beyond the end of '" + t.place["location"] + "'");
   t.raw = {reinterpret_cast<const char*>(file.data()) + offset, static_cast<std::size_t>(length)};
   if (context.external_bytes != nullptr) *context.external_bytes += static_cast<std::size_t>(length);
 }
@@ -212,7 +212,7 @@ HostTensor read_named_tensor(pbf_reader message, const Context& context, std::st
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), {}, is_integer(t.type), t.type};
 }
 
-// Attributes of nodes hold graphs, whose nodes have attributes: a deeply nested file must not exhaust the stack.
+// Nodes have attributes that contain graphs, which have nodes. The limit keeps such files from overflowing the stack.
 constexpr int kDeepestGraph = 16;
 
 GraphProto read_graph(pbf_reader message, const Context& context);

@@ -13,23 +13,24 @@
 #include "probust/base/tensor.h"
 #include "probust/onnx/external.h"
 
-// ONNX's protobuf messages as plain structs: the fields that probust reads, bounds-checked. Nothing here depends on operators.
+// ONNX's protobuf messages as plain structs with the fields that probust reads, bounds-checked. Nothing here depends on
+// operators.
 namespace probust::onnx {
 
-/// A tensor widened to float32. Integers and booleans are stored as floats too: they are sizes, axes and indices, exact up to
-/// 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are rejected.
+/// A tensor converted to float32. Integers and booleans are also stored as floats: they are sizes, axes and indices, exact up
+/// to 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are rejected.
 struct HostTensor {
-  std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that there is one copy of the weights; null for texts
-  std::vector<std::string> texts;        ///< of a tensor of texts, such as class names
+  std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that weights exist only once; null for texts
+  std::vector<std::string> texts;        ///< for a tensor of texts, such as class names
   bool integer = false;
-  std::int32_t type = 0;  ///< ONNX's number of the element type
+  std::int32_t type = 0;  ///< ONNX's number for the element type
 };
 
 struct GraphProto;
 
 struct AttributeProto {
   std::string name;
-  std::string reference;  ///< inside a function: the name of the caller's attribute to use instead; else empty
+  std::string reference;  ///< inside a function, the name of the caller's attribute to use instead; otherwise empty
   std::int64_t type = 0;  ///< an AttributeType: the declared type; 0 if not declared
   float f = 0;
   std::int64_t i = 0;
@@ -39,7 +40,7 @@ struct AttributeProto {
   std::vector<std::string> strings;
   HostTensor t;
   bool has_tensor = false;
-  std::shared_ptr<const GraphProto> g;  ///< null if the attribute holds no graph
+  std::shared_ptr<const GraphProto> g;  ///< null if the attribute has no graph
 };
 
 /// The type that an attribute declares.
@@ -94,11 +95,11 @@ struct ModelProto {
   std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
 };
 
-/// Reads a model. Throws Error{unreadable} if the bytes are not a model, or if a tensor's data are not where the model says;
-/// Error{unsupported} for weights in other files without `external`.
+/// Reads a model. Throws Error{unreadable} if the bytes are not a model, or if the data of a tensor are not where the model
+/// says; Error{unsupported} if weights are in other files and `external` is not set.
 ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
-/// Reads one tensor in the format of ONNX's test inputs and outputs. Throws as read_model does.
+/// Reads one tensor in the format of ONNX's test inputs and outputs. Throws like read_model.
 HostTensor read_tensor(std::span<const std::byte> bytes);
 
 }  // namespace probust::onnx

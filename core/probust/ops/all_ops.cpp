@@ -27,9 +27,9 @@ constexpr OpDefinition kLeaves[] = {
 // The list of all operators. The README says how to add one.
 std::vector<OpDefinition> collect() {
   std::vector<OpDefinition> all(std::begin(kLeaves), std::end(kLeaves));
-  for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::unary_family(),
-                            ops::binary_family(), ops::reduce_family(), ops::arrange_family(), ops::softmax_family(),
-                            ops::choice_family(), ops::trees_family(), ops::gaussian_family()}) {
+  for (const auto family : {ops::matmul_family(), ops::conv_family(), ops::pool_family(), ops::grid_sample_family(),
+                            ops::unary_family(), ops::binary_family(), ops::reduce_family(), ops::arrange_family(),
+                            ops::softmax_family(), ops::choice_family(), ops::trees_family(), ops::gaussian_family()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   std::sort(all.begin(), all.end(), [](const OpDefinition& a, const OpDefinition& b) { return a.op < b.op; });
@@ -63,7 +63,7 @@ ValueId vjp_zero(Graph&, ValueId, std::size_t, ValueId) { return kNoValue; }
 
 void require_axis(std::string_view op, std::int64_t axis, const Shape& shape) {
   if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
-    misfit(op, "has axis " + std::to_string(axis) + ", which does not exist in " + to_string(shape));
+    misfit(op, "has axis " + std::to_string(axis) + ", which does not exist in an operand of shape " + to_string(shape));
 }
 
 double count(const Shape& shape) {

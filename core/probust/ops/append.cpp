@@ -31,7 +31,8 @@ Extent largest_extent(const Graph& graph, const std::vector<ValueId>& inputs) {
 void require_operands(const Graph& graph, ValueId id, const Node& node) {
   const OpDefinition& op = definition(node.op);
   const int operands = static_cast<int>(node.inputs.size());
-  if (operands < op.min_inputs || operands > op.max_inputs) broken(id, node, "has " + std::to_string(operands) + " operands");
+  if (operands < op.min_inputs || operands > op.max_inputs)
+    broken(id, node, "has the wrong number of operands: " + std::to_string(operands));
   for (const ValueId input : node.inputs) {
     if (input < 0 || input >= id || input >= static_cast<ValueId>(graph.nodes.size()))
       broken(id, node, "reads a value that does not come before it");
@@ -48,7 +49,7 @@ ValueId append(Graph& graph, Op op, std::vector<ValueId> inputs, Attributes attr
     node.shape = definition(op).infer(node.attributes, operand_shapes(graph, node.inputs));
     element_count(node.shape);
   } catch (const std::bad_variant_access&) {
-    broken(id, node, "has the attributes of another operator");
+    broken(id, node, "has the attributes of a different operator");
   }
   node.extent = largest_extent(graph, node.inputs);
   graph.nodes.push_back(std::move(node));
@@ -87,18 +88,18 @@ void check(const Graph& graph) {
     require_operands(graph, id, node);
     try {
       if (definition(node.op).infer(node.attributes, operand_shapes(graph, node.inputs)) != node.shape)
-        broken(id, node, "has a shape that does not follow from its operands");
+        broken(id, node, "has a shape that is inconsistent with its operands");
     } catch (const std::bad_variant_access&) {
-      broken(id, node, "has the attributes of another operator");
+      broken(id, node, "has the attributes of a different operator");
     }
     if (node.op != Op::input && node.extent != largest_extent(graph, node.inputs))
-      broken(id, node, "has an extent that does not follow from its operands");
+      broken(id, node, "has an extent that is inconsistent with its operands");
     if (node.op == Op::constant && constant_value(graph, id).size() != element_count(node.shape))
       broken(id, node, "has the wrong number of values");
   }
   for (const ValueId id : graph.outputs) {
     if (id < 0 || id >= static_cast<ValueId>(graph.nodes.size()))
-      throw Error{ErrorCode::unreadable, "the graph", "has an output that does not exist", ""};
+      throw Error{ErrorCode::unreadable, "the graph", "lists an output that does not exist", ""};
   }
 }
 

@@ -30,8 +30,8 @@ inline ValueId append_function(Graph& graph, const Graph& function, std::initial
   return append_function(graph, function, std::span(inputs.begin(), inputs.size()));
 }
 
-/// Checks what every graph must satisfy: operands come first, and arities, attributes, shapes and extents agree with the
-/// operators' definitions. Throws Error{unreadable} naming the node. Run after every pass.
+/// Checks that a graph is valid: operands come before their readers, and arities, attributes, shapes and extents agree with the
+/// operators' definitions. Throws Error{unreadable} naming the node. Runs after every pass.
 void check(const Graph& graph);
 
 }  // namespace probust

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operators that move elements without computing: reshape, transpose, slice, pad, concat, gather, scatter_add. All are linear,
-// and the family is closed: slice and pad are transposes of each other (zeros between elements undo a slice with steps), and so
-// are gather and scatter_add.
+// and their derivatives are operators of the same family: slice and pad (with zeros between elements to undo steps) are
+// transposes of each other, and so are gather and scatter_add.
 #include <algorithm>
 #include <functional>
 
@@ -38,11 +38,11 @@ Shape infer_slice(const Attributes& attributes, std::span<const Shape> in) {
   const auto& s = std::get<SliceAttributes>(attributes);
   const std::size_t rank = in[0].size();
   if (s.start.size() != rank || s.size.size() != rank || s.step.size() != rank)
-    misfit("slice", "has attributes of another rank than its operand");
+    misfit("slice", "has attributes and an operand of different ranks");
   for (std::size_t i = 0; i < rank; ++i) {
     const bool fits = s.start[i] >= 0 && s.step[i] >= 1 && s.size[i] >= 0 &&
                       (s.size[i] == 0 || s.start[i] + (s.size[i] - 1) * s.step[i] < in[0][i]);
-    if (!fits) misfit("slice", "leaves axis " + std::to_string(i) + " of " + to_string(in[0]));
+    if (!fits) misfit("slice", "extends beyond axis " + std::to_string(i) + " of " + to_string(in[0]));
   }
   return s.size;
 }
@@ -51,7 +51,7 @@ Shape infer_pad(const Attributes& attributes, std::span<const Shape> in) {
   const auto& p = std::get<PadAttributes>(attributes);
   Shape shape = in[0];
   if (p.low.size() != shape.size() || p.high.size() != shape.size() || p.interior.size() != shape.size()) {
-    misfit("pad", "has attributes of another rank than its operand");
+    misfit("pad", "has attributes and an operand of different ranks");
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (p.low[i] < 0 || p.high[i] < 0 || p.interior[i] < 0) misfit("pad", "has negative padding");
@@ -248,7 +248,7 @@ ValueId vjp_scatter_add(Graph& g, ValueId y, std::size_t, ValueId c) {
 constexpr int kAny = 1 << 20;
 
 constexpr OpDefinition kArrangeFamily[] = {
-    {Op::reshape, "reshape", "y = a's elements under another shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none,
+    {Op::reshape, "reshape", "y = a's elements in a different shape", 1, 1, infer_reshape, eval_reshape, vjp_reshape, flops_none,
      kMoves},
     {Op::transpose, "transpose", "y's axis i is a's axis permutation[i]", 1, 1, infer_transpose, eval_transpose, vjp_transpose,
      flops_none, kMoves},

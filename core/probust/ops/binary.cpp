@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = f(a, b), element by element (graph/operators.h), with numpy broadcasting. A cotangent is summed back to the operand's
-// shape. If maximum or minimum ties, the whole derivative goes to the first operand.
+// y = f(a, b), element by element (graph/operators.h), with numpy broadcasting. A cotangent is summed to the operand's shape.
+// If the operands of maximum or minimum are equal, the first one gets the whole derivative.
 #include "probust/ops/build.h"
 #include "probust/ops/families.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 Shape infer_binary(const Attributes&, std::span<const Shape> in) { return broadcast_shapes(in[0], in[1], "the operator"); }
 
-// Strides of an operand along the output's axes: 0 along axes where it is repeated.
+// Strides of an operand along the output's axes: 0 along axes on which it is repeated.
 Shape broadcast_strides(const Shape& operand, const Shape& output) {
   const Shape own = row_major_strides(operand);
   Shape strides(output.size(), 0);

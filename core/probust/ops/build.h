@@ -5,8 +5,8 @@
 
 #include "probust/ops/append.h"
 
-// Short names for appending nodes, so that derivative rules and lowerings read like their formulas. Each returns the value of the
-// new node; shapes are those of one example.
+// Short names for appending nodes, so that derivative rules and lowerings read like formulas. Each function returns the value
+// of the new node; shapes are those of one example.
 namespace probust::build {
 
 ValueId constant(Graph& g, float value);
@@ -17,24 +17,24 @@ inline ValueId subtract(Graph& g, ValueId a, ValueId b) { return append(g, Op::s
 inline ValueId multiply(Graph& g, ValueId a, ValueId b) { return append(g, Op::multiply, {a, b}); }
 inline ValueId divide(Graph& g, ValueId a, ValueId b) { return append(g, Op::divide, {a, b}); }
 
-/// op(a) op(b) over the last two axes, leading axes broadcast.
+/// op(a) op(b) over the last two axes. Leading axes are broadcast.
 inline ValueId matmul(Graph& g, ValueId a, ValueId b, bool transpose_a = false, bool transpose_b = false) {
   return append(g, Op::matmul, {a, b}, MatmulAttributes{transpose_a, transpose_b});
 }
 
-/// Sums over `axes`, which keep extent 1.
+/// Sums over `axes`, whose extents become 1.
 ValueId reduce_sum(Graph& g, ValueId x, std::vector<std::int64_t> axes);
 
-/// Repeats along axes of extent 1 (and new leading axes) up to `shape`; returns x itself if nothing changes.
+/// Repeats x along axes of extent 1 and along new leading axes to get `shape`. Returns x itself if nothing changes.
 ValueId broadcast(Graph& g, ValueId x, const Shape& shape);
 
-/// The transpose of broadcasting: sums x down to `shape`; returns x itself if nothing changes.
+/// The transpose of broadcast: sums x to `shape`. Returns x itself if nothing changes.
 ValueId sum_to(Graph& g, ValueId x, const Shape& shape);
 
-/// The same elements with another shape; returns x itself if nothing changes.
+/// The same elements in a different shape. Returns x itself if nothing changes.
 ValueId reshape(Graph& g, ValueId x, const Shape& shape);
 
-/// Output axis i is input axis permutation[i]; returns x itself if nothing changes.
+/// Output axis i is input axis permutation[i]. Returns x itself if nothing changes.
 ValueId transpose(Graph& g, ValueId x, std::vector<std::int64_t> permutation);
 
 }  // namespace probust::build

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Choosing by values: select, top_index, take, put_add. The choice is piecewise constant, so the derivative with respect to the
-// values that decide is zero. take and put_add are transposes of each other, so the family is closed.
+// Operators that choose by value: select, top_index, take, put_add. The choice is piecewise constant, so the derivative with
+// respect to the deciding values is zero. take and put_add are transposes of each other, so all derivatives are operators of
+// this family.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,7 +33,7 @@ Shape infer_top_index(const Attributes& attributes, std::span<const Shape> in) {
 void require_same_lines(std::string_view op, const Shape& a, const Shape& b, std::int64_t axis) {
   if (a.size() != b.size() || with_extent(a, axis, 1) != with_extent(b, axis, 1))
     misfit(op,
-           "has operands " + to_string(a) + " and " + to_string(b) + ", which differ in other axes than " + std::to_string(axis));
+           "has operands " + to_string(a) + " and " + to_string(b) + ", which differ in axes other than " + std::to_string(axis));
 }
 
 Shape infer_take(const Attributes& attributes, std::span<const Shape> in) {
@@ -51,7 +52,7 @@ Shape infer_put_add(const Attributes& attributes, std::span<const Shape> in) {
   return with_extent(in[0], axis, extent);
 }
 
-// Elements of a tensor along one axis: `count` lines of `extent` elements each, `stride` apart.
+// A tensor along one axis: `count` lines of `extent` elements each, `stride` apart.
 struct Lines {
   std::int64_t extent, stride, count;
 
@@ -78,7 +79,7 @@ void eval_select(const Attributes&, std::span<const Tensor* const> in, Tensor& y
   for (std::size_t i = 0; i < y.data.size(); ++i) y.data[i] = a.data[i] > 0 ? b.data[i] : c.data[i];
 }
 
-// Largest first; of equal elements, the first one first. A NaN counts as largest.
+// Largest first; equal elements in order of position. NaN counts as largest.
 void eval_top_index(const Attributes& attributes, std::span<const Tensor* const> in, Tensor& y) {
   const auto& [axis, extent] = std::get<AxisExtent>(attributes);
   const Lines from(in[0]->shape, axis), to(y.shape, axis);

@@ -5,7 +5,7 @@
 //   T(x, w, c) = sum over n, o, i, q, t of  c[n, o, q]  w[o, i, t]  x[n, group(o) C / groups + i, q stride - pad + t dilation],
 //
 // the three operators are its partial derivatives: conv = dT/dc, conv_transpose = dT/dx, conv_filter_grad = dT/dw. So the
-// cotangent of each with respect to either operand is another of the three. Any number of spatial axes.
+// cotangent of each with respect to either operand is one of the other two. Any number of spatial axes.
 #include <functional>
 
 #include "probust/ops/build.h"
@@ -21,9 +21,11 @@ struct Sizes {
 };
 
 void check_spatial(std::string_view op, const Shape& shape, const Shape& spatial) {
-  if (shape.size() != spatial.size() + 2) misfit(op, "has the operand " + to_string(shape) + " of the wrong rank");
+  if (shape.size() != spatial.size() + 2)
+    misfit(op, "has an operand of shape " + to_string(shape) + ", which has the wrong rank");
   if (!std::equal(spatial.begin(), spatial.end(), shape.begin() + 2)) {
-    misfit(op, "has the operand " + to_string(shape) + ", which does not end in the window's extents " + to_string(spatial));
+    misfit(op, "has an operand of shape " + to_string(shape) + ", which does not end with the window's extents " +
+                   to_string(spatial));
   }
 }
 
@@ -56,7 +58,7 @@ Shape infer_conv_transpose(const Attributes& attributes, std::span<const Shape> 
   check_spatial("conv_transpose", in[0], window.output());
   check_spatial("conv_transpose", in[1], window.kernel);
   check_channels("conv_transpose", in[1][0], window.groups);
-  if (in[0][1] != in[1][0]) misfit("conv_transpose", "has a cotangent and a filter of different output channels");
+  if (in[0][1] != in[1][0]) misfit("conv_transpose", "has a cotangent and a filter with different numbers of output channels");
   return join(in[0][0], in[1][1] * window.groups, window.image);
 }
 
@@ -66,7 +68,7 @@ Shape infer_conv_filter_grad(const Attributes& attributes, std::span<const Shape
   check_spatial("conv_filter_grad", in[1], window.output());
   check_channels("conv_filter_grad", in[0][1], window.groups);
   check_channels("conv_filter_grad", in[1][1], window.groups);
-  if (in[0][0] != in[1][0]) misfit("conv_filter_grad", "has an image and a cotangent of different batches");
+  if (in[0][0] != in[1][0]) misfit("conv_filter_grad", "has an image and a cotangent with different batch sizes");
   return join(in[1][1], in[0][1] / window.groups, window.kernel);
 }
 
@@ -138,7 +140,7 @@ ValueId vjp_conv_filter_grad(Graph& g, ValueId y, std::size_t operand, ValueId w
                       : append(g, Op::conv, {node.inputs[0], w}, node.attributes);
 }
 
-// Terms of the trilinear form, including those in the padding.
+// Counts all terms of the trilinear form, including those in the padding.
 double flops_of(const Window& window, std::int64_t batch, std::int64_t in_channels, std::int64_t out_channels) {
   const std::int64_t channel_pairs = in_channels / window.groups * out_channels;
   return 2.0 * static_cast<double>(batch * channel_pairs) * count(window.kernel) * count(window.output());

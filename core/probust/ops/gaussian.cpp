@@ -20,8 +20,8 @@ constexpr double kLeast = 1e-30;
 
 Shape infer_gaussian(const Attributes&, std::span<const Shape> in) {
   if (in[0] != in[1])
-    misfit("of a normal variable",
-           "has a mean " + to_string(in[0]) + " and a variance " + to_string(in[1]) + " of different shape");
+    misfit("on a normal variable",
+           "has a mean " + to_string(in[0]) + " and a variance " + to_string(in[1]) + " of different shapes");
   return in[0];
 }
 
@@ -35,7 +35,7 @@ double variance_beyond(double t) {
   return (t * t + 1) * upper_tail(t) - t * density(t) - mean * mean;
 }
 
-// max(X, 0) = X + max(-X, 0): both signs of the mean reduce to the smaller side, where nothing cancels.
+// max(X, 0) = X + max(-X, 0), so both signs of the mean reduce to the smaller tail, and nothing cancels.
 double relu_mean(double a, double b) { return (a < 0 ? 0 : a) + std::sqrt(b) * mean_beyond(std::fabs(a) / std::sqrt(b)); }
 double relu_variance(double a, double b) {
   const double t = std::fabs(a) / std::sqrt(b), smaller = b * std::max(0.0, variance_beyond(t));
@@ -57,7 +57,7 @@ ValueId cdf(Graph& g, ValueId y) { return append(g, Op::normal_cdf, std::vector<
 ValueId pdf(Graph& g, ValueId y) { return append(g, Op::normal_density, std::vector<ValueId>(g[y].inputs)); }
 ValueId mean(Graph& g, ValueId y) { return append(g, Op::relu_mean, std::vector<ValueId>(g[y].inputs)); }
 
-// a / b.
+// The value a / b.
 ValueId mean_by_variance(Graph& g, ValueId y) {
   const ValueId a = g[y].inputs[0], b = g[y].inputs[1];
   return build::divide(g, a, append(g, Op::maximum, {b, constant(g, static_cast<float>(kLeast))}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// y = op(a) op(b) over the last two axes: [..., m, k] x [..., k, n] -> [..., m, n], leading axes broadcast, op(.) an optional
-// transpose. The family is closed: both cotangents are matrix products of the same kind.
+// y = op(a) op(b) over the last two axes: [..., m, k] x [..., k, n] -> [..., m, n]. Leading axes are broadcast, and op(.) is an
+// optional transpose. Both cotangents are matrix products of the same kind.
 #include <algorithm>
 
 #include "probust/ops/build.h"
@@ -22,7 +22,7 @@ ProductSizes sizes(const MatmulAttributes& t, const Shape& a, const Shape& b) {
   const std::int64_t rows = a[a.size() - 2], inner_a = a[a.size() - 1], inner_b = b[b.size() - 2], columns = b[b.size() - 1];
   const std::int64_t m = t.transpose_a ? inner_a : rows, k = t.transpose_a ? rows : inner_a;
   const std::int64_t k_b = t.transpose_b ? columns : inner_b, n = t.transpose_b ? inner_b : columns;
-  if (k != k_b) misfit("matmul", "has operands " + to_string(a) + " and " + to_string(b) + " of different inner extents");
+  if (k != k_b) misfit("matmul", "has operands " + to_string(a) + " and " + to_string(b) + " with different inner extents");
   return {m, k, n, broadcast_shapes(leading(a), leading(b), "operator matmul")};
 }
 
@@ -33,7 +33,7 @@ Shape infer_matmul(const Attributes& attributes, std::span<const Shape> in) {
   return s.batch;
 }
 
-// Which matrix of `operand` is used for matrix number `index` of the broadcast batch.
+// The index of the matrix of `operand` for matrix number `index` of the broadcast batch.
 std::int64_t matrix_index(std::int64_t index, const Shape& batch, const Shape& operand) {
   std::int64_t result = 0, stride = 1;
   for (std::size_t i = 0; i < batch.size(); ++i) {

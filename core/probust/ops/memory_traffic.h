@@ -5,8 +5,8 @@
 
 namespace probust {
 
-/// Bytes of float32 that a graph's operators read and write for one example if each runs separately, without constants, inputs
-/// and reshapes.
+/// Bytes of float32 that the operators of a graph read and write for one example if each operator runs separately. Constants,
+/// inputs and reshapes are not counted.
 double memory_traffic(const Graph& graph);
 
 }  // namespace probust

@@ -22,7 +22,8 @@ Shape with_spatial(const Shape& shape, const Shape& spatial) {
 
 void require_spatial(std::string_view op, const Shape& shape, const Shape& spatial) {
   if (shape.size() != spatial.size() + 2 || !std::equal(spatial.begin(), spatial.end(), shape.begin() + 2)) {
-    misfit(op, "has the operand " + to_string(shape) + ", which does not end in the window's extents " + to_string(spatial));
+    misfit(op, "has an operand of shape " + to_string(shape) + ", which does not end with the window's extents " +
+                   to_string(spatial));
   }
 }
 
@@ -36,14 +37,15 @@ Shape infer_max_scatter(const Attributes& attributes, std::span<const Shape> in)
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_scatter", in[0], window.image);
   if (in[1] != with_spatial(in[0], window.output()))
-    misfit("max_scatter", "has a cotangent " + to_string(in[1]) + " of another shape than the pooled image");
+    misfit("max_scatter", "has a cotangent " + to_string(in[1]) + " whose shape differs from that of the pooled image");
   return in[0];
 }
 
 Shape infer_max_gather(const Attributes& attributes, std::span<const Shape> in) {
   const auto& window = std::get<Window>(attributes);
   require_spatial("max_gather", in[0], window.image);
-  if (in[0] != in[1]) misfit("max_gather", "has images " + to_string(in[0]) + " and " + to_string(in[1]) + " of different shape");
+  if (in[0] != in[1])
+    misfit("max_gather", "has images " + to_string(in[0]) + " and " + to_string(in[1]) + " of different shapes");
   return with_spatial(in[0], window.output());
 }
 
@@ -59,10 +61,10 @@ Shape infer_sum_unpool(const Attributes& attributes, std::span<const Shape> in) 
   return with_spatial(in[0], window.image);
 }
 
-// A window that lies entirely in the padding (dilation can step over an image) has no largest cell. Its maximum is a constant, so
-// its derivative is zero, and max_gather, which is a derivative, gives 0 there.
+// If a window lies entirely in the padding (dilation can step over an image), it has no largest cell. Its maximum is a
+// constant, so its derivative is zero, and max_gather, which is a derivative, is 0 there.
 
-// Offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
+// The offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {
   const std::int64_t planes = x.shape[0] * x.shape[1], image = element_count(window.image),
                      output = element_count(window.output());

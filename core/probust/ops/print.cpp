@@ -41,6 +41,16 @@ struct Describe {
     return " trees=" + std::to_string(a.trees->roots.size()) + " nodes=" + std::to_string(a.trees->nodes.size());
   }
   std::string operator()(const ParameterAttribute& a) const { return " parameter=" + std::to_string(a.value); }
+  std::string operator()(const GridAttributes& a) const {
+    static constexpr std::string_view kInterpolation[] = {"nearest", "linear", "cubic"};
+    static constexpr std::string_view kPadding[] = {"zeros", "border", "reflect_edges", "reflect_centres"};
+    std::string result = " interpolation=" + std::string(kInterpolation[static_cast<int>(a.interpolation)]) +
+                         " padding=" + std::string(kPadding[static_cast<int>(a.padding)]);
+    if (a.interpolation == GridAttributes::Interpolation::cubic) result += " a=" + std::to_string(a.cubic);
+    if (a.row_derivative != 0) result += " row_derivative=" + std::to_string(a.row_derivative);
+    if (a.column_derivative != 0) result += " column_derivative=" + std::to_string(a.column_derivative);
+    return result;
+  }
 };
 
 std::string_view text(Extent extent) {

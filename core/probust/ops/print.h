@@ -7,7 +7,7 @@
 
 namespace probust {
 
-/// A readable line per node: "%4 = conv(%2, %3) stride=[1, 1] ... : [1, 8, 14, 14] example  # /conv1/Conv".
+/// One readable line per node: "%4 = conv(%2, %3) stride=[1, 1] ... : [1, 8, 14, 14] example  # /conv1/Conv".
 std::string to_text(const Graph& graph);
 
 }  // namespace probust

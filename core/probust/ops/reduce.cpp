@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sums over axes, and their transpose, repetition along axes.
+// Sums over axes and their transpose, repetition along axes.
 #include <algorithm>
 
 #include "probust/ops/build.h"
@@ -25,7 +25,8 @@ Shape infer_broadcast(const Attributes& attributes, std::span<const Shape> in) {
   return target;
 }
 
-// Visits, for each element of `large` in order, its element in `small`, whose extents are those of `large` or 1.
+// Calls visit for each element of `large` in order, with the corresponding element of `small`, whose extents are those of
+// `large` or 1.
 template <class Visit>
 void for_each_pair(const Shape& large, const Shape& small, Visit visit) {
   const Shape strides = row_major_strides(small);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decision trees: each row of a [rows, features] goes down every tree to a leaf, whose weights are added to targets. Piecewise
+// Decision trees: each row of a [rows, features] follows every tree to a leaf, whose weights are added to targets. Piecewise
 // constant, so the derivative is zero almost everywhere.
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ using Mode = TreeNode::Mode;
 
 const Trees& trees_of(const Attributes& attributes) { return *std::get<TreesAttribute>(attributes).trees; }
 
-// Children come after their parents, so every walk ends.
+// Children come after their parents, so following them always ends.
 void require_node(const Trees& trees, std::size_t i) {
   const TreeNode& node = trees.nodes[i];
   const auto behind = [&](std::int32_t child) {
@@ -22,7 +22,7 @@ void require_node(const Trees& trees, std::size_t i) {
   const bool leaf = node.mode == Mode::leaf, member = node.mode == Mode::member;
   const auto list = static_cast<std::int32_t>(leaf ? trees.weights.size() : trees.members.size());
   if ((leaf || member) && (node.first < 0 || node.count < 0 || node.first > list - node.count))
-    misfit("tree_ensemble", "has a node whose list does not exist");
+    misfit("tree_ensemble", "has a node that refers to entries beyond the end of a list");
   if (!leaf && (!behind(node.yes) || !behind(node.no)))
     misfit("tree_ensemble", "has a child node that does not come after its parent");
 }
@@ -34,8 +34,8 @@ Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
     require_node(trees, i);
     const std::int32_t feature = trees.nodes[i].feature;
     if (trees.nodes[i].mode != Mode::leaf && (feature < 0 || feature >= in[0][1]))
-      misfit("tree_ensemble",
-             "has a node for feature " + std::to_string(feature) + ", which does not exist in " + to_string(in[0]));
+      misfit("tree_ensemble", "has a node for feature " + std::to_string(feature) +
+                                  ", which does not exist in an input of shape " + to_string(in[0]));
   }
   for (const std::int32_t root : trees.roots) {
     if (root < 0 || root >= static_cast<std::int32_t>(trees.nodes.size()))

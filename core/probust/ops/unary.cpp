@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // y = f(a), element by element (graph/operators.h): one row per function, with its derivative as nodes in terms of a and y.
-// Derivatives at kinks are those of the common frameworks: relu'(0) = 0, |.|'(0) = 0.
+// Derivatives at kinks follow the common frameworks: relu'(0) = 0, |.|'(0) = 0.
 #include <numbers>
 
 #include "probust/ops/build.h"
@@ -11,7 +11,7 @@ namespace {
 
 Shape infer_unary(const Attributes&, std::span<const Shape> in) { return in[0]; }
 
-// Not inlined into the reference evaluation, which would double the code of every function.
+// Not inlined into the reference evaluation, because that would double the code of every function.
 template <Op op>
 [[gnu::noinline]] void loop_unary(float parameter, const float* a, float* y, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = element_value(op, a[i], 0, parameter);
@@ -40,7 +40,7 @@ ValueId vjp(Graph& g, ValueId y, std::size_t, ValueId c) {
 ValueId vjp_negate(Graph& g, ValueId, std::size_t, ValueId c) { return build::negate(g, c); }
 
 ValueId d_absolute(Graph& g, ValueId a, ValueId) { return append(g, Op::sign, {a}); }
-// Of the result, which is positive where the operand is: then only the result must be kept.
+// Computed from the result, which is positive exactly if the operand is, so that only the result must be stored.
 ValueId d_relu(Graph& g, ValueId, ValueId y) { return append(g, Op::step, {y}); }
 ValueId d_exp(Graph&, ValueId, ValueId y) { return y; }
 ValueId d_log(Graph& g, ValueId a, ValueId) { return append(g, Op::reciprocal, {a}); }

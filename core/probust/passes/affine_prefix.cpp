@@ -13,12 +13,12 @@
 namespace probust {
 namespace {
 
-// Cost in flops, per noisy sample, of updating one element of z by its draw, and of drawing one element of x.
+// The cost in flops, per noisy sample, of moving one element of z by a draw, and of drawing one element of x.
 constexpr double kFlopsToMove = 80;
 constexpr double kFlopsToDraw = 64;
-constexpr double kLeastShare = 0.01;  // of the classifier's work, to be saved
+constexpr double kLeastShare = 0.01;  // share of the classifier's work that must be saved
 
-// Whether a node is affine in one operand, which it reads once.
+// Whether a node is affine in one operand and reads it only once.
 bool affine_in(const Graph& graph, const Node& node, ValueId operand) {
   const bool alone = std::all_of(node.inputs.begin(), node.inputs.end(),
                                  [&](ValueId input) { return input == operand || graph[input].extent == Extent::constant; });
@@ -31,10 +31,10 @@ Graph up_to(Graph graph, ValueId z) {
   return simplify(graph);
 }
 
-// Everything that varies and comes before z is part of the chain that ends there, so what remains needs z alone.
+// The part of the graph after z. All varying values before z belong to the chain that ends at z, so this part needs only z.
 Graph from(const Graph& graph, ValueId z) {
   Graph rest;
-  std::vector<ValueId> now(graph.nodes.size(), kNoValue);  // the values' places in `rest`
+  std::vector<ValueId> now(graph.nodes.size(), kNoValue);  // position of each value in `rest`
   now[z] =
       build::reshape(rest, append_input(rest, {element_count(graph[z].shape)}, Extent::example, graph[z].name), graph[z].shape);
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
@@ -48,7 +48,7 @@ Graph from(const Graph& graph, ValueId z) {
   return simplify(rest);
 }
 
-// Operations that each copy saves if z is not computed from it.
+// The operations that each noisy sample saves if z is not computed from x.
 double saved(const AffinePrefix& split, const Graph& graph, ValueId x, ValueId z) {
   const auto elements = [&](ValueId id) { return static_cast<double>(element_count(graph[id].shape)); };
   return flops(split.first) + kFlopsToDraw * elements(x) - kFlopsToMove * elements(z);

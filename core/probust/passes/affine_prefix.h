@@ -6,8 +6,8 @@
 
 #include "probust/graph/graph.h"
 
-// A classifier often begins with an affine layer z(x) = W x + b. For copies x_i + e_j of points that share draws of the noise,
-// z(x_i + e_j) = z(x_i) + W e_j: one product per point and one per draw, instead of one per copy.
+// A classifier often begins with an affine layer z(x) = W x + b. If points x_i share draws e_j of the noise, then z(x_i + e_j)
+// = z(x_i) + W e_j. This takes one product per point and one per draw, instead of one per noisy sample.
 namespace probust {
 
 struct AffinePrefix {
@@ -15,12 +15,12 @@ struct AffinePrefix {
   Graph rest;   ///< z -> f(x)
 };
 
-/// The input of a classifier and the values after it that are affine in it, in order: each is read by the next node alone, and
-/// that node reads nothing else that varies. pool_first makes more of them.
+/// The input of a classifier, and the values after it that are affine in it, in order. Each is read only by the next node,
+/// which reads nothing else that varies. There are more of them after pool_first.
 std::vector<ValueId> affine_values(const Graph& classifier);
 
-/// Splits a classifier after its longest affine prefix. Returns nothing if there is none, or if the split would save less than 1%
-/// of the classifier's work.
+/// Splits a classifier after its longest affine prefix. Empty if there is none, or if the split would save less than 1% of the
+/// classifier's work.
 std::optional<AffinePrefix> split_affine_prefix(const Graph& classifier);
 
 }  // namespace probust

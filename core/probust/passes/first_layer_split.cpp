@@ -15,7 +15,8 @@
 namespace probust {
 namespace {
 
-// The pull-back c -> (d to / d from)ᵀ c as a graph with the input c alone, if `to` is affine in `from`, an input.
+// The transposed Jacobian c -> (d to / d from)ᵀ c as a graph whose only input is c. `from` is an input, and `to` must be affine
+// in it.
 Graph constant_pullback(const Graph& graph, ValueId from, ValueId to) {
   Graph pullback = vjp(graph, std::array{to}, std::array{from}).graph;
   pullback.outputs = {pullback.outputs.back()};

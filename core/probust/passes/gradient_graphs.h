@@ -3,7 +3,7 @@
 
 #include "probust/graph/graph.h"
 
-// The graphs that an executor derives from a classifier f: R^d -> R^C. Both throw the Errors of vjp and propagate_moments.
+// The graphs that an executor derives from a classifier f: R^d -> R^C. They throw the Errors of vjp and propagate_moments.
 namespace probust {
 
 /// (x, c [C]) -> (f(x), J(x)ᵀ c); c is a seeded input.

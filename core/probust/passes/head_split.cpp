@@ -11,13 +11,13 @@
 namespace probust {
 namespace {
 
-// The value before any reshapes.
+// The operand of a chain of reshapes that ends at `id`.
 ValueId reshaped_from(const Graph& graph, ValueId id) {
   while (graph[id].op == Op::reshape) id = graph[id].inputs[0];
   return id;
 }
 
-// The biases of the classes, if the value is a constant with one number per class, or one for all.
+// The biases of the classes, if the value is a constant with one number per class or one for all classes.
 std::optional<Eigen::VectorXf> as_bias(const Graph& graph, ValueId id, std::int64_t classes) {
   if (graph[id].op != Op::constant) return std::nullopt;
   const std::vector<float>& values = constant_value(graph, id).data;
@@ -31,7 +31,7 @@ struct LinearOutput {
   LastLayer last;
 };
 
-// Matches f = h W, with h of w elements in any shape. Returns W as [C, w].
+// Matches f = h W with w elements of h, in any shape. Returns W as [C, w].
 std::optional<LinearOutput> as_product(const Graph& graph, ValueId id, std::int64_t classes) {
   const Node& node = graph[id];
   if (node.op != Op::matmul || graph[node.inputs[1]].op != Op::constant) return std::nullopt;

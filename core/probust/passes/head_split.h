@@ -8,12 +8,13 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/graph/graph.h"
 
-// Classifiers with very many classes often end in a linear layer of few inputs, f(x) = W h(x) + b with h(x) in R^w. Their margin
-// gradients are combinations of the w gradients of h: u_i = (W_t - W_i) dh/dx. So w backward passes are enough for any number of
-// classes, and so is their Gram matrix G [w, w]: that of the margins is D G Dᵀ with rows D_i = W_t - W_i.
+// Classifiers with very many classes often end in a linear layer with few inputs, f(x) = W h(x) + b with h(x) in R^w. Their
+// margin gradients are combinations of the w gradients of h: u_i = (W_t - W_i) dh/dx. So w backward passes are enough for any
+// number of classes. The Gram matrix of the margins is D G Dᵀ, with the Gram matrix G [w, w] of the gradients of h and rows D_i
+// = W_t - W_i.
 namespace probust {
 
-/// With more rivals than this, executors may compute margin gradients from the gradients of the last layer's inputs.
+/// If there are more rivals than this, executors may compute margin gradients from the gradients of the last layer's inputs.
 inline constexpr std::int64_t kManyRivals = 256;
 
 /// A linear last layer with inputs h: f = W h + b.
@@ -29,7 +30,7 @@ struct HeadSplit {
   std::shared_ptr<const LastLayer> last;
 };
 
-/// Splits off the last layer. Nothing if it is not linear, or if the split would save nothing: w is at least the number of
+/// Splits off the last layer. Empty if it is not linear, or if the split would save nothing: w is at least the number of
 /// rivals, or there are at most kManyRivals.
 std::optional<HeadSplit> split_head(const Graph& classifier);
 

@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// The maximum over a window that lies entirely in the padding is not a value of the image (kLargestOfNone).
+// Whether a window lies entirely in the padding: its maximum is then not a value of the image (kLargestOfNone).
 bool has_empty_window(const Window& window) {
   const Shape output = window.output();
   for (std::size_t axis = 0; axis < output.size(); ++axis) {
@@ -33,7 +33,7 @@ bool swaps(const Graph& graph, const std::vector<int>& uses, const Node& node) {
 Graph pool_first(const Graph& graph) {
   const std::vector<int> uses = use_counts(graph);
   Graph result;
-  std::vector<ValueId> place;  // of each value in the result
+  std::vector<ValueId> place;  // position of each value in the result
   std::vector<bool> dropped(graph.nodes.size(), false);
   for (const Node& node : graph.nodes) {
     if (swaps(graph, uses, node)) dropped[node.inputs[0]] = true;
@@ -41,7 +41,7 @@ Graph pool_first(const Graph& graph) {
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     Node node = graph[id];
     if (dropped[id]) {
-      place.push_back(place[node.inputs[0]]);  // for the max_pool that reads it
+      place.push_back(place[node.inputs[0]]);  // read by the max_pool
       continue;
     }
     for (ValueId& input : node.inputs) input = place[input];

@@ -5,8 +5,8 @@
 
 namespace probust {
 
-/// The same function with max_pool(relu(x)) as relu(max_pool(x)), which rectifies fewer elements, here and in the derivative. The
-/// values are the same; moments under noise (moments/) are not, since they are approximations.
+/// Replaces max_pool(relu(x)) by relu(max_pool(x)), which rectifies fewer elements, also in the derivative. The values do not
+/// change; moments under noise (moments/) do, because they are approximations.
 Graph pool_first(const Graph& graph);
 
 }  // namespace probust

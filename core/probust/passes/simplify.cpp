@@ -55,7 +55,7 @@ class Rewriter {
 
   bool is_constant(ValueId id) const { return from_[id].op == Op::constant; }
 
-  // Applies the first rule that matches and returns the value in the new graph.
+  // Applies the first rule that matches. Returns the value in the new graph.
   std::optional<ValueId> rewrite(ValueId id) {
     for (const auto rule :
          {&Rewriter::fold_constant, &Rewriter::join_reshapes, &Rewriter::join_transposes, &Rewriter::drop_neutral,
@@ -66,8 +66,7 @@ class Rewriter {
     return std::nullopt;
   }
 
-  // A small graph must not use much memory or time here. Nodes that are not folded are computed at run time, where memory is
-  // planned.
+  // Whether folding a node takes little memory and time. Other nodes are computed at run time, where memory is planned.
   static bool worth_folding(const Node& node, const std::vector<Shape>& operands) {
     std::int64_t before = 0;
     for (const Shape& shape : operands) before += element_count(shape);
@@ -119,7 +118,7 @@ class Rewriter {
     return std::all_of(tensor.data.begin(), tensor.data.end(), [value](float x) { return x == value; });
   }
 
-  // x + 0, x 1, x / 1, if the constant does not broadcast x to a larger shape.
+  // Removes x + 0, x * 1 and x / 1, if the constant does not broadcast x to a larger shape.
   std::optional<ValueId> drop_neutral(ValueId id) {
     const Node& node = from_[id];
     const bool additive = node.op == Op::add || node.op == Op::subtract,
@@ -142,7 +141,7 @@ class Rewriter {
     return append_constant(to_, std::move(tensor), from_[id].name);
   }
 
-  // Moves constants to the second operand, so that the rules below look for them in one place.
+  // Makes constants the second operand, where the rules below expect them.
   std::optional<ValueId> constant_last(ValueId id) {
     const Node& node = from_[id];
     const bool commutes = node.op == Op::add || node.op == Op::multiply;
@@ -150,7 +149,7 @@ class Rewriter {
     return append(to_, node.op, {map_[node.inputs[1]], map_[node.inputs[0]]}, {}, node.name);
   }
 
-  // A node `outer` with a constant second operand, applied to a node `inner` that nothing else reads.
+  // Whether `id` is a node `outer` with a constant second operand, applied to a node `inner` that no other node reads.
   bool pattern(ValueId id, Op outer, Op inner) const {
     const Node& node = from_[id];
     return node.op == outer && is_constant(node.inputs[1]) && from_[node.inputs[0]].op == inner && uses_[node.inputs[0]] == 1;
@@ -184,7 +183,7 @@ class Rewriter {
     return true;
   }
 
-  // conv(x, W) s = conv(x, W s) for one factor per output channel.
+  // conv(x, W) s = conv(x, W s), for one factor per output channel.
   std::optional<ValueId> scale_into_filter(ValueId id) {
     if (!pattern(id, Op::multiply, Op::conv)) return std::nullopt;
     const Node &scale = from_[id], &conv = from_[scale.inputs[0]];
@@ -199,7 +198,7 @@ class Rewriter {
                   conv.attributes, conv.name);
   }
 
-  // matmul(x, W) s = matmul(x, W s) for one factor per column.
+  // matmul(x, W) s = matmul(x, W s), for one factor per column.
   std::optional<ValueId> scale_into_weights(ValueId id) {
     if (!pattern(id, Op::multiply, Op::matmul)) return std::nullopt;
     const Node &scale = from_[id], &product = from_[scale.inputs[0]];

@@ -5,9 +5,9 @@
 
 namespace probust {
 
-/// The same function with less work: constants are folded; scales are folded into constant filters and weights, so that a
-/// BatchNormalization disappears into its neighbour; constant shifts are merged; reshapes and transposes that cancel are removed;
-/// dead nodes are dropped. Inputs stay, in order. Values may change by rounding where products of constants are formed.
+/// Computes the same function with less work: folds constants; folds scales into constant filters and weights, so that a
+/// BatchNormalization disappears; merges constant shifts; removes reshapes and transposes that cancel; and removes dead nodes.
+/// Inputs keep their order. Values may change by rounding if products of constants are formed.
 Graph simplify(const Graph& graph);
 
 }  // namespace probust

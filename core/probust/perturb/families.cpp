@@ -13,7 +13,7 @@ namespace probust::perturb {
 std::span<const Family> families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list;
-    for (const auto group : {light, transmission}) {
+    for (const auto group : {geometry, light, optics, sensor, transmission, corruptions}) {
       for (Family& family : group()) list.push_back(std::move(family));
     }
     return list;
@@ -39,8 +39,8 @@ std::array<double, 3> strengths_for(const Family& family, const Image& image) {
 }
 
 std::string example_of(const Family& family) {
-  const double usual = family.number == Family::Number::scale ? 0.1 : 0.2;
-  return std::string(family.name) + ":" + shortest_text(family.strengths[1] != 0 ? family.strengths[1] : usual);
+  const std::string usual = family.number == Family::Number::scale ? "0.1" : std::string(family.example);
+  return std::string(family.name) + ":" + (family.strengths[1] != 0 ? shortest_text(family.strengths[1]) : usual);
 }
 
 }  // namespace probust::perturb

@@ -31,6 +31,7 @@ struct Parameter {
   double identity;        ///< the value that changes nothing
   Link link = Link::plain;
   double lowest = -1e30, highest = 1e30;  ///< of a value that is given
+  bool whole = false;                     ///< whether a value must be a whole number, and fixed
 };
 
 /// What a map is made of: values of the graph.
@@ -40,7 +41,11 @@ struct MapInputs {
   ValueId x;                       ///< [channels, rows, columns]
   std::span<const ValueId> theta;  ///< each parameter, a scalar
   const Border& border;
+  double most = 1e30;  ///< the largest value of the first parameter, if it has a bound
 };
+
+/// The image, interpolated by Catmull-Rom's spline, at positions [1, 2, rows, columns] (rows, then columns, in pixels).
+ValueId sample_at(const MapInputs& in, ValueId positions);
 
 /// What a family that is no graph draws with, on the processor.
 struct DrawInputs {
@@ -64,7 +69,11 @@ struct Family {
   ValueId (*map)(const MapInputs&) = nullptr;
   /// T(x, theta) in place, x [channels, rows, columns], for families that jump or draw once per pixel.
   void (*draw)(const DrawInputs&, std::span<float> x) = nullptr;
+  /// Whether T(x, -t) = T(x, t) for the normal variables t, so that nothing changes to first order at 0.
+  bool even = false;
   bool draws = false;  ///< whether `draw` uses random numbers besides theta
+  /// What hints give as a value and as two bounds, if Number is a value.
+  std::string_view example = "0.2", bounds = "0.1,0.3";
 };
 
 /// All families, and the one of this name; null if there is none.
@@ -83,5 +92,6 @@ std::vector<Family> light();         ///< brightness, exposure, contrast, gamma
 std::vector<Family> optics();        ///< blur, motion
 std::vector<Family> sensor();        ///< shot, salt-pepper
 std::vector<Family> transmission();  ///< jpeg, occlude
+std::vector<Family> corruptions();   ///< corruption:gaussian_noise, ..., corruption:jpeg_compression
 
 }  // namespace probust::perturb

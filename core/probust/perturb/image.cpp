@@ -9,15 +9,26 @@ namespace {
 
 bool may_be_channels(std::int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
 
+// Numbers in a row or a column are a list, not an image; a single pixel is one.
+bool is_image(const Image& image) {
+  const bool pixel = image.rows == 1 && image.columns == 1;
+  return pixel ? image.channels <= 4 : image.rows > 1 && image.columns > 1;
+}
+
+Image arranged(const Shape& point) {
+  if (point.size() == 2) return {1, point[0], point[1], point, false};
+  if (point.size() != 3) return {1, 1, 0, point, false};
+  if (may_be_channels(point[2]) && !may_be_channels(point[0])) return {point[2], point[0], point[1], point, true};
+  return {point[0], point[1], point[2], point, false};
+}
+
 }  // namespace
 
 Image image_of(const Shape& point, const std::string& where) {
-  if (point.size() == 2) return {1, point[0], point[1], point, false};
-  if (point.size() == 3 && may_be_channels(point[2]) && !may_be_channels(point[0]))
-    return {point[2], point[0], point[1], point, true};
-  if (point.size() == 3) return {point[0], point[1], point[2], point, false};
+  Image image = arranged(point);
+  if (is_image(image)) return image;
   throw Error{ErrorCode::usage, where, "needs images, but the points have shape " + to_string(point),
-              "give images, of shape [rows, columns], [channels, rows, columns] or [rows, columns, channels]"};
+              "give images of shape [rows, columns], [channels, rows, columns] or [rows, columns, channels]"};
 }
 
 ValueId to_planes(Graph& g, const Image& image, ValueId point) {

@@ -73,7 +73,9 @@ class MapBuilder {
     std::int64_t at = next_;
     for (std::size_t k = 0; k < stage.theta.size(); ++k)
       theta.push_back(parameter(stage.theta[k], stage.family->parameters[k].link, at));
-    planes_ = stage.family->map({g_, image_, planes_, theta, stage.border});
+    const bool around_zero = stage.scale.has_value();  // where an even map has a zero derivative
+    if (stage.family->even && around_zero) map_->flat += (map_->flat.empty() ? "" : ", ") + std::string(stage.family->name);
+    planes_ = stage.family->map({g_, image_, planes_, theta, stage.border, stage.scale ? 1e30 : stage.theta[0].high});
     add_part({isotropic_gaussian(), stage.scale && !scaled ? *stage.scale : 1}, random_parameters(stage));
   }
 
@@ -135,13 +137,14 @@ class SharedProgram {
 
 class MappedNoise final : public SampledNoise {
  public:
-  MappedNoise(NoiseName name, std::shared_ptr<const NoiseMap> map)
-      : SampledNoise(name.name), name_(std::move(name)), map_(std::move(map)), program_(map_->graph) {}
+  MappedNoise(NoiseName name, std::shared_ptr<const NoiseMap> map, bool fixed)
+      : SampledNoise(name.name), name_(std::move(name)), map_(std::move(map)), fixed_(fixed), program_(map_->graph) {}
 
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
   bool in_data_units() const override { return false; }
+  bool fixed() const override { return fixed_; }
   bool mirrored() const override { return map_->latent->mirrored(); }
   bool additive() const override { return false; }
   bool differs() const override { return map_->latent->differs(); }
@@ -170,6 +173,7 @@ class MappedNoise final : public SampledNoise {
 
   NoiseName name_;
   std::shared_ptr<const NoiseMap> map_;
+  bool fixed_;
   SharedProgram program_;
 };
 
@@ -183,6 +187,7 @@ class DrawnNoise final : public SampledNoise {
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
   bool in_data_units() const override { return false; }
+  bool fixed() const override { return !stage_.family->draws && random_parameters(stage_) == 0; }
   bool mirrored() const override { return false; }
   bool additive() const override { return false; }
   std::optional<std::int64_t> normals(std::int64_t) const override {
@@ -206,21 +211,39 @@ class DrawnNoise final : public SampledNoise {
  private:
   static constexpr std::uint32_t kOwnStream = 1U << 7;  // apart from the parameters' draws
 
+  // A few neighbouring lanes at once, so that a cache line of x is read once for all of them.
   void draw(const NoiseLanes& lanes, double scale, const float* z, float* x) const {
+    constexpr std::int64_t kBlock = 16, kBlockElements = 1 << 20;
     const auto count = static_cast<std::int64_t>(lanes.points.size()), normals = random_parameters(stage_);
-    std::vector<float> planes(static_cast<std::size_t>(image_.elements())), own(static_cast<std::size_t>(normals));
-    for (std::int64_t lane = 0; lane < count; ++lane) {
-      for (std::int64_t k = 0; k < normals; ++k) own[k] = z[k * count + lane];
-      NoiseStream random(lanes.seed, lanes.points[lane], lanes.samples[lane], lanes.stream);
-      for (std::int64_t e = 0; e < image_.elements(); ++e) planes[e] = x[stored(e) * count + lane];
-      stage_.family->draw({image_, parameters_of(stage_, own, stage_.scale ? scale : 1), random}, planes);
-      for (std::int64_t e = 0; e < image_.elements(); ++e) x[stored(e) * count + lane] = planes[e];
+    const std::int64_t elements = image_.elements(), block = std::clamp<std::int64_t>(kBlockElements / elements, 1, kBlock);
+    std::vector<float> planes(static_cast<std::size_t>(elements * std::min(block, count))),
+        own(static_cast<std::size_t>(normals));
+    for (std::int64_t first = 0; first < count; first += block) {
+      const std::int64_t width = std::min(block, count - first);
+      for_each_element([&](std::int64_t plane, std::int64_t stored) {
+        for (std::int64_t i = 0; i < width; ++i) planes[i * elements + plane] = x[stored * count + first + i];
+      });
+      for (std::int64_t i = 0; i < width; ++i) {
+        const std::int64_t lane = first + i;
+        for (std::int64_t k = 0; k < normals; ++k) own[k] = z[k * count + lane];
+        NoiseStream random(lanes.seed, lanes.points[lane], lanes.samples[lane], lanes.stream);
+        stage_.family->draw({image_, parameters_of(stage_, own, stage_.scale ? scale : 1), random},
+                            std::span(planes).subspan(i * elements, elements));
+      }
+      for_each_element([&](std::int64_t plane, std::int64_t stored) {
+        for (std::int64_t i = 0; i < width; ++i) x[stored * count + first + i] = planes[i * elements + plane];
+      });
     }
   }
 
-  // Where the point stores element e of the planes.
-  std::int64_t stored(std::int64_t e) const {
-    return image_.channels_last ? e % image_.pixels() * image_.channels + e / image_.pixels() : e;
+  // Calls visit(element of the planes, element of the point).
+  template <class Visit>
+  void for_each_element(const Visit& visit) const {
+    const std::int64_t pixels = image_.pixels();
+    for (std::int64_t c = 0; c < image_.channels; ++c) {
+      for (std::int64_t i = 0; i < pixels; ++i)
+        visit(c * pixels + i, image_.channels_last ? i * image_.channels + c : c * pixels + i);
+    }
   }
 
   NoiseName name_;
@@ -238,6 +261,9 @@ class Sequence final : public SampledNoise {
   bool one_parameter() const override { return false; }
   bool mirrored() const override { return false; }
   bool additive() const override { return false; }
+  bool fixed() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const Noise& part) { return part.shape->fixed(); });
+  }
   bool differs() const override {
     return std::any_of(parts_.begin(), parts_.end(), [](const Noise& part) { return part.shape->differs(); });
   }
@@ -283,7 +309,9 @@ std::string NoiseName::text(double scale) const { return (scaled ? name + ":" + 
 
 std::shared_ptr<const NoiseShape> mapped_noise(const NoiseName& name, std::vector<Stage> stages, const Image& image,
                                                const std::optional<Quantization>& clip) {
-  return std::make_shared<const MappedNoise>(name, MapBuilder(image).map(name.name, stages, clip));
+  const bool fixed = std::all_of(stages.begin(), stages.end(),
+                                 [](const Stage& stage) { return stage.family != nullptr && random_parameters(stage) == 0; });
+  return std::make_shared<const MappedNoise>(name, MapBuilder(image).map(name.name, stages, clip), fixed);
 }
 
 std::shared_ptr<const NoiseShape> drawn_noise(const NoiseName& name, Stage stage, const Image& image) {

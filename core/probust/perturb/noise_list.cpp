@@ -2,6 +2,7 @@
 #include "probust/perturb/noise_list.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "probust/base/text.h"
 
@@ -18,7 +19,8 @@ constexpr std::array kGaussianStrengths = {0.02, 0.05, 0.1};
 std::string text_of(const Parameter& parameter) {
   std::string text(parameter.name);
   if (parameter.unit.empty() || parameter.unit == parameter.name) return text;
-  return text + (parameter.unit.starts_with("of ") ? " " : " in ") + std::string(parameter.unit);
+  const bool phrase = parameter.unit.starts_with("of ") || parameter.unit.starts_with("at ");
+  return text + (phrase ? " " : " in ") + std::string(parameter.unit);
 }
 
 std::string names_from(const Family& family, std::size_t first) {
@@ -51,11 +53,17 @@ std::string meaning_of_number(const Family& family) {
   return {};
 }
 
+std::string identity_of(const Parameter& parameter) {
+  if (std::isinf(parameter.identity)) return "∞";
+  const bool possible = parameter.identity >= parameter.lowest && parameter.identity <= parameter.highest;
+  return possible ? shortest_text(parameter.identity) : "";
+}
+
 NoiseEntry entry_of(const Family& family) {
   return {std::string(family.name),
           std::string(family.summary),
           parameters_of_number(family),
-          shortest_text(family.parameters[0].identity),
+          identity_of(family.parameters[0]),
           meaning_of_number(family),
           example_of(family),
           &family};

@@ -33,7 +33,7 @@ class Perturbation final : public NoiseShape {
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
   bool in_data_units() const override { return false; }
-  bool clipped() const { return clip_.has_value(); }
+  bool clips_like_data() const override { return !clip_; }
 
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
     const std::lock_guard lock(mutex_);
@@ -109,7 +109,30 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-const Family* family_in(const std::string& part) { return family_of(part.substr(0, part.find(':'))); }
+constexpr std::string_view kCorruption = "corruption:";
+
+[[noreturn]] void refuse_corruption(const std::string& part) {
+  std::string names;
+  for (const Family& family : families()) {
+    if (family.name.starts_with(kCorruption))
+      names += (names.empty() ? "" : ", ") + std::string(family.name.substr(kCorruption.size()));
+  }
+  throw Error{ErrorCode::usage, "noise '" + part + "'", "is not a known corruption",
+              "write corruption:NAME:3 with one of the names " + names};
+}
+
+// The family with the longest name that the text begins with, up to its end or a colon: "corruption:fog" of "corruption:fog:3".
+// Null if there is none.
+const Family* family_in(const std::string& part) {
+  const Family* longest = nullptr;
+  for (const Family& family : families()) {
+    const std::size_t size = family.name.size();
+    const bool begins = part.starts_with(family.name) && (part.size() == size || part[size] == ':');
+    if (begins && (longest == nullptr || size > longest->name.size())) longest = &family;
+  }
+  if (longest == nullptr && (part + ":").starts_with(kCorruption)) refuse_corruption(part);
+  return longest;
+}
 
 constexpr const char* kList = "probust noise list";
 
@@ -173,16 +196,41 @@ Noise parse_noise(const std::string& text, const NoiseSource& source) {
   return perturb::additive(text, source);
 }
 
-Noise clipped_like_data(Noise noise, double lowest, double highest) {
-  const auto* own = dynamic_cast<const perturb::Perturbation*>(noise.shape.get());
-  if (own != nullptr && !own->clipped() && lowest >= 0 && highest <= 1) noise.shape = clipped(noise.shape, {0, 1, 0});
-  return noise;
+void DataRange::include(std::span<const float> values) {
+  for (const float value : values) {
+    lowest = value < lowest ? value : lowest;
+    highest = value > highest ? value : highest;
+  }
+}
+
+DataRange range_of(std::span<const float> values) {
+  DataRange range;
+  range.include(values);
+  return range;
+}
+
+void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range) {
+  std::optional<DataRange> of_data;
+  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that share a shape still do afterwards
+  for (Noise& noise : noises) {
+    if (!noise.shape->clips_like_data()) continue;
+    if (!of_data) of_data = range();
+    if (of_data->lowest < 0 || of_data->highest > 1) return;
+    if (noise.shape != before) clipped_before = clipped(noise.shape, {0, 1, 0});
+    before = std::exchange(noise.shape, clipped_before);
+  }
+}
+
+Noise bound_to(Noise noise, const Tensor& x, const Shape& point) {
+  return bound(std::move(noise), x.shape.size() > 2 ? Shape(x.shape.begin() + 1, x.shape.end()) : point);
 }
 
 std::string known_noise() {
   std::string text = known_additive_noise();
-  for (const perturb::Family& family : perturb::families()) text += ", " + perturb::example_of(family);
-  return text;
+  for (const perturb::Family& family : perturb::families()) {
+    if (!family.name.starts_with(perturb::kCorruption)) text += ", " + perturb::example_of(family);  // many of one kind
+  }
+  return text + ", corruption:fog:3";
 }
 
 }  // namespace probust

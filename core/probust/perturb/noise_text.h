@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+#include <limits>
+#include <span>
 #include <string>
 
 #include "probust/noise/noise.h"
@@ -12,9 +15,19 @@ namespace probust {
 /// "rotate:5+gaussian:0.05". Throws Error{usage} with a hint.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
-/// The noise, with samples clipped to [0, 1] if it contains a perturbation, is not clipped yet, and the smallest and the largest
-/// value of the data lie in that range. Other noise is returned as it is.
-Noise clipped_like_data(Noise noise, double lowest, double highest);
+/// The smallest and the largest value of all data, without NaN.
+struct DataRange {
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  void include(std::span<const float> values);
+};
+DataRange range_of(std::span<const float> values);
+
+/// Clips the samples of noise with a perturbation to [0, 1], unless they are clipped already or the data leave that range; other
+/// noise stays as it is. `range` is called at most once, and only if a perturbation needs it.
+void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range);
+
+/// The noise for the points x [N, ...] of a model whose points have this shape: an image's shape is that of x, unless x is flat.
+Noise bound_to(Noise noise, const Tensor& x, const Shape& point);
 
 /// How noise is written, for hints: "gaussian:0.1, ..., rotate:10, ...".
 std::string known_noise();

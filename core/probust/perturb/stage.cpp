@@ -37,11 +37,13 @@ class Parser {
 
   Stage stage(const std::string& text) {
     std::string amount;
-    const std::size_t colon = text.find(':');
-    for (const std::string& part : split(colon == std::string::npos ? "" : text.substr(colon + 1), ':')) {
+    const std::size_t begin = family_.name.size() + 1;  // after the colon
+    const std::vector<std::string> parts = text.size() > begin ? split(text.substr(begin), ':') : std::vector<std::string>();
+    for (const std::string& part : parts) {
+      if (part.empty()) continue;
       if (part.starts_with("fill=")) {
         set_border(part.substr(5));
-      } else if (amount.empty() && !part.empty()) {
+      } else if (amount.empty()) {
         amount = part;
       } else {
         refuse("has '" + part + "', which is not understood");
@@ -52,10 +54,15 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& problem) const {
-    const std::string name(family_.name), number = family_.number == Family::Number::scale ? "0.1" : "0.2";
-    throw Error{ErrorCode::usage, where_, problem,
-                "write " + name + ":" + number + ", " + name + ":uniform(0.1,0.3) or " + name + ":fixed(0.2)"};
+  [[noreturn]] void refuse(const std::string& problem) const { throw Error{ErrorCode::usage, where_, problem, usage()}; }
+
+  std::string usage() const {
+    const std::string write = std::string(family_.name) + ":";
+    const Parameter& first = family_.parameters[0];
+    if (first.whole) return "write " + write + shortest_text(first.lowest) + " to " + write + shortest_text(first.highest);
+    const bool value = family_.number == Family::Number::value;
+    return "write " + write + std::string(value ? family_.example : "0.1") + ", " + write + "uniform(" +
+           std::string(family_.bounds) + ") or " + write + "fixed(" + std::string(family_.example) + ")";
   }
 
   void set_border(const std::string& text) {
@@ -72,7 +79,9 @@ class Parser {
   }
 
   void set_distributions(const std::string& amount) {
-    if (const auto bounds = arguments_of(amount, "uniform")) {
+    if (family_.parameters[0].whole) {
+      set_whole(family_.parameters[0], amount);
+    } else if (const auto bounds = arguments_of(amount, "uniform")) {
       if (bounds->size() != 2 || !((*bounds)[0] < (*bounds)[1]))
         refuse("has a uniform distribution without an increasing pair of bounds");
       set_values({Distribution::Kind::uniform, (*bounds)[0], (*bounds)[1]}, amount);
@@ -82,6 +91,14 @@ class Parser {
     } else {
       set_number(amount);
     }
+  }
+
+  void set_whole(const Parameter& own, const std::string& amount) {
+    const auto number = parse_double(amount);
+    if (!number || *number != std::floor(*number) || *number < own.lowest || *number > own.highest)
+      refuse("has no " + std::string(own.name) + " that is a whole number from " + shortest_text(own.lowest) + " to " +
+             shortest_text(own.highest));
+    set_values({Distribution::Kind::fixed, *number, *number}, shortest_text(*number));
   }
 
   void set_number(const std::string& amount) {

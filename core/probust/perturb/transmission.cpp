@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What happens to an image on its way: a patch covers a part of it.
+// What happens to an image on its way: a patch covers a part of it, or a JPEG file loses details.
 #include <cmath>
 
 #include "probust/ops/build.h"
 #include "probust/perturb/family.h"
+#include "probust/perturb/jpeg.h"
 
 namespace probust::perturb {
 namespace {
@@ -52,6 +53,7 @@ std::vector<Family> transmission() {
        .has_border = true,
        .strengths = {0.05, 0.1, 0.2},
        .map = occluded},
+      jpeg_family(),
   };
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The list of the columns of rows. Files, runs, messages between ranks, Python and JavaScript visit it, so that a column that is
-// added here is in all of them. The struct of C (native/c/probust.h), JavaScript's reader of files (wasm/src/data/rows.ts) and
-// the schema (docs/rows.schema.json) name columns themselves; docs/rows.md explains each.
+// The list of the columns of rows. Files, runs, messages between ranks, Python and JavaScript all use it, so a column that is
+// added here appears in all of them. The struct of C (native/c/probust.h), JavaScript's reader of files (wasm/src/data/rows.ts)
+// and the schema (docs/rows.schema.json) have lists of their own; docs/rows.md explains each column.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace probust {
 
-/// The estimator that produced the estimate (Row::method), as text. Set it after the row's estimator.
+/// The estimator that produced the estimate (Row::method), as text. Must be set after the row's estimator.
 template <typename R>
 struct MethodField {
   R& row;
@@ -35,8 +35,9 @@ struct Column {
   bool left_out_if_empty = false;
 };
 
-/// Calls visit(Column, value) for each column, in file order. R is Row or const Row. Values are references to an integer, a real
-/// number (NaN if unknown), a text (an empty one is null), numbers, or optional ones; a Status; a MethodField.
+/// Calls visit(Column, value) for each column, in file order. R is Row or const Row. A value is a reference to one of: an
+/// integer, a real number (NaN if unknown), a text (null if empty), a list of numbers, an optional one of these, a Status, or a
+/// MethodField.
 template <typename R, typename Visit>
 requires std::is_same_v<std::remove_const_t<R>, Row>
 void for_each_field(R& row, Visit&& visit) {
@@ -72,7 +73,7 @@ void for_each_column(Visit&& visit) {
   for_each_field(none, visit);
 }
 
-/// A value as written to files; null if there is none.
+/// The value of a field in files; std::monostate is null.
 using FieldValue = std::variant<std::monostate, std::int64_t, double, std::string, std::span<const double>>;
 
 /// The value of a field of for_each_field. Numbers that are not finite, and empty texts and lists, are null.
@@ -88,7 +89,7 @@ FieldValue as_value(const MethodField<R>& field) {
   return as_value(field.text());
 }
 
-/// All values of a column, as other languages store them: unknown whole numbers are -1, unknown real ones NaN.
+/// All values of a column in the form for other languages: unknown integers are -1, unknown real numbers NaN.
 using ColumnValues =
     std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, std::vector<std::vector<double>>>;
 struct NamedColumn {
@@ -96,7 +97,7 @@ struct NamedColumn {
   ColumnValues values;
 };
 
-/// The columns of rows, each with one value per row.
+/// All columns, each with one value per row.
 std::vector<NamedColumn> columns_of(std::span<const Row> rows);
 
 }  // namespace probust

@@ -21,14 +21,14 @@ std::string classes_text(std::int64_t classes) { return "the model has classes 0
 void check_budget(const char* field, const std::optional<double>& value, const std::vector<std::string>& texts) {
   if (!value) return;
   if (!std::isfinite(*value) || *value < 2)
-    refuse_option(field, "is not a number of at least 2", "give a number of forwards, such as 100");
+    refuse_option(field, "is not a number, or is less than 2", "give a number of forward passes, such as 100");
   if (std::find(texts.begin(), texts.end(), "auto") == texts.end())
     refuse_option(field, "needs auto among the estimators", "leave it out, or add auto");
 }
 
 using Share = EstimatorDefinition::Share;
 
-// Applies the sharing option to the estimators.
+// Replaces estimators by the forms that the sharing option requests.
 void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budget) {
   const Share share = parse_share(budget.share);
   const std::string what = "'" + budget.share + "'";
@@ -44,7 +44,7 @@ void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budge
     const bool could = estimator.definition->share && estimator.definition->variant.empty() && !estimator.is_auto();
     if (!sharing && could)
       refuse_option("share", "cannot be " + what + " for " + estimator.text(),
-                    "use none, pooled or draws, which also pools all points");
+                    "use none, pooled, or draws (which also estimates from all points of the block)");
   }
   if (!done) refuse_option("share", "is " + what + ", which applies to none of the estimators", "add probit:N or regression:N");
 }
@@ -76,7 +76,7 @@ std::vector<std::int64_t> targets_of(const std::string& target, std::span<const 
   }
   for (const std::int64_t c : result) {
     if (c < 0 || c >= classes)
-      refuse_option("target", "names class " + std::to_string(c) + ", which does not exist", classes_text(classes));
+      refuse_option("target", "is class " + std::to_string(c) + ", which does not exist", classes_text(classes));
   }
   return result;
 }
@@ -96,10 +96,11 @@ void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes) {
     refuse_option("labels", "cannot be -1 and 1, because -1 means unlabelled", "give 0 and 1, for example labels > 0 in NumPy");
 }
 
-void refuse_beside_tolerance(std::initializer_list<std::pair<const char*, bool>> given) {
+void reject_classifier_options(std::initializer_list<std::pair<const char*, bool>> given) {
   for (const auto& [name, is_given] : given) {
     if (is_given)
-      refuse_option(name, "applies to classifiers, but " + option("tolerance") + " to regression models", "leave one out");
+      refuse_option(name, "applies to classifiers, but " + option("tolerance") + " applies to regression models",
+                    "leave one out");
   }
 }
 
@@ -127,7 +128,7 @@ Event event_of(const std::vector<std::vector<std::string>>& groups, bool per_cla
       if (c < 0 || c >= classes || !seen.insert(c).second) {
         std::string text = group.front();
         for (std::size_t i = 1; i < group.size(); ++i) text += "," + group[i];
-        refuse_option("groups", "has the group '" + text + "', which names a class that does not exist or names one twice",
+        refuse_option("groups", "has the group '" + text + "', in which a class does not exist or is listed twice",
                       classes_text(classes) + "; try 0,1/2,3");
       }
       first = first < 0 ? c : first;
@@ -152,18 +153,18 @@ std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, cons
   }
   if (!budget.share.empty()) share_among(estimators, budget);
   if (budget.total && std::count_if(estimators.begin(), estimators.end(), [](const auto& each) { return each.is_auto(); }) > 1)
-    refuse_option("total_budget", "needs exactly one auto", "leave out auto:N");
+    refuse_option("total_budget", "needs auto exactly once", "leave out auto:N");
   return estimators;
 }
 
-bool models_copies(const EstimatorSpec& estimator) {
+bool models_samples(const EstimatorSpec& estimator) {
   return estimator.definition->smoothing != EstimatorDefinition::Smoothing::none;
 }
 
-void require_combinable(const Together& together, std::span<const EstimatorSpec> estimators) {
-  if (together.total > 0 && together.smooth)
+void require_combinable(const WholeRunOptions& options, std::span<const EstimatorSpec> estimators) {
+  if (options.total > 0 && options.smooth)
     refuse_option("total_budget", "cannot be combined with " + option("smooth"), "leave one out");
-  if (together.calibrate && std::none_of(estimators.begin(), estimators.end(), models_copies))
+  if (options.calibrate && std::none_of(estimators.begin(), estimators.end(), models_samples))
     refuse_option("calibrate", "needs an estimator that models noisy samples", "add probit:N or regression:N");
 }
 

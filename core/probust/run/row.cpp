@@ -9,7 +9,7 @@ namespace probust {
 
 Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noise& noise, std::string estimator,
            Estimate estimate) {
-  if (sees_failures_in_copies(estimate.method ? estimate.method->text() : estimator)) bound_failure(estimate);
+  if (sees_failures_in_samples(estimate.method ? estimate.method->text() : estimator)) bound_failure(estimate);
   if (points.label_of(i) == points.target[static_cast<std::size_t>(i)]) estimate.set_label(estimate);
   const auto of_point = logits.row(i);
   const std::int64_t predicted = predicted_class(of_point);

@@ -20,7 +20,7 @@ struct Row {
   std::optional<double> sigma;
   std::string estimator;
   Estimate estimate;
-  std::string model{};  ///< its name, if a run has several; else empty
+  std::string model{};  ///< name of the model if a run has several; otherwise empty
 
   /// The estimator that produced the estimate: `estimator`, or the one that it picked.
   std::string method() const { return estimate.method ? estimate.method->text() : estimator; }
@@ -35,11 +35,11 @@ Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noi
 /// The class of the largest logit, the lowest index on a tie; 0 if any is NaN, so that there is always a target.
 std::int64_t predicted_class(std::span<const float> logits);
 
-/// The same for each row of logits [N, C].
+/// predicted_class for each row of logits [N, C].
 std::vector<std::int64_t> predicted_classes(const Tensor& logits);
 
-/// Points::label from the given labels, which may be any numbers: a label that counts as the target, as `event` defines it,
-/// becomes the target, and one that is not a class becomes -1.
+/// Points::label from the given labels, which may be any numbers. A label that counts as the target, as defined by `event`,
+/// becomes the target; a label that is not a class becomes -1.
 std::vector<std::int64_t> asked_labels(std::span<const std::int64_t> labels, std::span<const std::int64_t> targets,
                                        const Event& event, std::int64_t classes);
 

@@ -9,6 +9,7 @@
 #include "probust/estimators/schedule.h"
 #include "probust/estimators/statistics/pooling.h"
 #include "probust/estimators/tolerance.h"
+#include "probust/perturb/noise_text.h"
 #include "probust/run/request.h"
 
 namespace probust {
@@ -20,7 +21,7 @@ bool borrows(std::span<const EstimatorSpec> estimators) {
 }
 
 std::int64_t block_size(std::span<const EstimatorSpec> estimators) {
-  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; several, so that gradients run in batches
+  constexpr std::int64_t kFew = 8;  // few, so that rows appear soon; more than one, so that gradients run in batches
   return borrows(estimators) ? kBlock : kFew;
 }
 
@@ -40,14 +41,14 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
   if (request_.x.shape.empty()) throw Error{ErrorCode::usage, "x", "has no points", "give at least one"};
   if (request_.estimators.empty()) throw Error{ErrorCode::usage, "estimators", "are missing", "try taylor"};
   for (const EstimatorSpec& estimator : request_.estimators) require_answerable(executor, estimator);
-  require_combinable(together(), request_.estimators);
+  require_combinable(whole_run(), request_.estimators);
   const Executor& of_data = request_.regression == nullptr ? executor : *request_.regression;
-  for (Noise& noise : request_.noises) noise = bound(std::move(noise), of_data.point_shape());
+  for (Noise& noise : request_.noises) noise = bound_to(std::move(noise), request_.x, of_data.point_shape());
   if (request_.regression == nullptr) return;
-  refuse_beside_tolerance({{"target", !request_.targets.empty() || request_.target != "predicted"},
-                           {"labels", !request_.labels.empty()},
-                           {"groups", !request_.event.group.empty()},
-                           {"top", request_.event.top != 1}});
+  reject_classifier_options({{"target", !request_.targets.empty() || request_.target != "predicted"},
+                             {"labels", !request_.labels.empty()},
+                             {"groups", !request_.event.group.empty()},
+                             {"top", request_.event.top != 1}});
   const std::int64_t d = element_count(request_.regression->point_shape()), outputs = request_.regression->classes();
   for (Noise& noise : request_.noises) noise.shape = on_inputs(noise.shape, d, outputs);
   request_.target = std::to_string(2 * outputs);
@@ -56,11 +57,11 @@ EstimateRun::EstimateRun(Executor& executor, EstimateRequest request, ExternalEn
 std::int64_t EstimateRun::planned() const {
   std::int64_t passes = 0;
   for (const EstimatorSpec& estimator : request_.estimators)
-    passes += together().shares(estimator) ? 0 : estimator.passes(executor().classes());
+    passes += whole_run().shares(estimator) ? 0 : estimator.passes(executor().classes());
   return request_.total + count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }
 
-// The logits, and then each estimate of each block, are separate pieces of work: known ones are not repeated.
+// The logits, and then each estimate of each block, are separate pieces of work, so that known results are not computed again.
 bool EstimateRun::piece() {
   if (request_.regression != nullptr && !begun_ && !outputs_known()) {
     find_outputs();
@@ -76,7 +77,7 @@ bool EstimateRun::piece() {
 
 bool EstimateRun::outputs_known() const { return !outputs_.shape.empty() && outputs_.shape[0] == count_; }
 
-// The regression model runs a few points per piece of work, because it cannot be paused within one.
+// Runs the regression model for a few points per piece of work, because it cannot be paused within a piece.
 void EstimateRun::find_outputs() {
   constexpr std::int64_t kPart = 64;
   Executor& regression = *request_.regression;
@@ -101,7 +102,7 @@ void EstimateRun::find_logits() {
                 "there are " + std::to_string(logits_.shape[0]) + " points"};
   if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
-                "give the position of the first point, counted from 0; that of the last must fit in 63 bits"};
+                "give the position of the first point, counted from 0; the position of the last point must fit in 63 bits"};
   points_ = points_of(std::move(request_.x), std::move(targets), request_.offset, request_.seed);
   if (!request_.index.empty()) points_.index = request_.index;
   check(executor(), points_);
@@ -117,7 +118,7 @@ void EstimateRun::share_total() {
     all.estimates = std::move(made).value();
   } else {
     const auto sharing = std::find_if(request_.estimators.begin(), request_.estimators.end(),
-                                      [this](const EstimatorSpec& each) { return together().shares(each); });
+                                      [this](const EstimatorSpec& each) { return whole_run().shares(each); });
     all.estimates.assign(request_.noises.size(), answers(*sharing, made.error(), count_));
   }
   request_.scheduled = std::make_shared<const Scheduled>(std::move(all));
@@ -125,7 +126,7 @@ void EstimateRun::share_total() {
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), true) == wanted.end()) first_ = count_;
 }
 
-// Positions of the block's points.
+// The scheduled estimates of the block's points.
 std::vector<Estimate> EstimateRun::scheduled_of(std::size_t noise) const {
   const Scheduled& all = *request_.scheduled;
   const std::vector<std::int64_t>& wanted = evaluation_->points().index;
@@ -143,7 +144,7 @@ void EstimateRun::begin_block() {
   estimates_.assign(request_.noises.size() * request_.estimators.size(), {});
 }
 
-// The next question of the block, or several if they form a sweep.
+// Answers the next question of the block, or several if they form a sweep.
 void EstimateRun::estimate_next() {
   if (!evaluation_) begin_block();
   const std::size_t estimators = request_.estimators.size(), noise = next_ / estimators, e = next_ % estimators;
@@ -169,9 +170,9 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
   return std::vector<std::vector<Estimate>>(sigmas.size(), answers(spec, made.error(), evaluation_->points().size()));
 }
 
-// An attempt that may be paused works on a copy of the evaluation, so that the next attempt asks the executor the same questions.
+// If the attempt may be paused, uses a copy of the evaluation, so that the next attempt asks the executor the same questions.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
-  if (together().shares(estimator)) return scheduled_of(noise);
+  if (whole_run().shares(estimator)) return scheduled_of(noise);
   auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : nullptr;
   Evaluation& evaluation = attempt ? *attempt : *evaluation_;
   std::vector<Estimate> made =
@@ -180,12 +181,12 @@ std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const Estima
   return made;
 }
 
-// If only this one of several estimators is not supported, its rows give the reason.
+// If this is one of several estimators and is not supported, its rows give the reason.
 std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made,
                                            std::int64_t points) const {
   const bool alone = request_.estimators.size() == 1 && !request_.others;
   if (made || alone || !concerns_one_estimator(made.error())) return std::move(made).value();
-  if (request_.refused) request_.refused(together().text(estimator), made.error());
+  if (request_.refused) request_.refused(whole_run().text(estimator), made.error());
   return refused_estimates(made.error(), points);
 }
 
@@ -196,7 +197,7 @@ void EstimateRun::finish_block() {
       if (estimates_[c].empty()) continue;
       const Noise& noise = noises_[c / request_.estimators.size()];
       const EstimatorSpec& estimator = request_.estimators[c % request_.estimators.size()];
-      rows_.push_back(row_of(points, evaluation_->logits(), i, noise, together().text(estimator), std::move(estimates_[c][i])));
+      rows_.push_back(row_of(points, evaluation_->logits(), i, noise, whole_run().text(estimator), std::move(estimates_[c][i])));
       if (!request_.labels.empty() && request_.labels[first_ + i] != -1) rows_.back().label = request_.labels[first_ + i];
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Random changes of training points.
+// Random changes to training points.
 #pragma once
 
 #include <cstdint>

@@ -113,7 +113,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
       for (const float value : each.value.data) {
         if (!std::isfinite(value))
           throw Error{ErrorCode::numerical, "the checkpoint", "has weights " + each.name + " that are no longer finite",
-                      "train again with a smaller rate"};
+                      "train again with a smaller learning rate"};
       }
     }
   }
@@ -149,7 +149,7 @@ Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& 
   checkpoint.state.moments.second_power = reader.number<double>();
   checkpoint.state.moments.first = reader.arrays();
   checkpoint.state.moments.second = reader.arrays();
-  if (!reader.empty()) reader.refuse("continues after its last field");
+  if (!reader.empty()) reader.refuse("has extra data after its last field");
   return checkpoint;
 }
 

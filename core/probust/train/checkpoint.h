@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The state of a training as bytes, for files from which it is resumed.
+// The state of a training as bytes, for files from which training is resumed.
 #pragma once
 
 #include <span>

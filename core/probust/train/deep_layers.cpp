@@ -74,7 +74,8 @@ class Residual final : public NetworkLayer {
     Shape out = declare_all(branch_, in, parameters);
     const Shape short_path = declare_all(shortcut_, in, parameters);
     if (out != short_path)
-      refuse_shape("residuals", in, "its branch has shape " + to_string(out) + " and its shortcut " + to_string(short_path));
+      refuse_shape("residuals", in,
+                   "its branch has shape " + to_string(out) + ", but its shortcut has shape " + to_string(short_path));
     return out;
   }
 

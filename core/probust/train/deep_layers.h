@@ -27,8 +27,8 @@ Pointer average_tokens();
 /// arXiv:1607.06450).
 Pointer layer_norm();
 
-/// [tokens, d] -> the same: attention of every token to all, softmax(Q Kᵀ / sqrt(d / heads)) V, in `heads` parts of d (Vaswani et
-/// al., NeurIPS 2017). `heads` must divide d.
+/// [tokens, d] -> the same: attention of every token to all, softmax(Q Kᵀ / sqrt(d / heads)) V, with d split into `heads` parts
+/// (Vaswani et al., NeurIPS 2017). `heads` must divide d.
 Pointer attention(std::int64_t heads);
 
 }  // namespace probust::layer

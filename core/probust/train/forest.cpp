@@ -29,7 +29,7 @@ using Counts = std::vector<std::int64_t>;
 
 void check_points(const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t classes) {
   if (x.shape.size() < 2 || x.shape[0] < 1 || x.size() == 0)
-    refuse_forest("takes points [N, ...], not " + to_string(x.shape), "give at least one point of at least one feature");
+    refuse_forest("needs points [N, ...], not " + to_string(x.shape), "give at least one point of at least one feature");
   if (static_cast<std::int64_t>(labels.size()) != x.shape[0])
     refuse_forest("has " + std::to_string(labels.size()) + " labels for " + std::to_string(x.shape[0]) + " points",
                   "give one label per point");
@@ -41,8 +41,8 @@ void check_points(const Tensor& x, const std::vector<std::int64_t>& labels, std:
   }
   const auto bad = std::find_if_not(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); });
   if (bad != x.data.end())
-    refuse_forest("has a value that is not finite in point " + std::to_string((bad - x.data.begin()) / (x.size() / x.shape[0])),
-                  "leave out such points");
+    refuse_forest("contains a non-finite value in point " + std::to_string((bad - x.data.begin()) / (x.size() / x.shape[0])),
+                  "remove such points");
 }
 
 void check_options(const ForestOptions& options, std::int64_t points, std::int64_t features, std::int64_t classes) {

@@ -18,7 +18,7 @@ struct ForestOptions {
   /// Number of features to choose a split from, drawn for every node; features with a single value there do not count. Default:
   /// the square root of the number of features, rounded down.
   std::optional<std::int64_t> features{};
-  bool bootstrap = true;  ///< each tree is trained on as many points drawn with replacement; otherwise on all points
+  bool bootstrap = true;  ///< each tree is trained on N points drawn with replacement from the N points; otherwise on all points
   std::uint64_t seed = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The layers of multilayer perceptrons and of small convolutional networks. Deeper networks' are in deep_layers.h.
+// The layers of multilayer perceptrons and of small convolutional networks. The layers of deeper networks are in deep_layers.h.
 #pragma once
 
 #include <cstdint>

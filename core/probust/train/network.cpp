@@ -25,7 +25,7 @@ Tensor Declaration::taken(const Shape& shape) {
   std::int64_t left = left_;
   for (const std::int64_t extent : shape) left /= std::max<std::int64_t>(1, extent);  // the product could overflow
   if (left < 1)
-    throw Error{ErrorCode::resources, "the network", "has weights that take more than the memory allowed",
+    throw Error{ErrorCode::resources, "the network", "has weights that need more memory than allowed",
                 "give fewer or narrower layers"};
   left_ -= element_count(shape);
   return Tensor(shape);
@@ -64,7 +64,7 @@ Network make_network(std::string name, const Shape& point, std::int64_t classes,
   if (out != Shape{classes})
     throw Error{ErrorCode::usage, "model",
                 "has outputs of shape " + to_string(out) + " instead of " + std::to_string(classes) + " logits",
-                "end it with a dense layer of one output per class"};
+                "end it with a dense layer with one output per class"};
   return {std::move(name), point, classes, std::move(layers), std::move(parameters.weights), std::move(parameters.statistics)};
 }
 

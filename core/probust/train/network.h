@@ -102,7 +102,7 @@ struct NetworkOptions {
 /// Bytes for a weight, its gradient and Adam's moments.
 inline constexpr std::int64_t kBytesAWeight = 2 * sizeof(float) + 2 * sizeof(double);
 
-/// A network with initial weights. Throws Error{usage} if the layers do not fit one another or `classes`, Error{resources} if
+/// A network with initial weights. Throws Error{usage} if the layers do not fit each other or `classes`, Error{resources} if
 /// weights take more than options.memory.
 Network make_network(std::string name, const Shape& point, std::int64_t classes, Layers layers, const NetworkOptions& options);
 

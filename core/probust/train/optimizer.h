@@ -30,7 +30,7 @@ OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& w
 /// The size of a step.
 struct StepSize {
   double rate = 5e-3;   ///< learning rate
-  double decay = 0;     ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); only of weights that decay
+  double decay = 0;     ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); applied only to weights that decay
   double momentum = 0;  ///< of sgd: the velocity becomes momentum * velocity + gradient
 };
 

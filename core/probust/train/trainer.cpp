@@ -24,7 +24,7 @@ constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
 void require_points(const Tensor& x) {
   if (x.shape.size() < 2 || x.size() == 0) refuse("x", "has shape " + to_string(x.shape), "give points [N, ...]");
   if (!std::all_of(x.data.begin(), x.data.end(), [](float value) { return std::isfinite(value); }))
-    refuse("x", "has a value that is not finite", "leave out such points");
+    refuse("x", "contains a non-finite value", "remove such points");
 }
 
 void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points, std::int64_t classes) {
@@ -90,7 +90,7 @@ void require_number(const char* name, double value, bool positive) {
 
 std::int64_t checked_epochs(std::int64_t epochs) {
   constexpr std::int64_t kMost = 1 << 30;
-  if (epochs < 0 || epochs > kMost) refuse("epochs", "is " + std::to_string(epochs), "give 0 or more, below 2^30");
+  if (epochs < 0 || epochs > kMost) refuse("epochs", "is " + std::to_string(epochs), "give a number from 0 to 2^30");
   return epochs;
 }
 
@@ -225,7 +225,7 @@ double Trainer::step(const TrainingOptions& options) {
   const double loss = minimised.run(batch_, network_.weights, options.lambda, gradients_, observed_);
   if (!std::isfinite(loss) || !gradients_are_finite())
     throw Error{ErrorCode::numerical, "training", "has a loss that is no longer finite",
-                "train again with a smaller rate or lambda"};
+                "train again with a smaller learning rate or lambda"};
   move(options_.optimizer, {options.rate, options.decay, options.momentum}, gradients_, moments_, network_.weights);
   follow_batch();
   ++steps_;
@@ -240,7 +240,7 @@ void Trainer::resume(State state) {
   };
   if (!fits(state.weights, network_.weights) || !fits(state.statistics, network_.statistics) ||
       state.moments.second.size() != moments_.second.size())
-    refuse("checkpoint", "belongs to another network or optimizer", "give the model and optimizer that it was started with");
+    refuse("checkpoint", "belongs to a different network or optimizer", "give the model and optimizer that it was started with");
   network_.weights = std::move(state.weights);
   network_.statistics = std::move(state.statistics);
   moments_ = std::move(state.moments);

@@ -48,7 +48,7 @@ struct Score {
 Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows = 250,
                const StopToken* stop = nullptr);
 
-/// A classifier under training. Deterministic: a step depends on data, options and the steps before. Every epoch shuffles the
+/// A classifier under training. Deterministic: a step depends on data, options and the previous steps. Every epoch shuffles the
 /// points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed by a point's
 /// position in x and the epoch.
 class Trainer {
@@ -83,14 +83,14 @@ class Trainer {
   /// The classifier with its current weights: x [...] -> logits [classes].
   Graph classifier() const { return classifier_of(network_); }
 
-  /// What a resumed training needs besides the data: a plain value (checkpoint.h converts it to bytes).
+  /// The state that a resumed training needs besides the data, as a plain value (checkpoint.h converts it to bytes).
   struct State {
     std::vector<Parameter> weights, statistics;
     OptimizerMoments moments;
     std::int64_t steps = 0;
   };
   State state() const { return {network_.weights, network_.statistics, moments_, steps_}; }
-  /// Throws Error{usage} if the state belongs to another network or optimizer.
+  /// Throws Error{usage} if the state belongs to a different network or optimizer.
   void resume(State state);
 
   StopToken stop{false};  ///< if set, the running call ends with Error{interrupted}

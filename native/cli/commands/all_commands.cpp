@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only list of commands. To add one: its file in this directory, and here its function and entry.
+// The only list of commands. To add one, add its file to this directory, and its function and entry here.
 #include "cli/command_line.h"
 
 namespace probust::cli {

@@ -67,14 +67,14 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   return loaded;
 }
 
-// Why bounds and eigenvalues are missing; empty if they are not.
+// The reason why bounds and eigenvalues are missing; empty if they are not.
 std::string without_gradients(Executor& executor, const Noise& noise) {
   if (!executor.differentiable() || executor.piecewise_constant()) return "the model has no gradients";
   if (noise.shape->name() != isotropic_gaussian()->name()) return "defined only for isotropic Gaussian noise";
   return "";
 }
 
-// One point at a time, so that progress shows and an interruption is noticed.
+// Computes one point at a time, so that progress is shown and an interruption is noticed.
 NoiseCurvature curvature_under(CurvatureProblem& loaded, const Noise& noise, const CurvatureArguments& arguments,
                                std::atomic<std::int64_t>& done) {
   Executor& executor = loaded.problem.model.executor();

@@ -29,7 +29,7 @@ std::string sweep_text(const RowSweep& sweep) {
   return (sweep.model.empty() ? "" : sweep.model + ": ") + sweep.shape + ", " + sweep.estimator;
 }
 
-// Sweeps of two scales or more. Throws Error{usage} if there are none.
+// Sweeps with at least two scales. Throws Error{usage} if there are none.
 std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arguments) {
   std::vector<RowSweep> sweeps = sweeps_of(run.results.rows);
   const std::size_t all = sweeps.size();
@@ -38,12 +38,12 @@ std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arg
     throw Error{ErrorCode::usage, arguments.model, "has rows for a single noise scale, but a curve needs two",
                 "estimate with, say, --sigma 0.05,0.1,0.2"};
   if (sweeps.size() < all && !arguments.quiet)
-    say("probust: {} of {} combinations of noise and estimator have a single scale, so they are left out\n", all - sweeps.size(),
+    say("probust: {} of {} combinations of noise and estimator have a single noise scale and are left out\n", all - sweeps.size(),
         all);
   return sweeps;
 }
 
-// "0.12", "<0.05", ">0.2": beyond the scales of the sweep.
+// "0.12"; "<0.05" or ">0.2" if the scale is outside the sweep.
 std::string scale_text(const ToleratedScale& scale) {
   const char* sign = scale.kind == Kind::below ? "<" : scale.kind == Kind::above ? ">" : "";
   return sign + fmt::format("{:.4g}", scale.sigma);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust distance: how far away the prediction changes, for comparison with p. From counts of noisy samples, the radius that
-// randomised smoothing certifies; from the model and data, the nearest boundary.
+// probust distance: the distances at which the prediction changes, for comparison with p. Counts of noisy samples give the
+// radius that randomised smoothing certifies; the model and data give the nearest boundary.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
   return std::move(found).value().front();
 }
 
-// Empty if it was interrupted, which was reported then.
+// The boundaries of all points; empty if the search was interrupted, which has then been reported.
 std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
   LoadedModel model = load_model(arguments, load_options(arguments, point_shape(data.x)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the analysis commands share: their rows, names, JSON and charts.
+// Functions that the analysis commands share: their rows, names, JSON and charts.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ namespace probust::cli {
 /// Throws Error{usage} if --plot is given and names no .svg file.
 void check_plot(const Arguments& arguments);
 
-/// results_of, with its warnings printed if it is a run and the output is text. For a run, --sigma, --noise and --estimator
-/// select rows: throws Error{usage}, listing the choices, if none is left. Also checks --plot, so that a mistake shows before
-/// anything is computed.
+/// The results of results_of. If they are a run and the output is text, its warnings are printed. For a run, --sigma, --noise
+/// and --estimator select rows: throws Error{usage}, listing the choices, if none remain. Also checks --plot, so that a mistake
+/// is reported before anything is computed.
 RunResults selected_results(const Arguments& arguments);
 
 /// "gaussian:0.1, mc:100", after the model if it has a name.

@@ -44,7 +44,7 @@ std::string percents_text(double low, double high) {
   return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f}..{:.2f}%", 100 * low, 100 * high) : "-";
 }
 
-// A mean or a quantile of p, without digits that no number of samples can show.
+// A mean or a quantile of p, without digits that no number of samples could determine.
 std::string summary_text(double p) { return p > 0 && p < 1e-6 ? "<1e-06" : probability_text(p); }
 
 // "3 nonfinite, 1 undefined"
@@ -84,7 +84,7 @@ void print_summary(const Summary& summary, const RunResults& run) {
   fmt::print("{}", table.text());
 }
 
-// The position of a text in a list, to which it is added if it is new.
+// The position of a text in a list; the text is added if it is new.
 std::size_t place_in(std::vector<std::string>& texts, const std::string& text) {
   const auto found = std::find(texts.begin(), texts.end(), text);
   if (found != texts.end()) return static_cast<std::size_t>(found - texts.begin());
@@ -193,7 +193,7 @@ void print_ranking(const Ranking& ranking, const std::vector<std::string>& names
   print_points(ranking.most, "most robust", names);
 }
 
-// p of all points in order. If there are many points, only some: a line has limited resolution.
+// The p of all points in ascending order. If there are many points, only some of them, because a line has limited resolution.
 report::Series in_order(const RowGroup& group) {
   constexpr std::size_t kPlaces = 500;
   std::vector<double> p = group.p();

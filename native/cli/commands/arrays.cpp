@@ -21,7 +21,7 @@ int write_interruptibly(Executor& executor, const std::string& output, const Dat
   return run_interruptibly(executor.progress.stop, work, [&] { return output + " is incomplete"; });
 }
 
-// Without a decision rule: the numbers as the model outputs them.
+// Loads the model without a decision rule, so that its outputs are the model's raw outputs.
 LoadedModel load_outputs(const Arguments& arguments, const Dataset& data) {
   LoadOptions options = load_options(arguments, point_shape(data.x));
   options.decide = false;

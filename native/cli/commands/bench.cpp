@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// probust bench: the cost of a forward and of a full margin Jacobian, measured through the calls that `estimate` makes. A forward
-// is a noisy sample of mc:N with its noise and count, a Jacobian a linearization of taylor with its Gram matrix. Then the time
-// per kind of layer. Large models get fewer repetitions and fewer batch sizes: it takes less than a minute.
+// probust bench: the cost of a forward and of a full margin Jacobian, measured with the calls that `estimate` makes. A forward
+// is a noisy sample of mc:N with its noise and count; a Jacobian is a linearization of taylor with its Gram matrix. Also
+// measures the time per kind of layer. Large models get fewer repetitions and fewer batch sizes, so that it takes less than a
+// minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,12 +25,12 @@ namespace {
 
 constexpr double kSeconds = 0.25;     // per measurement
 constexpr int kRepeats = 5;           // the median is used
-constexpr double kSecondsOfAll = 12;  // for all batch sizes of the forward; the same again for the Jacobian
+constexpr double kSecondsOfAll = 12;  // for all batch sizes of the forward, and again for those of the Jacobian
 constexpr double kSlowestCall = 1.5;  // seconds: batch sizes expected to take longer are skipped
-constexpr double kKindsShown = 0.01;  // of the time
+constexpr double kKindsShown = 0.01;  // of the time: smaller shares are not listed
 
-// Seconds of one call: the median over several measurements, each with enough calls to fill kSeconds / kRepeats; the time of the
-// first call if that was long enough by itself.
+// Seconds per call: the median over several measurements, each with enough calls to take kSeconds / kRepeats, or the time of
+// the first call if that alone took so long.
 double seconds_per_call(const std::function<void()>& call) {
   const Stopwatch first_watch;
   call();
@@ -51,7 +52,7 @@ double seconds_per_call(const std::function<void()>& call) {
   return times[kRepeats / 2];
 }
 
-// The speed of Eigen's own product of square matrices on one thread, to compare the forward with.
+// The speed of Eigen's product of square matrices on one thread, for comparison with the forward.
 double gemm_gflops() {
   constexpr int kSize = 768;
   const Eigen::MatrixXf a = Eigen::MatrixXf::Random(kSize, kSize), b = Eigen::MatrixXf::Random(kSize, kSize);
@@ -87,7 +88,7 @@ struct Measurements {
   Measurement best;
   std::string device;
 
-  double least_seconds() const { return all.empty() ? 0 : 1e-6 * best.microseconds; }  // for one example
+  double least_seconds() const { return all.empty() ? 0 : 1e-6 * best.microseconds; }  // per example
 
   void add(const Measurement& measured) {
     all.push_back(measured);
@@ -95,7 +96,7 @@ struct Measurements {
   }
 };
 
-// Measures the batch sizes that fit the memory and the time, each with a new executor; 0 is the executor's own choice.
+// Measures the batch sizes that fit the memory and the time, each with a new executor. 0 stands for the executor's own choice.
 Measurements measure(const std::function<LoadedModel(std::int64_t)>& make, std::initializer_list<std::int64_t> batches,
                      const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;
@@ -126,7 +127,7 @@ class Bench {
         shape_(point_shape_of(model_)),
         threads_(thread_count(arguments.device)) {}
 
-  // The first run of each executor compiles the model; it also gives the time per kind of layer.
+  // The first run of each executor compiles the model, and also measures the time per kind of layer.
   Measurements forward() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 4, 12, 48, 96, 192, 384, 768, 1536},
                    [&](Executor& executor) {
@@ -141,7 +142,7 @@ class Bench {
   Measurements jacobian() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 1, 3, 8, 16, 32, 64, 128},
                    [&](Executor& executor) {
-                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // chooses the batch
+                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // this chooses the batch
                      const std::int64_t examples = executor.gradient_batch().examples, count = examples * threads_;
                      if (examples > 1) kinds = executor.profile(random_points(shape_, examples), true).value();
                      const Points points = random_points(shape_, count);

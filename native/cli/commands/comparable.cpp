@@ -21,7 +21,7 @@ const std::string* entry_of(const store::Configuration& configuration, const std
 // Entries that change the meaning of p; "target" shows in the rows.
 constexpr const char* kMeaning[] = {"data", "labels", "scale", "groups", "top", "tolerance"};
 
-// Entries that belong to the model. With labels, accuracies and the first check show which of two is right.
+// Entries that are preprocessing. With labels, accuracies and the first check show which of two values is correct.
 constexpr const char* kPreparation[] = {"mean", "std", "layout"};
 
 struct Difference {

@@ -11,12 +11,12 @@
 
 namespace probust::cli {
 
-/// Checks that p of two runs may be compared: throws Error{unreadable} about `path`, which names `run`, if its data, or what has
-/// to survive, differ from those of `baseline`. Entries that one of the two configurations lacks are not compared. Without
-/// labels, warns of different preprocessing.
+/// Checks that p of two runs may be compared: throws Error{unreadable} about `path`, the file of `run`, if its data or the
+/// event differ from those of `baseline`. Entries that one of the two configurations lacks are not compared. Without labels,
+/// warns if the preprocessing differs.
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path);
 
-/// The same check by the rows of the two: calls `compare`, and names the run in its Error.
+/// The same check by the rows of the two: calls `compare`, and adds the file of the run to its Error.
 template <class Compare>
 auto comparing(const std::string& path, Compare&& compare) {
   try {

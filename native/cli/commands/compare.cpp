@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust compare: the runs of several models on the same points, each against the first one.
+// probust compare: compares the runs of several models on the same points, each with the first one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace probust::cli {
 namespace {
 
 struct CompareArguments : Arguments {
-  std::string against;  ///< an estimator of the baseline; empty: each is compared with itself
+  std::string against;  ///< an estimator of the baseline; empty: each is compared with the same estimator
 };
 
 // One model of a run, compared with one of the baseline.
@@ -39,11 +39,11 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
   for (const PairedComparison& group : groups) {
     if (group.pairs > 0 || group.unanswered > 0) return groups;
   }
-  throw Error{ErrorCode::unreadable, run_text(path, model), "shares no point, noise and estimator with the baseline",
-              "repeat the baseline's command with the other model, or name one of its estimators with --against"};
+  throw Error{ErrorCode::unreadable, run_text(path, model), "has no point, noise and estimator in common with the baseline",
+              "repeat the baseline's command with the other model, or choose one of its estimators with --against"};
 }
 
-// The models of one run: each is compared with the first one.
+// The comparisons of the models within one run: each with the first one.
 std::vector<ComparedRun> compare_models(const CompareArguments& arguments) {
   const std::string& path = arguments.runs[0];
   const Results results = read_results(path).results;
@@ -72,7 +72,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
     const std::vector<std::string> models = models_of(run.results);
     for (const std::string& model : models) {
       const auto partner = baseline_model(known, model);
-      // One model against several with other names: the intended one is unknown.
+      // If one side has one model and the other has several, none of the same name, it is unclear which to compare.
       if (!partner)
         throw Error{ErrorCode::unreadable, run_text(path, model), "is not among the models of " + first,
                     "compare it with a run of one model"};
@@ -83,7 +83,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
   return compared;
 }
 
-// The comparison in one sentence, after its noise if there are several.
+// The comparison in one sentence, preceded by its noise if there are several.
 std::string sentence_of(const ComparedRun& compared) {
   const PairedComparison* lead = leading(compared.groups);
   if (lead == nullptr) return "";

@@ -43,7 +43,7 @@ std::string points_explained() {
 
 constexpr std::int64_t kDefaultCount = 1000;
 
-// What can be written to a file.
+// The names of data sets that can be written to a file.
 std::vector<std::string> writable_names() {
   std::vector<std::string> names;
   for (const MadeDataKind& kind : made_data_kinds()) names.emplace_back(kind.name);
@@ -56,7 +56,7 @@ struct GivenOption {
   bool given;
 };
 
-// Options that do not apply to the data set.
+// Rejects options that do not apply to the data set.
 void refuse_given(std::initializer_list<GivenOption> options, const std::string& what) {
   for (const auto& [flag, given] : options) {
     if (given) throw Error{ErrorCode::usage, flag, "does not apply to " + what, "leave it out"};
@@ -65,7 +65,7 @@ void refuse_given(std::initializer_list<GivenOption> options, const std::string&
 
 // ---- writing points
 
-// Points [N, d] and labels as text; the label is the last column, as `--label-column last` expects.
+// Writes points [N, d] and labels as text. The label is the last column, as `--label-column last` expects.
 void write_csv(const std::string& path, const Dataset& data) {
   std::string text;
   for (std::int64_t i = 0; i < data.x.shape[0]; ++i) {
@@ -77,9 +77,9 @@ void write_csv(const std::string& path, const Dataset& data) {
   write_whole(path, text);
 }
 
-// Checked before anything is computed.
+// Checks the output before anything is computed.
 void check_output(const std::string& path, bool table) {
-  if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o"};
+  if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "give the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);
   throw Error{ErrorCode::usage, "--output", "is '" + path + "', which does not end in .npz" + (table ? " or .csv" : ""),
               "try points.npz"};
@@ -235,7 +235,7 @@ int run_data(const PointArguments& arguments) {
   std::vector<std::string> names = writable_names();
   if (std::find(names.begin(), names.end(), arguments.what) == names.end()) {
     names.emplace_back("fetch");
-    throw Error{ErrorCode::usage, "data", "cannot write '" + arguments.what + "'", "use " + join(names, " or ")};
+    throw Error{ErrorCode::usage, "data", "cannot generate '" + arguments.what + "'", "use " + join(names, " or ")};
   }
   refuse_given({{"NAME", !arguments.name.empty()},
                 {"--from", !arguments.from.empty()},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust estimate: from files to rows. Blocks of points go through every noise model and estimator, and their rows are written.
+// probust estimate: from files to rows. Blocks of points are estimated under every noise model with every estimator, and their
+// rows are written.
 #include "cli/commands/estimate.h"
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ struct EstimateArguments : Arguments {
   bool plan = false;  ///< only print the cost
 };
 
-// Estimates blocks until there are no more. `after` is called after each, with its number of points.
+// Estimates blocks until none remain. Calls `after` after each block, with its number of points.
 void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, const std::function<void(std::int64_t)>& after) {
   while (const auto next = assignments.next(estimator.preferred_count())) {
     stop_if_asked(&stop);
@@ -47,7 +48,7 @@ void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, 
 // The estimates of one model.
 class ModelRun {
  public:
-  // The model's number counts from 0. `ranks`: the ranks of which this is rank 0; or null.
+  // `number` counts the models from 0. `ranks` are the ranks if this is rank 0 of several, otherwise null.
   ModelRun(const Plan& plan, Problem& problem, const std::string& model, int number, Destination& destination, Ranks* ranks)
       : plan_(plan),
         problem_(problem),
@@ -72,15 +73,14 @@ class ModelRun {
     ledger_.set_hint(check.hint);
     warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
     estimate_all();
-    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "lacks some points", "please report it"};
+    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "is missing some points", "please report it"};
     if (arguments_.question.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
     }
     summarize();
     const Ledger::Counts counts = ledger_.counts();
-    const bool done =
-        counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last status: that of an empty shard
+    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last case: an empty shard
     if (!done && estimator_.refusal() != nullptr) throw Error(*estimator_.refusal());
     return done ? 0 : static_cast<int>(ErrorCode::numerical);
   }
@@ -93,10 +93,10 @@ class ModelRun {
     const std::int64_t points = span_.last - span_.first;
     const ProgressLine line("estimating", executor.progress.passes, plan_.passes(points, executor.classes()), arguments_.quiet,
                             {&ledger_.done(), points});
-    std::int64_t elsewhere = 0, here = 0;  // points
+    std::int64_t elsewhere = 0, here = 0;  // numbers of points
     const auto after = [&](std::int64_t count) {
       here += count;
-      const std::int64_t others = ledger_.done() - here;  // done before, or by other ranks
+      const std::int64_t others = ledger_.done() - here;  // estimated before, or by other ranks
       executor.progress.passes += plan_.passes(others - std::exchange(elsewhere, others), executor.classes());
       report_decision();
       warn_if_one_class();
@@ -108,17 +108,17 @@ class ModelRun {
     work(estimator_, ledger_, stop, after);
     if (!server) return;
     server->finish();
-    work(estimator_, ledger_, stop, after);  // what other ranks returned
+    work(estimator_, ledger_, stop, after);  // blocks that other ranks returned
   }
 
-  // Once, with the first results: a run that cannot start prints only its error.
+  // Prints the decision rule once, with the first results, so that a run that cannot start prints only its error.
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
     say("{}decision rule: {}\n", of_, problem_.model.imported().decision);
   }
 
-  // For points without labels, which the check does not run.
+  // Called for points without labels, for which the check does not run the model.
   void warn_if_one_class() {
     if (warned_ || !problem_.labels.empty()) return;
     const Ledger::Counts counts = ledger_.counts();
@@ -129,8 +129,8 @@ class ModelRun {
     ledger_.set_hint(warn_of(finding, model_, destination_).hint);
   }
 
-  // Once, in runs that are long enough for it to matter. Results do not depend on the device beyond rounding, but the choice of
-  // device should not depend on the machine.
+  // Called once, in runs that are long enough for a GPU to matter. Apart from rounding, results do not depend on the device,
+  // but the device is not chosen by what the machine happens to have.
   void suggest_gpu() {
     constexpr double kLong = 30;  // seconds
     if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
@@ -164,7 +164,7 @@ class ModelRun {
   bool decision_said_ = false, gpu_suggested_ = false, warned_ = false;
 };
 
-// For people who look at a run later, and for the report.
+// Information for later readers of a run, and for the report.
 store::Configuration information_of(const Arguments& arguments, const Problem& problem) {
   return {{"command", arguments.command},
           {"model_path", join(models_of(arguments))},
@@ -262,7 +262,7 @@ int run_estimate(const Arguments& arguments) {
     return destination.get();
   });
   if (status == static_cast<int>(ErrorCode::numerical)) {
-    throw Error{ErrorCode::numerical, arguments.data.path, "has no row that could be computed",
+    throw Error{ErrorCode::numerical, arguments.data.path, "has no point for which p could be computed",
                 "check the points for NaN and infinite values"};
   }
   return status;

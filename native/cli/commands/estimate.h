@@ -10,11 +10,11 @@
 
 namespace probust::cli {
 
-/// Returns the destination, once the first model and the data are loaded.
+/// Returns the destination. Called once the first model and the data are loaded.
 using OpenDestination = std::function<Destination*(const Problem&)>;
 
-/// Estimates all models of a command, block by block; if mpirun started this process, together with the other ranks, of which
-/// only rank 0 opens a destination. Returns the exit status. Throws Error.
+/// Estimates all models of a command, block by block. If mpirun started this process, works with the other ranks; only rank 0
+/// opens a destination. Returns the exit status. Throws Error.
 int estimate_into(const Arguments& arguments, const Plan& plan, const OpenDestination& open);
 
 /// The command `estimate`, except for --plan. Returns the exit status. Throws Error.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust export: the rows of a run as text or as arrays. Text is streamed; arrays need all rows in memory.
+// probust export: writes the rows of a run as text or as arrays. Text is written row by row; arrays need all rows in memory.
 #include <algorithm>
 
 #include "cli/command_line.h"
@@ -16,7 +16,7 @@ int run_export(const Arguments& arguments) {
   const store::RunFile run = store::RunFile::read(arguments.run);
   if (arguments.output.ends_with(".npz")) {
     if (!arguments.format.empty())
-      throw Error{ErrorCode::usage, "--format", "applies to text, but --output names a .npz file", "leave it out"};
+      throw Error{ErrorCode::usage, "--format", "applies to text, but --output is a .npz file", "leave it out"};
     export_npz(run.results(), arguments.output);
     return 0;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// probust bench --frontier: the error of every estimator as a fraction of Monte Carlo's at the same cost, and the coverage of its
-// 95% intervals. Cost is the processor time of the calls to the executor (noise, forwards, gradients, moments) in units of a
-// forward of mc:N on the same network. The algebra that turns margins into probabilities has its own column, and a second ratio
-// counts its time as well.
+// probust bench --frontier: the error of every estimator as a fraction of that of Monte Carlo at the same cost, and the
+// coverage of its 95% intervals. Cost is the processor time of the calls to the executor (noise, forwards, gradients, moments)
+// in units of a forward of mc:N on the same network. The algebra that turns margins into probabilities has a separate column,
+// and a second ratio includes its time.
 //
-// Monte Carlo's own error needs no run: the mean absolute deviation of a binomial share has a closed form (De Moivre 1730;
-// Johnson, Kemp and Kotz, "Univariate discrete distributions", eq. 3.18).
+// The error of Monte Carlo itself need not be measured: the mean absolute deviation of a binomial share has a closed form (De
+// Moivre 1730; Johnson, Kemp and Kotz, "Univariate discrete distributions", eq. 3.18).
 #include "cli/commands/frontier.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ namespace {
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
 
-// In the order of docs/estimators.md.
+// The estimators that are measured by default, in the order of docs/estimators.md.
 constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "adf",
                                               "mmse:50",
@@ -84,7 +84,7 @@ double deviation_at(double p, double cost) {
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
   double error = 0, bias = 0, algebra_seconds = 0, forwards = 0;
-  double monte_carlo = 0, monte_carlo_in_all = 0;  // Monte Carlo's errors at the same cost, with and without the cost of algebra
+  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the same cost, without and with algebra
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }
@@ -136,14 +136,14 @@ class Comparison {
     return {executor_, points_of(data_.x, predicted_classes(logits_), problem_.data.offset, key), logits_};
   }
 
-  // Processor seconds that `work` spends in the executor.
+  // The processor seconds of `work` in the executor.
   double network_seconds(const std::function<void()>& work) {
     const double before = executor_.seconds();
     work();
     return executor_.seconds() - before;
   }
 
-  // Cost of one forward of mc:N on noisy samples; measured again for every estimator, since machines slow down.
+  // The cost of one forward of mc:N on noisy samples. It is measured again for every estimator, because machines slow down.
   double forward_seconds(const Noise& noise) {
     const std::int64_t n = logits_.shape[0];
     const Points points = evaluation(0).points();
@@ -151,7 +151,7 @@ class Comparison {
            static_cast<double>(n * kForwardsTimed);
   }
 
-  // In blocks, as `estimate` does.
+  // Estimates block by block, as `estimate` does.
   std::vector<Estimate> estimated(const Noise& noise, const EstimatorSpec& estimator, std::int64_t seed) {
     const Points all = evaluation(seed).points();
     std::vector<Estimate> estimates;
@@ -188,7 +188,7 @@ class Comparison {
   const Tensor& logits_;
 };
 
-// A gradient's program is compiled at first use, so run it once before measuring.
+// The gradient program is compiled at first use, so it is run once before measuring.
 void warm_up(Executor& executor, const Points& point, const Noise& noise, Frontier& frontier) {
   const Tensor logits = executor.logits(point.x).value();
   Evaluation evaluation(executor, point, logits);
@@ -225,7 +225,8 @@ std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
     static_cast<Arguments&>(problem) =
         parse_problem(line, "line " + std::to_string(number) + " of " + arguments.model, arguments);
   }
-  if (problems.empty()) throw Error{ErrorCode::unreadable, arguments.model, "has no problem", "write lines MODEL DATA --sigma S"};
+  if (problems.empty())
+    throw Error{ErrorCode::unreadable, arguments.model, "lists no problems", "write lines of the form MODEL DATA --sigma S"};
   return problems;
 }
 

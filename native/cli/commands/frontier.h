@@ -10,7 +10,7 @@ namespace probust::cli {
 
 struct BenchArguments : Arguments {
   bool frontier = false;
-  std::string references;  ///< a file; empty: none
+  std::string references;  ///< a file of reference probabilities; empty: none
   std::int64_t reference_samples = 100000, seeds = 1;
 };
 

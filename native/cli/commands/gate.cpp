@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust gate: thresholds for a run, as a build server checks them. A threshold fails if it cannot be measured or if the run
-// lacks points.
+// probust gate: thresholds for a run, as used on build servers. A threshold fails if it cannot be measured or if the run lacks
+// points.
 #include "probust/analysis/gate.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@
 namespace probust::cli {
 namespace {
 
-// The options as given; empty: not given.
+// The options; empty if not given.
 struct GateArguments : Arguments {
   std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
   std::vector<std::string> min_quantile;  ///< "0.05=0.8"
@@ -79,7 +79,8 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
                 !drop                   ? "--baseline"
                 : gate.max_drop.empty() ? "--max-noisy-drop"
                                         : "--max-drop",
-                "needs a counterpart", "give --max-drop D or --max-noisy-drop D together with --baseline RUN"};
+                drop ? "needs a baseline" : "needs a maximum drop",
+                "give --max-drop D or --max-noisy-drop D together with --baseline RUN"};
   return thresholds;
 }
 
@@ -87,11 +88,12 @@ void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
     std::error_code unlike;  // set if a file does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
-      throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input, "name another file"};
+      throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input,
+                  "choose another file"};
   }
 }
 
-// ---- what is checked
+// ---- selection of what is checked
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -131,7 +133,7 @@ const char* option_of(Threshold::Kind kind) {
                                                    : "--max-noisy-drop";
 }
 
-// Rejects thresholds of accuracy for runs without labels, naming `path`, which needs them.
+// Throws if there are thresholds of accuracy but no labels. `path` is the run that needs labels.
 void require_labels(const std::string& path, const std::vector<RowGroup>& groups, const std::vector<Threshold>& thresholds) {
   const auto any = [&](std::vector<double> (RowGroup::*values)() const) {
     return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) {
@@ -165,7 +167,8 @@ class Baseline {
   Baseline(const Baseline&) = delete;
   Baseline& operator=(const Baseline&) = delete;
 
-  // The rows of the same noise and estimator, for the only model or the one of the same name. An empty group if there are none.
+  // The rows with the same noise and estimator, of the only model or the one of the same name. An empty group if there are
+  // none.
   RowGroup partner(const GroupKey& key) const {
     for (const RowGroup& group : groups_) {
       if (is_partner(group.key, key)) return group;
@@ -221,8 +224,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// The expected number of points with p: as many as were planned, except unreadable ones, or else as have rows; and those of the
-// baseline.
+// The expected number of points with p: the largest of the number of rows, that of the baseline, and the planned number without
+// the points that could not be read.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
   const std::vector<SkippedPoint>& skipped = run.results.skipped;
   const auto unread =
@@ -231,7 +234,7 @@ std::int64_t expected_points(const RunResults& run, const RowGroup& group, const
   return std::max({std::ssize(group.rows), std::ssize(baseline.rows), planned - unread});
 }
 
-// If points lack p: reports it, and returns the failed check.
+// If points lack p, reports this and returns the failed check.
 std::optional<NamedCheck> missing_points(const GateArguments& arguments, const GroupKey& key, const std::vector<double>& p,
                                          std::int64_t expected) {
   const auto answered = std::count_if(p.begin(), p.end(), [](double value) { return std::isfinite(value); });
@@ -266,7 +269,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A run with warnings may measure something else than intended.
+// A failed check if there are warnings: the run may then measure something other than intended.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust manual: all commands and options, which man pages, completions and the documentation are made of.
+// probust manual: prints all commands and options in the formats from which man pages, completions and the documentation are
+// made.
 #include "cli/manual.h"
 
 #include <cstdio>

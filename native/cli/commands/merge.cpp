@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust merge: the shards of a run as one run.
+// probust merge: joins the shards of a run.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ store::Configuration without_shard(store::Configuration configuration) {
   return configuration;
 }
 
-// The shards, as many as there are runs, each once.
+// Checks that the runs are the shards of one run, that none is missing, and that none is given twice.
 void check_shards(const std::vector<std::string>& runs, const std::vector<store::Configuration>& configurations) {
   std::set<std::int64_t> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -52,10 +52,10 @@ void check_shards(const std::vector<std::string>& runs, const std::vector<store:
 struct Part {
   store::RunFile run;
   store::Configuration information;
-  std::int64_t points;  // planned
+  std::int64_t points;  // number of points that the run planned
 };
 
-// Throws if it is not complete.
+// Reads a shard. Throws if it is not complete.
 Part complete_part(const std::string& path) {
   store::RunFile run = store::RunFile::read(path);
   store::Configuration information = run.information();
@@ -74,7 +74,7 @@ void refuse_overwritten_parts(const Arguments& arguments) {
     std::error_code unlike;  // set if the output does not exist
     if (std::filesystem::equivalent(path, arguments.output, unlike))
       throw Error{ErrorCode::usage, "--output", fmt::format("is '{}', which is the input {}", arguments.output, path),
-                  "name another file"};
+                  "choose another file"};
   }
 }
 
@@ -98,7 +98,7 @@ store::Configuration information_of(const std::vector<Part>& parts, const std::s
     if (name == "command") value = commands + command;
     if (name == "points") value = std::to_string(points);
     if (name == "seconds") value = fmt::format("{:.1f}", seconds);
-    if (name == "finished") value.clear();  // until all is written
+    if (name == "finished") value.clear();  // until everything is written
   }
   return information;
 }

@@ -16,7 +16,7 @@ namespace {
 
 int run_mvn(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
-  const std::size_t block = threads > 1 ? 256 : 1;  // number of lines solved together; a single thread prints each at once
+  const std::size_t block = threads > 1 ? 256 : 1;  // lines solved together; one thread prints each line immediately
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
   std::int64_t answered = 0, asked = 0;
@@ -36,7 +36,7 @@ int run_mvn(const Arguments& arguments) {
     std::cout.flush();
   }
   if (answered > 0 || asked == 0) return 0;
-  throw Error{ErrorCode::numerical, "stdin", "has no line that could be answered", "see the status of each line"};
+  throw Error{ErrorCode::numerical, "stdin", "has no line that could be evaluated", "see the status of each line"};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void describe_mvn(CommandLine& line) {
       "Each line is an object with z, the limits, and either R, their correlations (an array of rows), or U, rows of unit "
       "length\n"
       "with R = U U'. A limit may be \"inf\" or \"-inf\". An id of any kind is copied to the output. Other keys are rejected.\n"
-      "A line that cannot be answered gets null numbers and a status that gives the reason.");
+      "A line that cannot be evaluated gets null numbers and a status that gives the reason.");
 }
 
 }  // namespace probust::cli

@@ -21,7 +21,7 @@ struct BadLine {
   std::string what;
 };
 
-/// The largest number of open brackets, outside strings: limits the JSON parser's recursion on untrusted input.
+/// The largest number of open brackets outside of strings. Untrusted input must not make the JSON parser recurse too deeply.
 int nesting(std::string_view line) {
   int depth = 0, deepest = 0;
   bool in_string = false;
@@ -56,7 +56,7 @@ Document parse(std::string_view line) {
   return *std::move(document);
 }
 
-/// A number, or "inf" or "-inf".
+/// Parses a number, "inf" or "-inf".
 double read_limit(const Document& value, std::size_t index) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (const auto number = value.number()) return *number;
@@ -98,7 +98,7 @@ Eigen::MatrixXd read_matrix(const Document& document, const std::string& name) {
   return matrix;
 }
 
-// A misspelt key, or one with another meaning, must not be ignored.
+// Rejects unknown keys, because a misspelt key must not be ignored.
 void refuse_unknown_keys(const Document& document) {
   for (const auto& [key, value] : document.as<Document::Object>()) {
     if (key != "id" && key != "z" && key != "R" && key != "U")

@@ -12,9 +12,9 @@ struct MvnAnswer {
   bool answered = false;
 };
 
-/// Solves one line of `probust mvn`: a JSON object {"z", "R" or "U", "id"} in, {"id", "p", "p_fail", "error", "error_fail",
-/// "method", "status"} out. Infinite limits are the strings "inf" and "-inf". If the line is not a valid problem, or has another
-/// key, the numbers are null and `status` gives the reason. Never throws, whatever the bytes.
+/// Solves one line of `probust mvn`. Input is a JSON object {"z", "R" or "U", "id"}; output is {"id", "p", "p_fail", "error",
+/// "error_fail", "method", "status"}. Infinite limits are the strings "inf" and "-inf". If the line is not a valid problem or
+/// has an unknown key, the numbers are null and `status` gives the reason. Never throws, for any bytes.
 MvnAnswer answer_mvn_line(std::string_view line);
 
 }  // namespace probust::cli

@@ -13,9 +13,9 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::uint64_t kSeedApart = 1000003;  // differs from the seeds of the estimates compared
+constexpr std::uint64_t kSeedApart = 1000003;  // offset from the seeds of the estimates that are compared
 
-// Point i, with the seed of references.
+// Point i with the seed of references.
 Points one_point(const Points& points, std::int64_t i) {
   Points one = slice(points, i, 1);
   one.seed = kSeedApart;
@@ -35,7 +35,7 @@ References::References(std::string path, std::int64_t samples) : path_(std::move
     const Document *key = entry.find("key"), *p = entry.find("p");
     if (key == nullptr || p == nullptr || key->get_if<std::string>() == nullptr || !p->number()) {
       throw Error{ErrorCode::unreadable, "line " + std::to_string(number) + " of " + path_, "is not a reference",
-                  "name a file written by --references, or a new one"};
+                  "give a file written by --references, or a new one"};
     }
     known_[*key->get_if<std::string>()] = *p->number();
   }

@@ -11,8 +11,8 @@
 
 namespace probust::cli {
 
-/// Reference probabilities by mc:N, with noise that no tested estimator uses. They cost more than all the estimates compared with
-/// them, so they are computed once and kept in a file of JSON lines.
+/// Reference probabilities by mc:N, with noise that no tested estimator uses. They take more time than all estimates that are
+/// compared with them, so they are computed once and stored in a file of JSON lines.
 class References {
  public:
   /// Reads the file `path` if it exists; an empty path stores nothing. Throws Error{unreadable} for an invalid line.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust report: a run as one HTML page, or two of them compared.
+// probust report: a run, or the comparison of two runs, as one HTML page.
 #include <filesystem>
 #include <optional>
 

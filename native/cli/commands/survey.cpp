@@ -137,7 +137,7 @@ void print_survey(const Survey& survey) {
 struct Surveyed {
   Image image;
   std::int64_t all = 0;  ///< images from the offset on, of which the first are used
-  ValueRange range;
+  DataRange range;
 };
 
 Surveyed look_at(SurveyArguments& arguments) {
@@ -154,9 +154,9 @@ Surveyed look_at(SurveyArguments& arguments) {
 std::string notes_on(const Surveyed& data, std::int64_t used) {
   std::string notes;
   if (data.all > used) notes = fmt::format("The survey uses the first {} of {} images.", used, data.all);
-  if (data.range.low < 0 || data.range.high > 1)
+  if (data.range.lowest < 0 || data.range.highest > 1)
     notes += fmt::format("{}Strengths are for pixels from 0 to 1, but the data have values from {:.4g} to {:.4g}.",
-                         notes.empty() ? "" : " ", data.range.low, data.range.high);
+                         notes.empty() ? "" : " ", data.range.lowest, data.range.highest);
   return notes;
 }
 
@@ -175,8 +175,7 @@ int run_survey(SurveyArguments arguments) {
   const Surveyed data = look_at(arguments);
   const std::vector<SurveyedNoise> chosen = chosen_noises(arguments, data.image);
   const Arguments estimating = to_estimate(arguments, chosen);
-  Plan plan = parse_plan(estimating);
-  plan.noises = clipped_like(data.range, std::move(plan.noises));
+  const Plan plan = parse_plan(estimating);
   const std::string notes = notes_on(data, arguments.data.limit);
   if (!notes.empty() && !arguments.quiet) say("{}\n", notes);
   std::optional<report::Run> run = estimated_rows(estimating, plan);
@@ -186,7 +185,7 @@ int run_survey(SurveyArguments arguments) {
                           .pictures = {},
                           .samples = arguments.samples,
                           .notes = notes,
-                          .clipped = data.range.low >= 0 && data.range.high <= 1};
+                          .clipped = data.range.lowest >= 0 && data.range.highest <= 1};
   page.survey = survey_of(page.run.results.rows, kinds_of(chosen, plan));
   Arguments quiet = estimating;
   quiet.quiet = true;

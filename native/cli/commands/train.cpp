@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust train: a network from labelled points. The state is saved after every epoch, so that the same command resumes an
+// probust train: trains a network on labelled points. The state is saved after every epoch, so that the same command resumes an
 // interrupted training.
 #include "cli/commands/train.h"
 
@@ -37,7 +37,7 @@ constexpr std::int64_t kMostScored = 10000;  // training points, for the accurac
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// The library's names of options that have other names here.
+// Rethrows an Error with the names that the library's options have on the command line.
 [[noreturn]] void rethrow_spelled(const Error& error) {
   constexpr std::pair<const char*, const char*> kFlags[] = {{"rate", "--rate"},
                                                             {"sigma", "--augment-sigma"},
@@ -67,7 +67,7 @@ struct LabelledPoints {
   std::vector<std::string> class_names;
 };
 
-// Text labels are matched with `class_names`, if there are any.
+// The points with their labels. Text labels are matched with `class_names`, if there are any.
 LabelledPoints labelled(const DataArguments& data, const std::vector<std::string>& class_names, bool quiet) {
   DatasetOptions options = dataset_options(data);
   if (options.classes.empty()) options.known_classes = class_names;
@@ -156,14 +156,14 @@ class Training {
     if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
     Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
     if (checkpoint.record != datasets::json_text(identity_))
-      throw Error{ErrorCode::conflict, checkpoint_, "belongs to another training: " + checkpoint.record,
+      throw Error{ErrorCode::conflict, checkpoint_, "belongs to a different training run: " + checkpoint.record,
                   "repeat its command, or start over with --force-new"};
     trainer_->resume(std::move(checkpoint.state));
     saved_ = true;
     if (!arguments_.quiet) say("probust: resuming after epoch {:.2f} from {}\n", trainer_->epoch(), checkpoint_);
   }
 
-  // The state is written once the loss at its weights is known to be finite: after the next step.
+  // Keeps the state in memory. It is written after the next step, when the loss at its weights is known to be finite.
   void remember() { remembered_ = write_checkpoint({trainer_->state(), datasets::json_text(identity_)}); }
 
   void save() {
@@ -233,7 +233,7 @@ class Training {
     last_line_ = Clock::now();
   }
 
-  // The remaining time, by the speed of this process's steps so far.
+  // The remaining time, estimated from the speed of the steps so far.
   std::string left() const {
     return duration_text(seconds_since(start_) / static_cast<double>(done_) * static_cast<double>(steps_ - done_));
   }
@@ -277,7 +277,7 @@ class Training {
   TrainingResult result_;
   std::string remembered_;  ///< a checkpoint that is not yet written; empty: none
   bool saved_ = false;
-  std::int64_t done_ = 0, steps_ = 0;  ///< steps of this process
+  std::int64_t done_ = 0, steps_ = 0;  ///< steps done by this process
   Clock::time_point start_ = Clock::now(), last_saved_ = start_, last_line_ = start_;
 };
 

@@ -2,12 +2,7 @@
 #include "cli/output/noisy_pictures.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <numeric>
-
-#include "probust/perturb/noise_text.h"
 
 namespace probust::cli {
 
@@ -48,29 +43,12 @@ report::Picture picture_of(const Image& image, std::span<const float> point, con
   return report::picture_of(planes, brightness);
 }
 
-ValueRange range_of(PointSource& data, std::int64_t count) {
+DataRange range_of(PointSource& data, std::int64_t count) {
   constexpr std::int64_t kBatch = 16;
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (std::int64_t first = 0; first < std::min(count, data.count()); first += kBatch) {
-    const PointBlock block = data.read(first, std::min({kBatch, count - first, data.count() - first}));
-    for (const float value : block.x.data) {
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, double{value});
-      high = std::max(high, double{value});
-    }
-  }
-  return low <= high ? ValueRange{low, high} : ValueRange{};
-}
-
-std::vector<Noise> clipped_like(const ValueRange& range, std::vector<Noise> noises) {
-  std::map<const NoiseShape*, std::shared_ptr<const NoiseShape>> known;
-  std::vector<Noise> clipped;
-  for (const Noise& noise : noises) {
-    const auto [entry, added] = known.try_emplace(noise.shape.get());
-    if (added) entry->second = clipped_like_data(noise, range.low, range.high).shape;
-    clipped.push_back({entry->second, noise.scale});
-  }
-  return clipped;
+  DataRange range;
+  for (std::int64_t first = 0; first < std::min(count, data.count()); first += kBatch)
+    range.include(data.read(first, std::min({kBatch, count - first, data.count() - first})).x.data);
+  return range;
 }
 
 }  // namespace probust::cli

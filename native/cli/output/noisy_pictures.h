@@ -8,6 +8,7 @@
 #include "datasets/point_source.h"
 #include "probust/noise/noise.h"
 #include "probust/perturb/image.h"
+#include "probust/perturb/noise_text.h"
 #include "report/picture.h"
 
 namespace probust::cli {
@@ -19,13 +20,7 @@ Tensor noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, st
 /// A point that is an image as a picture: gray or colour, or the mean of other channels.
 report::Picture picture_of(const Image& image, std::span<const float> point, const report::Brightness& brightness);
 
-/// The smallest and the largest finite value of the first `count` points at most, as far as they can be read.
-struct ValueRange {
-  double low = 0, high = 1;
-};
-ValueRange range_of(PointSource& data, std::int64_t count);
-
-/// The noises, clipped as the data are (clipped_like_data). Noises of one shape keep one.
-std::vector<Noise> clipped_like(const ValueRange& range, std::vector<Noise> noises);
+/// The range of the first `count` points at most.
+DataRange range_of(PointSource& data, std::int64_t count);
 
 }  // namespace probust::cli

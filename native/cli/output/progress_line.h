@@ -12,16 +12,16 @@
 namespace probust::cli {
 
 /// Shows a run's progress on stderr: a bar on a terminal, otherwise a line every few seconds; nothing if `quiet`. Stops, and
-/// clears its bar, when it goes out of scope.
+/// clears its bar, when it is destroyed.
 class ProgressLine {
  public:
-  /// Points, which are also shown, if there are any.
+  /// Points, whose number is also shown.
   struct PointCount {
     const std::atomic<std::int64_t>* done = nullptr;
     std::int64_t total = 0;
   };
 
-  /// The caller counts `done` up to `total`, and the points.
+  /// The caller updates `done`, which counts up to `total`, and the points.
   ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet);
   ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet, PointCount points);
   ~ProgressLine();

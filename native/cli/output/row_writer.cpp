@@ -44,7 +44,7 @@ class JsonLines final : public RowWriter {
   std::FILE* file_;
 };
 
-// A text in RFC 4180 form: quoted if it contains a comma, quote or newline.
+// A text in the form of RFC 4180: quoted if it contains a comma, quote or newline.
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string result = "\"";
@@ -58,7 +58,7 @@ struct ToCell {
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return shortest_text(value); }
   std::string operator()(const std::string& text) const { return quoted(text); }
-  std::string operator()(std::span<const double>) const { return ""; }  // has columns of its own
+  std::string operator()(std::span<const double>) const { return ""; }  // probabilities have columns of their own
 };
 
 template <typename Field>
@@ -84,7 +84,7 @@ class Csv final : public RowWriter {
       if (!column.left_out_if_empty) cells.push_back(cell(field));
     });
     if (models_) cells.push_back(cell(row.model));
-    const std::vector<double>& classes = row.estimate.classes;  // none if the estimate has none
+    const std::vector<double>& classes = row.estimate.classes;  // empty if the estimate has none
     for (std::int64_t c = 0; c < classes_; ++c)
       cells.push_back(classes.empty() ? "" : cell(classes[static_cast<std::size_t>(c)]));
     print(cells);
@@ -98,7 +98,7 @@ class Csv final : public RowWriter {
   bool models_;
 };
 
-// The 95% interval, or else the standard error.
+// The 95% interval or, if there is none, the standard error.
 std::string uncertainty(const Estimate& e) {
   if (e.ci_low) return fmt::format("{:.4f}..{:.4f}", *e.ci_low, *e.ci_high);
   return e.std_error ? "+- " + probability_text(*e.std_error) : "-";
@@ -113,7 +113,7 @@ std::string explained(const Row& row) {
   return text;
 }
 
-// For people, on a terminal of 100 columns; .csv and .jsonl have all columns and digits.
+// A table for a terminal of 100 columns. Only .csv and .jsonl have all columns and digits.
 class Table final : public RowWriter {
  public:
   Table(const TextForm& form, std::FILE* file, bool goes_on) : file_(file), class_names_(form.class_names) {
@@ -137,7 +137,7 @@ class Table final : public RowWriter {
     if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
     return class_names_[c].substr(0, 10);
   }
-  // "Bag 0.9312, Shirt 0.0513, ...": the five most likely classes, as many as a table can show.
+  // "Bag 0.9312, Shirt 0.0513, ...": the five most likely classes, which is what a table has room for.
   std::string likeliest(const std::vector<double>& classes) const {
     constexpr std::size_t kMost = 5;
     std::vector<std::size_t> order(classes.size());

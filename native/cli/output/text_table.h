@@ -8,7 +8,7 @@
 
 namespace probust::cli {
 
-/// A table for a terminal. Columns are as wide as their widest cell; text is on the left, and numbers are on the right.
+/// A table for a terminal. Columns are as wide as their widest cell. Text is aligned on the left, numbers on the right.
 class TextTable {
  public:
   /// A header that starts with '<' marks a column of text.

@@ -22,7 +22,7 @@ BlockEstimator::BlockEstimator(const Plan& plan, Problem& problem, std::string m
   request_.target = question.target;
   request_.names = problem.class_names;
   request_.event = parse_event(problem.arguments, problem.class_names, problem.model.classes());
-  request_.other_labels = true;  // the check has already warned of them
+  request_.other_labels = true;  // the check has already warned about them
   request_.seed = question.seed;
   request_.noises = plan.noises;
   request_.estimators = plan.estimators;
@@ -94,7 +94,7 @@ Results BlockEstimator::results_of(EstimateRun& run, const std::vector<std::int6
     const std::span<const float> logits = run.logits().row(static_cast<std::int64_t>(i));
     results.points.push_back({model_, index[i], label_of(i), predicted_class(logits), {logits.begin(), logits.end()}});
   }
-  const std::size_t questions = results.rows.size() / index.size();  // of each point
+  const std::size_t questions = results.rows.size() / index.size();  // per point
   for (std::size_t r = 0; r < results.rows.size(); ++r) {
     results.rows[r].label = label_of(r / questions);
     results.rows[r].model = model_;
@@ -109,10 +109,10 @@ void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet) {
     const auto& [noise, e] = questions[q];
     const Calibration& calibration = calibrations[q];
     const EstimatorSpec& estimator = plan.estimators[e];
-    if (quiet || !models_copies(estimator)) continue;
+    if (quiet || !models_samples(estimator)) continue;
     say("{} {}: ", plan.noises[noise].text(), plan.text(estimator));
     if (calibration.points == 0) {
-      say("not calibrated, because too few estimates have counted samples\n");
+      say("not calibrated, because too few estimates report counts of surviving samples\n");
     } else {
       say("calibrated over {} points, mean p {:.4f} -> {:.4f}\n", calibration.points, calibration.before, calibration.after);
     }

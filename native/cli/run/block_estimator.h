@@ -13,22 +13,23 @@
 
 namespace probust::cli {
 
-/// Estimates blocks of points of one model, one after the other. A block's rows do not depend on other blocks, so any process can
-/// compute any block; only a total budget is shared by all points.
+/// Estimates blocks of points of one model, one after the other. The rows of a block do not depend on other blocks, so any
+/// process can compute any block; only a total budget is shared by all points.
 class BlockEstimator {
  public:
-  /// Both must outlive this. `model` is its name in rows. With a total budget, reads and schedules all points now.
+  /// Both arguments must outlive this object. `model` is the name in rows. With a total budget, reads and schedules all points
+  /// now.
   BlockEstimator(const Plan& plan, Problem& problem, std::string model);
 
   /// The number of points to estimate at once: a whole block if estimates pool points, otherwise as many as take about two
-  /// seconds, so that little is lost if the run is interrupted.
+  /// seconds, so that little work is lost if the run is interrupted.
   std::int64_t preferred_count() const;
 
-  /// The rows of positions [first, first + count) of the data, by point and then in the order of plan.questions(), of the
-  /// `wanted` questions. An estimator that does not support this model gives rows with the reason. Throws Error.
+  /// The rows for positions [first, first + count) of the data and the `wanted` questions, ordered by point and then as in
+  /// plan.questions(). An estimator that does not support this model gives rows with the reason. Throws Error.
   Results estimate(std::int64_t first, std::int64_t count, const std::vector<bool>& wanted);
 
-  /// The first reason why an estimator is not supported, if any is not.
+  /// The first reason why an estimator is not supported; null if all are.
   const Error* refusal() const { return refused_.empty() ? nullptr : &refused_.begin()->second; }
 
  private:
@@ -40,13 +41,13 @@ class BlockEstimator {
   const Plan& plan_;
   Problem& problem_;
   std::string model_;
-  EstimateRequest request_;               // the request of every block, except its points
+  EstimateRequest request_;               // the request of every block, without its points
   std::map<std::string, Error> refused_;  // by estimator: why it is not supported
   double pace_ = 0;                       // seconds per point in the last block
 };
 
 /// Calibrates the estimates of rows, which must cover all points, with their own noisy samples (analysis/calibration.h), and
-/// reports it.
+/// reports the changes.
 void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet);
 
 }  // namespace probust::cli

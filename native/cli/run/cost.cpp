@@ -23,8 +23,8 @@ struct Cost {
   std::int64_t forwards = 0, backwards = 0, points = 0;
 };
 
-// Estimates one question for the first few points, and for more if they take less than a second: first calls include one-time
-// work.
+// Estimates one question for the first few points, and for more if that takes less than a second, because first calls include
+// one-time work.
 Cost measure(BlockEstimator& estimator, const Problem& problem, const std::vector<bool>& wanted) {
   constexpr double kEnough = 1;
   Cost cost;

@@ -36,10 +36,10 @@ void add(Results& to, const Results& more) {
 
 std::vector<bool> all_or_none(const Plan& plan, bool all) { return std::vector<bool>(plan.questions().size(), all); }
 
-// An existing file is not changed before the first block.
+// Appends rows to a text file. An existing file is not changed before the first block.
 class Text : public Destination {
  public:
-  // `keep`: the bytes of an existing file to keep; then rows follow without a header.
+  // `keep` is the number of bytes of an existing file to keep. If it is positive, rows are appended without a header.
   Text(std::string path, TextForm form, std::int64_t keep) : path_(std::move(path)), form_(std::move(form)), keep_(keep) {
     (void)make_row_writer(form_, stdout, true);  // rejects unknown forms
   }
@@ -89,7 +89,8 @@ class Text : public Destination {
   std::unique_ptr<RowWriter> writer_;
 };
 
-// A file that one process writes at a time. The lock comes first, or two processes would read and write one journal.
+// A journal that only one process at a time writes. The lock is taken first, because two processes would otherwise read and
+// write the same journal.
 struct LockedJournal {
   LockedJournal(const Arguments& arguments, const store::Configuration& configuration)
       : lock(arguments.output), journal(arguments.output, configuration, arguments.force_new) {}
@@ -115,7 +116,7 @@ class ResumableText final : public LockedJournal, public Text {
   }
 };
 
-// Blocks are appended at most once a second, because each write takes the disk some milliseconds, and a fast model takes less for
+// Blocks are appended at most once a second: each write takes the disk some milliseconds, and a fast model takes less time for
 // a block. The file is not changed before the first block.
 class Stored final : public Destination {
  public:
@@ -153,7 +154,7 @@ class Stored final : public Destination {
   }
   store::Configuration information() const override {
     store::Configuration all = run_.information();
-    for (const auto& entry : information_) {  // the pending part comes after the file's content, and counts
+    for (const auto& entry : information_) {  // the pending entries come after those of the file, and replace them
       std::erase_if(all, [&](const auto& old) { return old.first == entry.first; });
       all.push_back(entry);
     }
@@ -166,7 +167,7 @@ class Stored final : public Destination {
   }
 
  private:
-  // The pending blocks, and the information that is written with the first of them.
+  // Writes the pending blocks; the first of them is written with the information.
   void append() {
     if (!begun_ && waiting_.rows.empty() && waiting_.points.empty() && waiting_.skipped.empty()) return;
     store::Configuration entries;
@@ -198,9 +199,9 @@ store::RunFile::Mode mode_of(const Arguments& arguments) {
 }
 
 void refuse_for_text(const Arguments& arguments) {
-  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "needs a run to add to", "name it with -o RUN.sqlite"};
+  if (arguments.extend) throw Error{ErrorCode::usage, "--extend", "needs a run to add to", "give one with -o RUN.sqlite"};
   if (arguments.force_new && arguments.output.empty())
-    throw Error{ErrorCode::usage, "--force-new", "needs an output file to replace", "name it with -o FILE"};
+    throw Error{ErrorCode::usage, "--force-new", "needs an output file to replace", "give one with -o FILE"};
 }
 
 }  // namespace
@@ -235,7 +236,7 @@ std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const Te
 
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration) {
   if (!arguments.format.empty())
-    throw Error{ErrorCode::usage, "--format", "applies to text, but --output names a run",
+    throw Error{ErrorCode::usage, "--format", "applies to text, but --output is a run",
                 "leave it out, and write text with probust export"};
   return std::make_unique<Stored>(store::RunFile::claim(arguments.output, configuration, mode_of(arguments)));
 }

@@ -21,12 +21,12 @@ struct Block {
   std::int64_t first = 0, count = 0;
 };
 
-/// Where results go: stdout, a text file, or a run. All functions throw Error{resources} if writing fails.
+/// The destination of results: stdout, a text file, or a run. All functions throw Error{resources} if writing fails.
 class Destination {
  public:
   virtual ~Destination() = default;
 
-  /// Which of the plan's questions an earlier attempt has finished for all points of the block.
+  /// For each of the plan's questions, whether an earlier attempt has finished it for all points of the block.
   virtual std::vector<bool> answered(const Block& block, const Plan& plan) = 0;
 
   /// Adds all results of a block at once.
@@ -38,26 +38,26 @@ class Destination {
   /// The information of an earlier attempt.
   virtual store::Configuration information() const { return {}; }
 
-  /// No more results will come.
+  /// Called after the last results.
   virtual void finish() = 0;
 };
 
-/// Whether --output names a run, a .sqlite file.
+/// Whether --output names a run: a .sqlite file.
 bool names_run(const Arguments& arguments);
 
-/// The format given by --format, by the name of --output, or suitable for stdout. Throws Error{usage}.
+/// The format: that of --format, that of the name of --output, or the one for stdout. Throws Error{usage}.
 std::string format_of(const Arguments& arguments);
 
-/// stdout, or a new text file, without a journal.
+/// stdout, or a new text file without a journal.
 std::unique_ptr<Destination> text_destination(const Arguments& arguments, const TextForm& form);
 
 /// The text file of --output. If an earlier attempt with the same configuration was interrupted, it is resumed. Throws Error:
-/// usage, and what store::Journal throws.
+/// usage, and the errors of store::Journal.
 std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const TextForm& form,
                                             const store::Configuration& configuration);
 
-/// The run of --output. If it exists, `configuration` must be the same. Throws Error: usage, and what store::RunFile::open
-/// throws.
+/// The run of --output. If it exists, it must have the same `configuration`. Throws Error: usage, and the errors of
+/// store::RunFile::open.
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration);
 
 /// Keeps all results in memory.

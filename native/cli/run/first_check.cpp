@@ -15,7 +15,7 @@
 namespace probust::cli {
 namespace {
 
-constexpr const char* kUnnamed = "(the model)";  // in a run of one model
+constexpr const char* kUnnamed = "(the model)";  // for a run of one model
 
 std::string name_in_run(const std::string& model) { return model.empty() ? kUnnamed : model; }
 
@@ -51,7 +51,7 @@ PointBlock spread_points(Problem& problem, std::int64_t most) {
     try {
       append_point(all, problem.data->read(position, 1));
     } catch (const Error& error) {
-      if (error.code != ErrorCode::unreadable) throw;  // the command itself reports a bad point
+      if (error.code != ErrorCode::unreadable) throw;  // the command itself reports a point that cannot be read
     }
   }
   if (problem.labels.empty()) all.labels.clear();

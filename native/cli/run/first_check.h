@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The check that precedes estimates: whether data, preprocessing and labels suit the model (check/check.h).
+// The check before estimates: whether data, preprocessing and labels suit the model (check/check.h).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace probust::cli {
 
-/// The input of a check: at most `most` points, evenly spread over the data. Unreadable points are left out.
+/// The input of a check: at most `most` points, evenly spread over the data. Points that cannot be read are omitted.
 CheckInput check_input(Problem& problem, const std::vector<Noise>& noises, std::int64_t most);
 
 /// The findings of a first check.
@@ -24,18 +24,18 @@ struct FirstCheck {
   std::string hint;                   ///< for the notes of rows; empty without warnings
 };
 
-/// At most 100 points, and as many alternatives as cost little of the `planned` passes. Without labels, the model is not run.
-/// With --no-check, empty.
+/// A check of at most 100 points, with as many alternatives as cost little of the `planned` passes. Without labels, the model
+/// is not run. Empty with --no-check.
 FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::int64_t planned);
 
-/// The same for one model of a plan. If the destination resumes a run that was checked, its stored findings. Prints the warnings
-/// on stderr, also with --quiet, and stores them in the destination.
+/// The same for one model of a plan. If the destination resumes a run that was checked, returns its stored findings. Prints the
+/// warnings to stderr, also with --quiet, and stores them in the destination.
 FirstCheck first_check(Problem& problem, const Plan& plan, const std::string& model, Destination& destination);
 
-/// Warns of problems that appear during estimation, and stores them in the destination.
+/// Warns of problems that are found during estimation, and stores them in the destination.
 FirstCheck warn_of(const Finding& finding, const std::string& model, Destination& destination);
 
-/// Prints warnings on stderr, each after "probust: warning: ".
+/// Prints warnings to stderr, each preceded by "probust: warning: ".
 void say_warnings(const std::vector<std::string>& warnings);
 
 /// The warnings of a run's information, one per line.

@@ -32,7 +32,7 @@ ModelSummary summary_of_model(const Arguments& arguments) {
   return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
 }
 
-// The number of channels of images that a model takes: 1 or 3, or 0 if its input does not tell.
+// The number of channels of the images that a model expects: 1 or 3, or 0 if its input does not determine it.
 std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summary) {
   Shape shape = arguments.input_shape;
   if (shape.empty() && !summary.inputs.empty()) shape = summary.inputs[0].shape;
@@ -49,7 +49,7 @@ std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summ
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-// Whether there may be labels, whose classes the names in the model may determine.
+// Whether there may be labels whose classes are determined by the names in the model.
 bool may_have_labels(const DataArguments& data) {
   return !data.labels.empty() || std::filesystem::path(data.path).extension() != ".npy";
 }
@@ -142,6 +142,20 @@ Dataset load_data(const Arguments& arguments) {
 
 std::unique_ptr<PointSource> open_data(const Arguments& arguments) {
   return named(open_dataset(arguments.data.path, dataset_options(arguments)), arguments.data.path);
+}
+
+DataRange range_of_data(const Arguments& arguments) {
+  constexpr std::int64_t kTogether = 256;
+  Arguments whole = arguments;
+  whole.data.limit = -1;
+  whole.data.offset = 0;
+  whole.data.skip_bad = true;
+  const std::unique_ptr<PointSource> data = open_data(whole);
+  if (data->stored_as_bytes()) return {std::min(0.0, 255 * data->scale()), std::max(0.0, 255 * data->scale())};
+  DataRange range;
+  for (std::int64_t first = 0; first < data->count(); first += kTogether)
+    range.include(data->read(first, std::min(kTogether, data->count() - first)).x.data);
+  return range;
 }
 
 std::vector<std::string> load_class_names(const DataArguments& data) {

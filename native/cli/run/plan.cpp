@@ -20,7 +20,7 @@ namespace {
   throw Error{ErrorCode::usage, option, what, hint};
 }
 
-// The items of all lists.
+// The estimators of all lists.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.question.estimators) {
@@ -29,7 +29,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Estimates that depend on all points do not allow adding or splitting points.
+// Rejects options that add or split points if estimates depend on all points.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.question.total_budget.has_value()},
                                                    {"--calibrate", arguments.question.calibrate}};
@@ -40,7 +40,7 @@ void check_parts(const Arguments& arguments) {
   if (arguments.question.smooth && arguments.extend) refuse("--smooth", "needs all noise scales at once", "leave out --extend");
 }
 
-// Rejects options that conflict with others or need others.
+// Rejects options that conflict with others or require others.
 void check_options(const Arguments& arguments, const Plan& plan) {
   require_combinable({plan.total, arguments.question.smooth, arguments.question.calibrate}, plan.estimators);
   check_parts(arguments);
@@ -48,7 +48,7 @@ void check_options(const Arguments& arguments, const Plan& plan) {
   for (const auto& [noise, estimator] : plan.questions()) {
     const std::string question = plan.text(plan.estimators[estimator]) + " for " + plan.noises[noise].text();
     if (!questions.insert(question).second)
-      throw Error{ErrorCode::usage, "--estimator", "has '" + question + "' twice", "leave one out"};
+      throw Error{ErrorCode::usage, "--estimator", "lists '" + question + "' twice", "leave one out"};
   }
 }
 
@@ -59,7 +59,7 @@ std::string checksums(const std::vector<std::string>& paths) {
   return join(sums);
 }
 
-// The models, each with the files next to it that hold its weights.
+// The files of the models, with the files next to them that contain weights.
 std::vector<std::string> files_of_models(const Arguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& model : models_of(arguments)) {
@@ -90,6 +90,7 @@ std::int64_t Plan::passes(std::int64_t points, std::int64_t classes) const {
 Plan parse_plan(const Arguments& arguments) {
   Plan plan;
   plan.noises = parse_noises(arguments, datasets::noise_files(plan.noise_paths));
+  clip_like_data(plan.noises, [&] { return range_of_data(arguments); });
   plan.total = static_cast<std::int64_t>(arguments.question.total_budget.value_or(0));
   plan.estimators = parse_estimators(estimator_texts(arguments), {arguments.question.budget, arguments.question.total_budget,
                                                                   arguments.question.independent, arguments.question.share});
@@ -111,7 +112,7 @@ std::vector<std::string> model_names(const Arguments& arguments) {
   for (const std::string& model : models_of(arguments)) {
     names.push_back(printable(std::filesystem::path(model).filename().string()));
     if (!known.insert(names.back()).second)
-      throw Error{ErrorCode::usage, "--model", "names two models called '" + names.back() + "'", "rename one of the files"};
+      throw Error{ErrorCode::usage, "--model", "has two models called '" + names.back() + "'", "rename one of the files"};
   }
   return names;
 }
@@ -163,7 +164,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
 
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
   store::Configuration configuration = undivided_configuration(arguments, plan);
-  // Estimators added to a shard must not change which points it has.
+  // Adding estimators must not change which points a shard has.
   if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
   return configuration;
 }
@@ -174,7 +175,7 @@ Shard parse_shard(const Arguments& arguments) {
   const auto part = parse_integer(numbers.front()), parts = parse_integer(numbers.back());
   constexpr std::int64_t kMost = 1'000'000;
   if (numbers.size() != 2 || !part || !parts || *part < 1 || *part > *parts || *parts > kMost)
-    throw Error{ErrorCode::usage, "--shard", "is '" + arguments.shard + "', which is not one part of several", "try 1/4 to 4/4"};
+    throw Error{ErrorCode::usage, "--shard", "is '" + arguments.shard + "', which is not a valid shard", "try 1/4 to 4/4"};
   return {*part, *parts};
 }
 

@@ -11,7 +11,7 @@
 
 namespace probust::cli {
 
-/// What `estimate` computes for every point.
+/// The questions that `estimate` answers for every point.
 struct Plan {
   /// A noise model and an estimator, by their positions in the lists below.
   struct Question {
@@ -21,36 +21,36 @@ struct Plan {
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
   std::vector<std::string> noise_paths;  ///< the files that noise models were read from
-  bool whole_blocks = false;             ///< estimates depend on the other points of their block, which must not be split
-  std::int64_t total = 0;                ///< forwards that `auto` shares among all points and noise models; 0: a budget per point
+  bool whole_blocks = false;  ///< whether estimates depend on the other points of their block, which must then not be split
+  std::int64_t total = 0;     ///< forwards that `auto` shares among all points and noise models; 0: a budget per point
 
-  /// By noise, then by estimator: the order of rows.
+  /// Ordered by noise, then by estimator, like rows.
   std::vector<Question> questions() const;
 
-  bool shares(const EstimatorSpec& estimator) const { return Together{total}.shares(estimator); }
+  bool shares(const EstimatorSpec& estimator) const { return WholeRunOptions{total}.shares(estimator); }
 
   /// The estimator's name in rows.
-  std::string text(const EstimatorSpec& estimator) const { return Together{total}.text(estimator); }
+  std::string text(const EstimatorSpec& estimator) const { return WholeRunOptions{total}.text(estimator); }
 
-  /// Passes for this many points, without the share of `total`.
+  /// The passes for this many points, without the share of `total`.
   std::int64_t passes(std::int64_t points, std::int64_t classes) const;
 };
 
-/// Throws Error{usage}, and whatever reading the noise's files throws.
+/// Throws Error{usage}, and the errors of reading the noise's files.
 Plan parse_plan(const Arguments& arguments);
 
 /// The models of a command: the first one, and those of --model.
 std::vector<std::string> models_of(const Arguments& arguments);
 
-/// Names of the models in rows: none if there is only one, otherwise the files' names without folders, which must differ. Throws
-/// Error{usage}.
+/// The names of the models in rows: empty if there is only one, otherwise the files' names without folders, which must differ.
+/// Throws Error{usage}.
 std::vector<std::string> model_names(const Arguments& arguments);
 
-/// Everything that the rows depend on, except the device. Reads the model, with the files next to it that hold its weights, and
-/// the data once for their checksums.
+/// All settings that determine the rows; the device is not one of them. Reads the model, the files next to it that contain
+/// weights, and the data once for their checksums.
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan);
 
-/// Part i of n of --shard i/n, counted from 1; {1, 1} without it. Throws Error{usage}.
+/// Part i of n for --shard i/n, counted from 1; {1, 1} without the option. Throws Error{usage}.
 struct Shard {
   std::int64_t part = 1, parts = 1;
 };

@@ -13,15 +13,16 @@
 namespace probust::cli {
 namespace {
 
-void refuse_beside_tolerance(const Arguments& arguments) {
-  probust::refuse_beside_tolerance({{"target", arguments.question.target != "predicted"},
-                                    {"groups", !arguments.question.groups.empty()},
-                                    {"top", arguments.question.top != 1},
-                                    {"labels", !arguments.data.labels.empty()},
-                                    {"classes", !arguments.data.classes.empty()}});
+void reject_classifier_options(const Arguments& arguments) {
+  probust::reject_classifier_options({{"target", arguments.question.target != "predicted"},
+                                      {"groups", !arguments.question.groups.empty()},
+                                      {"top", arguments.question.top != 1},
+                                      {"labels", !arguments.data.labels.empty()},
+                                      {"classes", !arguments.data.classes.empty()}});
 }
 
-// Labels by name for only some of the model's classes are right only if the names are matched.
+// Warns if labels are names and only some of the model's classes have them, because such labels are correct only if names are
+// matched.
 void compare_classes(Problem& problem) {
   const PointSource& data = *problem.data;
   const std::int64_t named = data.named_classes(), classes = problem.model.classes();
@@ -35,7 +36,7 @@ void compare_classes(Problem& problem) {
 
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises) {
   const bool classifies = !arguments.question.tolerance;
-  if (!classifies) refuse_beside_tolerance(arguments);
+  if (!classifies) reject_classifier_options(arguments);
   std::unique_ptr<PointSource> data = open_data(arguments);
   LoadOptions options = load_options(arguments, data->point_shape());
   const auto range = data->label_range();
@@ -44,7 +45,7 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
   Problem problem{arguments, std::move(data), {}, load_model(arguments, options), {}, {}};
   if (classifies) {
     problem.notes = problem.data->notes();
-    problem.labels = problem.data->labels();  // otherwise numbers that are irrelevant to the change caused by noise
+    problem.labels = problem.data->labels();  // otherwise, labels are numbers that do not matter
     problem.class_names = problem.data->class_names();
     compare_classes(problem);
   }

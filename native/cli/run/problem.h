@@ -17,24 +17,24 @@ namespace probust::cli {
 struct Problem {
   Arguments arguments;
   std::unique_ptr<PointSource> data;
-  std::vector<std::int64_t> labels;  ///< labels of all points, or empty; PointSource::kNoLabel for an unreadable one
+  std::vector<std::int64_t> labels;  ///< labels of all points, or empty; PointSource::kNoLabel if unreadable
   LoadedModel model;
   std::vector<std::string> class_names;  ///< may be empty
-  std::vector<std::string> notes;        ///< notes on the data, for people; may name options (spelled)
+  std::vector<std::string> notes;        ///< notes about the data for the user; may name options (spelled)
 };
 
-/// The model and data of `arguments`. Throws Error, also if the noise does not fit the points.
+/// Loads the model and data of `arguments`. Throws Error, also if the noise does not fit the points.
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises);
 
-/// The first position of the data to read, and the number of positions.
+/// The first position of the data to read, and the number of positions to read.
 std::int64_t first_position(const Problem& problem);
 std::int64_t point_count(const Problem& problem);
 
-/// The positions of a shard: an equal part of the points, or of the blocks if the plan needs them whole. So all estimates are the
-/// same as without shards.
+/// The positions of a shard: an equal part of the points, or of the blocks if the plan requires whole blocks. All estimates are
+/// the same as without shards.
 Span span_of(const Problem& problem, const Plan& plan, const Shard& shard);
 
-/// The points at positions [first, first + count) of the data, without bad ones that are skipped.
+/// The points at positions [first, first + count) of the data, without those that are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);
 
 /// The event that must survive: --groups "0,1/Shirt,Coat", --per-class and --top. Throws Error{usage}.

@@ -52,15 +52,15 @@ Document sent(Status field) { return word(field); }
 Document sent(const MethodField<const Row>& field) { return field.text(); }
 
 Document describe(const Row& row) {
-  Document::List message{row.estimate.copies, row.estimate.kept};  // are no columns
+  Document::List message{row.estimate.model_samples, row.estimate.survivors};  // they have no columns
   for_each_field(row, [&](Column, const auto& field) { message.push_back(sent(field)); });
   return message;
 }
 
 Row row_of(const Document& message) {
   Row row{};
-  receive(message.at(0), row.estimate.copies);
-  receive(message.at(1), row.estimate.kept);
+  receive(message.at(0), row.estimate.model_samples);
+  receive(message.at(1), row.estimate.survivors);
   std::size_t next = 2;
   for_each_field(row, [&](Column, auto&& field) { receive(message.at(next++), field); });
   return row;
@@ -115,7 +115,7 @@ Document describe(const Assignment& assignment) {
                           {"wanted", assignment.wanted}};
 }
 
-// Waiting ranks leave the processor to those that work.
+// Waiting ranks leave the processor to working ones.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 }  // namespace
@@ -163,15 +163,15 @@ void RankServer::take(cluster::Message message) {
     } else {
       ranks_.early.push_back(std::move(message));
     }
-  } catch (...) {  // writing failed; the other ranks learn of it with their next request
+  } catch (...) {  // writing failed; the other ranks are informed when they send their next request
     failure_ = std::current_exception();
     ledger_.close();
     stop_ = true;
   }
 }
 
-// A request has the round, and "next": count, or "ends": true, or "rows", "points" and "skipped" of the block that the rank works
-// on.
+// A request contains the round and one of: "next": count; "ends": true; or "rows", "points" and "skipped" of the block on which
+// the rank works.
 void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
   const Document request = document_of(bytes);
   if (request.find("next") != nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// `mpirun -n 4 probust estimate ...`: rank 0 keeps the ledger and writes; all ranks estimate blocks, which they ask for one by
+// `mpirun -n 4 probust estimate ...`: rank 0 keeps the ledger and writes; all ranks estimate blocks, which they request one by
 // one.
 #pragma once
 
@@ -19,31 +19,33 @@
 
 namespace probust::cli {
 
-/// All ranks, as rank 0 sees them.
+/// The state of all ranks, held by rank 0.
 struct Ranks {
   cluster::Cluster& cluster;
   int rounds = 1;                         ///< total number of ledgers, one for each model
   std::set<int> gone{};                   ///< ranks that ended before the work did
-  std::set<int> done{};                   ///< ranks that know that there are no more blocks in the last round
-  std::vector<cluster::Message> early{};  ///< requests of ranks that are already at a later model
+  std::set<int> done{};                   ///< ranks that were told that there are no more blocks in the last round
+  std::vector<cluster::Message> early{};  ///< requests of ranks that have already started with a later model
 };
 
-/// When rank 0 ends: tells the ranks that still work or wait to end too, and waits until all know.
+/// Called when rank 0 ends: tells the ranks that still work or wait to end as well, and waits until all have been told.
 void dismiss(Ranks& ranks);
 
-/// Hands out the blocks of rank 0's ledger to the other ranks and takes their results, on its own thread. Meanwhile nothing else
-/// may use the cluster.
+/// Assigns the blocks of rank 0's ledger to the other ranks and accepts their results, on its own thread. During this time,
+/// nothing else may use the cluster.
 class RankServer {
  public:
-  /// All must outlive this. `round` counts the ledgers, one for each model. `stop` is set if results cannot be written.
+  /// All arguments must outlive this object. `round` is the number of the ledger; there is one per model. `stop` is set if
+  /// results cannot be written.
   RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop);
 
-  /// Hands out no more blocks and waits for the other ranks.
+  /// Assigns no more blocks and waits for the other ranks.
   ~RankServer();
   RankServer(const RankServer&) = delete;
   RankServer& operator=(const RankServer&) = delete;
 
-  /// Waits until all other ranks know that there are no more blocks. Throws what writing their results threw.
+  /// Waits until all other ranks have been told that there are no more blocks. Throws the error of writing their results, if
+  /// any.
   void finish();
 
  private:
@@ -56,17 +58,17 @@ class RankServer {
   int round_;
   StopToken& stop_;
   std::map<int, Assignment> working_;  // by rank
-  int told_ = 0;                       // ranks that know that there are no more blocks
+  int told_ = 0;                       // number of ranks that were told that there are no more blocks
   std::exception_ptr failure_;
   std::thread thread_;
 };
 
-/// The blocks that rank 0 gives to this rank in one round.
+/// The blocks that rank 0 assigns to this rank in one round.
 class RemoteAssignments final : public Assignments {
  public:
   RemoteAssignments(cluster::Cluster& cluster, int round) : cluster_(cluster), round_(round) {}
 
-  /// Tells rank 0 if this rank ends before the blocks do; another rank then gets its block.
+  /// Tells rank 0 if this rank ends before all blocks are done; another rank then gets its block.
   ~RemoteAssignments() override;
   RemoteAssignments(const RemoteAssignments&) = delete;
   RemoteAssignments& operator=(const RemoteAssignments&) = delete;
@@ -83,7 +85,7 @@ class RemoteAssignments final : public Assignments {
   bool ended_ = false, dismissed_ = false;
 };
 
-/// Results as bytes, all numbers exactly, and back. Throws Error{internal} for other bytes.
+/// Converts results to bytes, with all numbers exact, and back. Throws Error{internal} for invalid bytes.
 std::vector<std::byte> packed(const Results& results);
 Results unpacked(std::span<const std::byte> bytes);
 

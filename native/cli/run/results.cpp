@@ -18,7 +18,7 @@ RunResults estimated(const Arguments& arguments) {
   Collected collected;
   const int status = estimate_into(arguments, plan, [&](const Problem&) { return &collected; });
   if (status != 0)
-    throw Error{ErrorCode{status}, arguments.data.path, "has no row that could be computed",
+    throw Error{ErrorCode{status}, arguments.data.path, "has no point for which p could be computed",
                 "check the points for NaN and infinite values"};
   return {std::move(collected.results), configuration_of(arguments, plan), collected.information(),
           class_names_in(collected.information()), warnings_in(collected.information())};

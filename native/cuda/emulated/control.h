@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-// Controls of emulated devices, for tests.
+// Controls for emulated devices, used by tests.
 namespace probust::cuda {
 
 /// Limits the memory of all devices together from now on, to test what happens when it runs out.
@@ -19,13 +19,13 @@ void leave_memory(int ordinal, std::int64_t bytes);
 /// Delays each piece of work of a device. Initially 0.
 void slow_down(int ordinal, std::chrono::microseconds delay);
 
-/// How many pieces of work, such as kernels, a device was given so far.
+/// The number of pieces of work, such as kernels, that a device was given so far.
 std::int64_t work_of(int ordinal);
 
-/// The peak memory held by all devices together since the last call.
+/// The peak memory of all devices together since the last call.
 std::int64_t most_memory_held();
 
-/// Selects the stream that delays its work until the other stream or the host waits for it. Initially the side stream.
+/// Selects the stream whose work is delayed until the other stream or the host waits for it. Initially the side stream.
 enum class Stream { main, side };
 void let_dawdle(Stream stream);
 
@@ -38,7 +38,7 @@ void refuse_convolutions(bool refuse);
 /// Sets whether epilogues of convolutions are refused from now on.
 void refuse_epilogues(bool refuse);
 
-/// Sets what Device::busy_flops returns. Initially 0.
+/// Sets the value that Device::busy_flops returns. Initially 0.
 void be_busy_with(double flops);
 
 /// The number of replays so far.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A device emulated on the CPU: kernels are loops, products and convolutions plain sums. For tests, so it is strict: errors that
-// a GPU would expose, but that would go unnoticed here, give NaN or throw.
+// A device emulated on the CPU: kernels are loops, and products and convolutions are plain sums. It is strict because it serves
+// tests: errors that a GPU would expose, but that would go unnoticed here, give NaN or throw.
 #include "cuda/device.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void mark_zone(float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(first + i, &kMark, sizeof(kMark));
 }
 
-// Throws if a zone was written to. Not an Error, because callers handle those.
+// Throws std::logic_error if a zone was written to: an Error would be handled by callers.
 void check_zone(const float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint32_t bits = 0;
@@ -57,7 +57,7 @@ struct Fences {
   }
 };
 
-// The work submitted to a stream, and how much of it is done.
+// The work submitted to a stream, and how many pieces of it are done.
 struct Asked {
   std::deque<Work> left;
   std::int64_t asked = 0, done = 0;
@@ -86,13 +86,13 @@ struct Device::State {
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
   Array<float> workspace;           // of convolutions: the sums of one image
-  Recording* recorded = nullptr;    // while recording
-  const char* forbidden = nullptr;  // something forbidden that happened while recording and could not throw
+  Recording* recorded = nullptr;    // null unless recording
+  const char* forbidden = nullptr;  // something forbidden that happened while recording where throwing was not possible
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
   Fences fences;
 
-  // Throws; not an Error, because callers handle those.
+  // Throws std::logic_error rather than an Error, which callers would handle.
   void forbid_while_recording(const char* what) const {
     if (recorded != nullptr) throw std::logic_error(std::string(what) + " while recording");
   }
@@ -106,7 +106,7 @@ namespace {
 
 constexpr std::int64_t kPlenty = std::int64_t{1} << 32;
 
-// What tests set and measure of a device.
+// The settings and measurements of a device for tests.
 struct Emulation {
   std::atomic<std::int64_t> in_use{0}, limit{kPlenty}, work{0};
   std::atomic<std::chrono::microseconds> delay{};
@@ -123,7 +123,7 @@ std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false}, g_refuses_epi
 std::atomic<std::int64_t> g_replays{0};
 std::atomic<double> g_busy{0};
 
-// An operand as a tensor core rounds it: to 11 or 8 bits, to nearest.
+// An operand rounded as by a tensor core: to 11 or 8 bits, to nearest.
 float rounded(float value, Precision precision) {
   if (precision == Precision::bf16) return widened(narrowed(value));
   if (precision == Precision::float32 || !std::isfinite(value)) return value;
@@ -140,7 +140,7 @@ void have_devices(int count) { g_devices = count; }
 
 Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State>(ordinal, precision)) {
   if (ordinal < 0 || ordinal >= count_devices().count)
-    throw Error{ErrorCode::resources, option("device"), "names device " + std::to_string(ordinal) + ", which does not exist",
+    throw Error{ErrorCode::resources, option("device"), "is device " + std::to_string(ordinal) + ", which does not exist",
                 "use cuda:0"};
 }
 
@@ -159,7 +159,7 @@ Precision Device::precision() const { return state_->precision; }
 
 std::string Device::name() const { return "emulated"; }
 
-// Each block stores its size; totals are global. Guard zones before and after each block must stay unchanged.
+// Each block stores its size; the total is global. Guard zones before and after each block must not be written to.
 constexpr std::size_t kHeader = 128, kTrailer = 64;
 constexpr std::int64_t kFrontZone = 16, kBackZone = kTrailer / sizeof(float);  // floats
 constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;                   // bytes
@@ -198,7 +198,7 @@ void quarantine(char* block, std::int64_t bytes) {
 
 }  // namespace
 
-// Every float is NaN, so that reads of uninitialized memory show.
+// Fills the memory with NaN, so that reads of uninitialized memory are noticed.
 void* Device::allocate(std::int64_t bytes) {
   state_->forbid_while_recording("allocation");
   if (bytes > free_bytes()) throw out_of_memory("is too large for the device");
@@ -215,7 +215,7 @@ void* Device::allocate(std::int64_t bytes) {
   return block + kHeader;
 }
 
-// Fills the block with NaN and quarantines it: reads after release show, and writes do no harm.
+// Fills the block with NaN and quarantines it, so that reads after release are noticed and writes do no harm.
 void Device::release(void* memory) noexcept {
   if (state_->recorded != nullptr) state_->forbidden = "release";
   for (const Stream stream : {Stream::main, Stream::side}) state_->wait_for(stream);  // as a GPU does
@@ -257,7 +257,7 @@ void Device::wait() {
   state_->wait_for(state_->current);
 }
 
-// Fences take effect in order with the other work, and in recordings of it.
+// Fences take effect in order with the other work, also in recordings.
 void Device::fence(float* block, std::vector<Zone> zones) {
   submit(*this, [block, zones = std::move(zones), fences = &state_->fences] {
     for (const Zone& zone : zones) mark_zone(block + zone.first, zone.count);
@@ -283,7 +283,7 @@ Event Device::mark() {
   return std::make_shared<const Mark>(Mark{state_->current, state_->streams[state_->current].asked});
 }
 
-// The stream that does not delay has already done all its work, so the other one never has to wait for it.
+// A stream that is not delayed has already done all its work, so the delayed one never has to wait for it.
 void Device::await(const Event& event) {
   state_->forbid_while_recording("event");
   if (event->stream != state_->current) state_->streams[event->stream].do_until(event->asked, state_->fences);
@@ -387,7 +387,7 @@ void Device::multiply(const Product& p) {
   finish(*this, p);
 }
 
-// The cases that cuDNN's descriptors can represent.
+// Supports the cases that cuDNN's descriptors can represent.
 std::string Device::refusal(const Convolution& convolution) const {
   if (g_refuses_convolutions) return "the test refuses";
   if (convolution.window.image.size() != 2) return "images do not have two axes";
@@ -398,8 +398,8 @@ std::string Device::refusal_to_finish(const Convolution&) { return g_refuses_epi
 
 namespace {
 
-// One image in cuDNN's layout: images [H, W, C], filters [O, kh, kw, C / groups]. The trilinear form (ops/conv.cpp), with one of
-// its three factors being the sum.
+// One image in cuDNN's layout: images [H, W, C], filters [O, kh, kw, C / groups]. Evaluates the trilinear form (ops/conv.cpp);
+// one of its three factors is the result.
 void convolve_one(const Convolution& convolution, Precision precision, const float* filter, const float* x, float* sums) {
   const Window& w = convolution.window;
   const Shape output = w.output();
@@ -430,7 +430,7 @@ std::vector<float> floats(Numbers numbers, std::int64_t first, std::int64_t coun
   return result;
 }
 
-// With the whole epilogue in float32, rounded once, as fused algorithms do.
+// Computes the whole epilogue in float32 and rounds once, as fused algorithms do.
 void convolve_now(const Convolution& c, Precision precision, std::int64_t images, const void* x, const void* residual, void* y,
                   float* sums) {
   const std::int64_t size_x = c.elements_read(), size_y = c.elements_written();
@@ -453,7 +453,7 @@ void convolve_now(const Convolution& c, Precision precision, std::int64_t images
 void Device::convolve(const Convolution& c, std::int64_t images, const void* x, const void* residual, void* y) {
   state_->forbid_on_the_side("convolution");
   if (c.type != image_type(state_->precision)) throw std::logic_error("images of another precision");
-  const bool whole = state_->precision != Precision::float32 && refusal_to_finish(c).empty();  // as cuDNN
+  const bool whole = state_->precision != Precision::float32 && refusal_to_finish(c).empty();  // as in cuDNN
   const Convolution part = whole ? c : without_epilogue(c);
   if (c.elements_written() > state_->workspace.size()) ++state_->epoch;
   submit(*this, [=, precision = state_->precision, sums = state_->workspace.grown(*this, c.elements_written())] {

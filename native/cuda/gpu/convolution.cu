@@ -9,7 +9,7 @@
 namespace probust::cuda {
 namespace {
 
-// Fewer do not keep a device busy.
+// With fewer images, a device is not busy.
 constexpr std::int64_t kFewImages = 64;
 
 using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
@@ -37,7 +37,7 @@ Filter filter_of(const Convolution& c) {
   return filter;
 }
 
-// By default, tensor cores take float32 as tf32; other types only if they are allowed to.
+// By default, tensor cores convert float32 to tf32. They convert other types only if allowed to.
 cudnnMathType_t math_of(Precision precision) {
   switch (precision) {
     case Precision::bf16:
@@ -69,9 +69,9 @@ Error nothing_fits(const std::string& problem) {
           "use " + option("device") + " cpu"};
 }
 
-// The fastest in cuDNN's ranking that is deterministic and keeps the precision. In float32, only if it fits the workspace:
-// otherwise the caller splits the images, for the next one is three times slower (algorithm 1 copies channels-last images into
-// rows, algorithm 0 does not). Few images take whatever fits.
+// Chooses the fastest algorithm in cuDNN's ranking that is deterministic and keeps the precision. In float32, throws if that
+// one does not fit the workspace, so that the caller splits the images: the next one is three times slower (algorithm 1 copies
+// channels-last images into rows, algorithm 0 does not). For few images, takes the first that fits.
 template <class Performance>
 const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math, std::int64_t images) {
   for (const Performance& one : found) {
@@ -86,7 +86,7 @@ const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t
                      std::to_string(kConvolutionWorkspace >> 20) + "M");
 }
 
-// cuDNN's descriptions of a convolution and of what it reads and writes.
+// cuDNN's descriptors of a convolution and of its operands and result.
 struct Descriptions {
   Images image, output;
   Filter filter;
@@ -95,7 +95,7 @@ struct Descriptions {
 
 template <class Performance>
 std::string name_of(const Performance& best, cudnnMathType_t asked) {
-  return "algorithm " + std::to_string(best.algo) + ", math type " + std::to_string(best.mathType) + " (asked for " +
+  return "algorithm " + std::to_string(best.algo) + ", math type " + std::to_string(best.mathType) + " (requested " +
          std::to_string(asked) + ")";
 }
 

@@ -11,13 +11,13 @@
 #include "cuda/device.h"
 #include "cuda/gpu/libraries.h"
 
-// Convolutions by cuDNN. There are two ways: its calls for single operations, and graphs of operations, which compute the
-// epilogue as well and have algorithms only for some convolutions.
+// Convolutions by cuDNN, in two ways: calls for single operations, and graphs of operations, which include the epilogue but
+// have algorithms only for some convolutions.
 namespace probust::cuda {
 
 inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that need more are skipped
 
-/// The lower precision in which images are stored like this.
+/// The lower precision that stores images as this type.
 inline Precision lower_precision(Type type) { return type == Type::bf16 ? Precision::bf16 : Precision::tf32; }
 
 /// Everything that defines a convolution, except its addresses.
@@ -32,7 +32,7 @@ inline ConvolutionKey key_of(const Convolution& c, std::int64_t images, Precisio
 
 inline cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
 
-/// How cuDNN runs a convolution for a number of images.
+/// A convolution of a certain number of images, as cuDNN runs it.
 class PlannedConvolution {
  public:
   PlannedConvolution(std::string algorithm, std::size_t workspace, bool finishes)
@@ -54,11 +54,11 @@ class PlannedConvolution {
   bool finishes_;
 };
 
-/// A convolution without its epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that keeps the precision
-/// and fits the workspace.
+/// Plans a convolution without its epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that keeps the
+/// precision and fits the workspace.
 std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convolution& c, std::int64_t images,
                                                Precision precision);
-/// For a trace: what convolution was planned, in words, and how.
+/// For a trace: prints which convolution was planned and how.
 void say_plan(const Convolution& c, std::int64_t images, const PlannedConvolution& planned);
 
 }  // namespace probust::cuda

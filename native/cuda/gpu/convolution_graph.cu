@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with their epilogue, as graphs of operations that cuDNN compiles into one kernel. Compiling takes about a second,
-// so the shape of the images is left open where cuDNN can do that, and kernels are kept for all numbers of images.
+// Convolutions with their epilogue, as graphs of operations that cuDNN compiles into one kernel. Compiling takes about a
+// second. So the number of images is left open if cuDNN can do that, and kernels are kept for all numbers of images.
 #include <array>
 #include <optional>
 #include <utility>
@@ -11,10 +11,10 @@
 namespace probust::cuda {
 namespace {
 
-// The values of a graph, by the number under which cuDNN finds their addresses.
+// The values of a graph, by the numbers with which cuDNN identifies their addresses.
 enum Number : std::int64_t { kX = 1, kFilter, kBias, kResidual, kY, kFirstVirtual };
 
-// [count, channels, rows, columns], stored channels-last. Values between operations are float32 and never stored.
+// A tensor [count, channels, rows, columns], stored channels-last. Values between operations are float32 and never stored.
 Described tensor(std::int64_t number, const Shape& extents, Type type, bool is_virtual) {
   const Shape strides{extents[1] * extents[2] * extents[3], 1, extents[1] * extents[3], extents[1]};
   Described tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -27,7 +27,7 @@ Described tensor(std::int64_t number, const Shape& extents, Type type, bool is_v
   return std::move(tensor).finished();
 }
 
-// The operations of a convolution and its epilogue, each of which reads what the one before wrote.
+// The operations of a convolution and its epilogue. Each one reads the result of the previous one.
 class Operations {
  public:
   Operations(const Convolution& c, std::int64_t images) : c_(c), result_{images, c.out_channels} {
@@ -37,7 +37,7 @@ class Operations {
     left_ = (c.bias != nullptr ? 1 : 0) + (c.has_residual ? 1 : 0) + (c.activation != Activation::none ? 1 : 0);
     convolve(keep(tensor(kX, {images, c.in_channels, w.image[0], w.image[1]}, c.type, false)),
              keep(tensor(kFilter, {c.out_channels, c.in_channels / w.groups, w.kernel[0], w.kernel[1]}, c.type, false)));
-    // In this order, cuDNN has the most algorithms.
+    // cuDNN has the most algorithms for this order.
     if (c.has_residual) apply(CUDNN_POINTWISE_ADD, &keep(tensor(kResidual, result_, c.type, false)));
     if (c.bias != nullptr) apply(CUDNN_POINTWISE_ADD, &keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
     if (c.activation == Activation::relu) apply(CUDNN_POINTWISE_RELU_FWD);
@@ -57,10 +57,10 @@ class Operations {
   }
 
  private:
-  // Operations refer to what they are made of.
+  // Descriptors must outlive the operations that refer to them.
   const Described& keep(Described one) { return *kept_.emplace_back(std::make_unique<Described>(std::move(one))); }
 
-  // What the next operation writes: the result if it is the last.
+  // The result of the next operation: a virtual tensor, or the output if it is the last.
   const Described& next() {
     const bool last = left_-- == 0;
     const std::int64_t number = last ? static_cast<std::int64_t>(kY) : kFirstVirtual + left_;
@@ -88,7 +88,7 @@ class Operations {
     operations_.push_back(std::move(operation).finished());
   }
 
-  // An operation on the value so far and, if there is one, on another.
+  // Appends an operation on the current value and, if given, another one.
   void apply(cudnnPointwiseMode_t mode, const Described* other = nullptr) {
     Described pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     pointwise.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)
@@ -104,13 +104,13 @@ class Operations {
 
   const Convolution& c_;
   Shape result_;
-  int left_ = 0;  // operations after the current one
+  int left_ = 0;  // number of operations after the current one
   const Described* so_far_ = nullptr;
   std::vector<std::unique_ptr<Described>> kept_;
   std::vector<Described> operations_;
 };
 
-// cuDNN's ranking, fastest first.
+// Engines in the order of cuDNN's ranking, fastest first.
 std::vector<Described> engines_for(const Described& graph, cudnnBackendHeurMode_t mode) {
   Described heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
@@ -129,7 +129,7 @@ std::vector<Described> engines_for(const Described& graph, cudnnBackendHeurMode_
   return engines;
 }
 
-// What cuDNN says of an engine. A newer library may have more notes than we know.
+// cuDNN's notes about an engine. A newer library may have notes that are unknown here.
 struct Notes {
   std::int64_t index = -1;
   bool nondeterministic = false, narrow_sums = false, keeps_nan = false;
@@ -150,7 +150,7 @@ struct Notes {
       keeps_nan |= note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
 #endif
     }
-    // Code that is compiled at run time rectifies by a comparison, which keeps NaN; refusal_to_finish tries it.
+    // Code that is compiled at run time rectifies by a comparison, which keeps NaN; refusal_to_finish tests this.
     for (const auto note : read<cudnnBackendBehaviorNote_t>(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE))
       keeps_nan |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
   }
@@ -250,11 +250,12 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
       cudnnBackendGetAttribute(finished.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &workspace),
       "cuDNN plan");
   if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace))
-    throw Error{ErrorCode::unsupported, "the device", "needs " + std::to_string(workspace >> 20) + "M for an algorithm", ""};
+    throw Error{ErrorCode::unsupported, "the device",
+                "needs " + std::to_string(workspace >> 20) + "M of workspace for a convolution", ""};
   return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 
-// Whatever fails here, there is another way: the convolution alone and a kernel of our own.
+// If this fails, the caller runs the convolution alone and then a kernel of our own.
 std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c, std::int64_t images) {
   std::string problem = "has no fused algorithm in cuDNN";
   try {

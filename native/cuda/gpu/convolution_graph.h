@@ -6,12 +6,12 @@
 
 #include "cuda/gpu/convolution.h"
 
-// With these versions, a compiled kernel serves images of every number.
+// From this version on, a compiled kernel works for any number of images.
 #define PROBUST_CUDNN_KEEPS_KERNELS (CUDNN_VERSION >= 90500)
 
 namespace probust::cuda {
 
-/// An object of cuDNN's graph interface: attributes are set, then it is finished. All functions throw Error.
+/// A descriptor of cuDNN's graph interface: attributes are set, then it is finished. All functions throw Error.
 class Described {
  public:
   explicit Described(cudnnBackendDescriptorType_t type);
@@ -31,7 +31,7 @@ class Described {
   cudnnBackendDescriptor_t get() const { return raw_.get(); }
 
  private:
-  // The owner of an opaque pointer.
+  // The deleter for an opaque pointer.
   struct Destroy {
     using pointer = cudnnBackendDescriptor_t;
     void operator()(cudnnBackendDescriptor_t raw) const;
@@ -39,12 +39,12 @@ class Described {
   std::unique_ptr<void, Destroy> raw_;
 };
 
-/// Plans of convolutions with their epilogue, in tf32 or bf16, as the images are stored.
+/// Plans convolutions with their epilogue, in tf32 or bf16, the type in which the images are stored.
 class ConvolutionGraphs {
  public:
   explicit ConvolutionGraphs(cudnnHandle_t handle) : handle_(handle) {}
 
-  /// Images must be aligned to kGraphAlignment bytes. Throws Error{unsupported} if cuDNN cannot compile it.
+  /// Images must be aligned to kGraphAlignment bytes. Throws Error{unsupported} if cuDNN cannot compile the convolution.
   std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images);
 
  private:
@@ -52,7 +52,7 @@ class ConvolutionGraphs {
                                                 const ConvolutionKey& key);
 
   cudnnHandle_t handle_;
-  std::map<ConvolutionKey, Described> kernels_;  // compiled, of a convolution with any number of images
+  std::map<ConvolutionKey, Described> kernels_;  // compiled kernels of a convolution with any number of images
 };
 
 inline constexpr std::int64_t kGraphAlignment = 16;

@@ -11,9 +11,9 @@
 namespace probust::cuda {
 namespace {
 
-// More than one: cuDNN 9.19 has kernels that are right for one image only, if results have one pixel.
+// More than one, because cuDNN 9.19 has kernels that are correct only for one image if results have one pixel.
 constexpr std::int64_t kImages = 3;
-// Of the largest result. Narrow results are rounded twice without fusion.
+// Relative to the largest result. Without fusion, narrow results are rounded twice.
 constexpr float kTolerance = 1.0F / 64;
 
 class Trial {

@@ -7,9 +7,9 @@
 
 namespace probust::cuda {
 
-/// Plans a convolution with its epilogue and runs it on a few images: of random numbers, where it must agree with the convolution
-/// alone and the epilogue by a kernel of our own, and of NaN, which a rectifier must keep. Empty if it may be used, otherwise why
-/// not.
+/// Plans a convolution with its epilogue and runs it on a few images. On random images, it must agree with the convolution
+/// alone followed by a kernel of our own; on images of NaN, a rectifier must keep NaN. Returns an empty text if it may be used,
+/// otherwise the reason against it.
 std::string refusal_of(Device& device, cudnnHandle_t handle, ConvolutionGraphs& graphs, const Convolution& c);
 
 }  // namespace probust::cuda

@@ -61,11 +61,11 @@ struct Device::State {
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
   std::string algorithm;  // of the last product or convolution
-  Array<char> workspace;  // of the main stream: the most that an algorithm has needed
+  Array<char> workspace;  // of the main stream; as large as the largest need of an algorithm so far
   std::map<ProductKey, PlannedProduct> planned_products;
   std::optional<ConvolutionGraphs> graphs;
-  std::map<ConvolutionKey, std::unique_ptr<PlannedConvolution>> planned_convolutions;  // null if not possible
-  std::map<ConvolutionKey, std::string> refusals;                                      // of epilogues, for any number of images
+  std::map<ConvolutionKey, std::unique_ptr<PlannedConvolution>> planned_convolutions;  // null if cuDNN cannot run it
+  std::map<ConvolutionKey, std::string> refusals;  // reasons against fused epilogues, for any number of images
 
   ~State() {
     cudaSetDevice(ordinal);
@@ -92,7 +92,7 @@ struct Device::State {
     return convolutions;
   }
 
-  // Grows memory of the device; a change of address starts a new epoch.
+  // Grows device memory. A changed address starts a new epoch.
   template <class T>
   T* grown(Device& device, Array<T>& held, std::int64_t size) {
     if (size > held.size()) ++epoch;
@@ -122,14 +122,14 @@ struct Device::State {
           "cuBLASLt bias");
   }
 
-  // With its bias if the library has an algorithm for that, otherwise without.
+  // Plans a product that includes the bias if the library has an algorithm for that.
   PlannedProduct plan(const Product& p) {
     if (std::optional<PlannedProduct> whole = planned_as(p)) return std::move(*whole);
     if (std::optional<PlannedProduct> bare = planned_as(without_epilogue(p))) {
       bare->biased = false;
       return std::move(*bare);
     }
-    throw Error{ErrorCode::unsupported, "the device", "has no cuBLASLt algorithm for a product",
+    throw Error{ErrorCode::unsupported, "cuBLASLt", "has no algorithm for a matrix product on this device",
                 "use " + option("device") + " cpu"};
   }
 
@@ -175,7 +175,8 @@ struct Device::State {
     return planned;
   }
 
-  // Null if cuDNN has no algorithm for this many images within the workspace, or the device lacks memory for it.
+  // The planned convolution; null if cuDNN has no algorithm for this many images within the workspace, or if the device lacks
+  // memory for it.
   const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
     const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);
@@ -195,12 +196,12 @@ struct Device::State {
     return planned;
   }
 
-  // With its epilogue if cuDNN can.
+  // Includes the epilogue if cuDNN can.
   std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images) {
     if (may_fuse(c)) {
       try {
         return convolution_graphs().plan(c, images);
-      } catch (const Error& error) {  // refusal_to_finish says why
+      } catch (const Error& error) {  // refusal_to_finish gives the reason
         if (error.code != ErrorCode::unsupported) throw;
       }
     }
@@ -212,7 +213,7 @@ struct Device::State {
     return *graphs;
   }
 
-  // Splits the images in halves if necessary. What cuDNN does not include of the epilogue, a kernel of our own adds.
+  // Splits the images into halves if necessary. A kernel of our own adds the parts of the epilogue that cuDNN does not include.
   void convolve(Device& device, const Convolution& c, std::int64_t images, const char* x, const char* residual, char* y) {
     const bool aligned = is_aligned(x) && is_aligned(residual) && is_aligned(y);
     const Convolution asked = aligned && refusal_to_finish(device, c).empty() ? c : without_epilogue(c);
@@ -228,13 +229,13 @@ struct Device::State {
     if (!plan->finishes()) finish(device, c, images, residual, y);
   }
 
-  // Images of the first part of several: with a multiple of eight, the next part is aligned as well.
+  // The size of the first of two parts: a multiple of eight, so that the second part is aligned, too.
   static std::int64_t first_part(std::int64_t images) { return images < 8 ? images : images / 8 * 8; }
 
   // Only tensor cores have fused algorithms.
   bool may_fuse(const Convolution& c) const { return c.has_epilogue() && precision != Precision::float32; }
 
-  // Why a convolution runs without its epilogue although it might, found out once.
+  // Why a convolution runs without its epilogue although it could be fused. Determined once for each convolution.
   std::string refusal_to_finish(Device& device, const Convolution& c) {
     if (!may_fuse(c)) return {};
     const ConvolutionKey key = key_of(c, 0, precision);
@@ -264,7 +265,7 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   if (count == 0)
     throw Error{ErrorCode::resources, option("device"), "cannot be cuda: " + reason, "use " + option("device") + " cpu"};
   if (ordinal < 0 || ordinal >= count)
-    throw Error{ErrorCode::resources, option("device"), "names CUDA device " + std::to_string(ordinal) + ", which does not exist",
+    throw Error{ErrorCode::resources, option("device"), "is CUDA device " + std::to_string(ordinal) + ", which does not exist",
                 "use at most cuda:" + std::to_string(count - 1)};
   int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal), "CUDA device");
@@ -273,11 +274,11 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   const std::string kind =
       "CUDA device " + std::to_string(ordinal) + " of compute capability " + std::to_string(major) + "." + std::to_string(minor);
   if (capability < kOldest)
-    throw Error{ErrorCode::resources, option("device"), "names " + kind + ", which is below 7.5",
+    throw Error{ErrorCode::resources, option("device"), "is " + kind + ", but 7.5 or higher is required",
                 "use " + option("device") + " cpu"};
   if (capability < kNarrow && precision != Precision::float32) {
     throw Error{ErrorCode::resources, option("precision"),
-                "is " + std::string(name_of(precision)) + ", which " + kind + " does not have",
+                "is " + std::string(name_of(precision)) + ", which " + kind + " does not support",
                 "use " + option("precision") + " float32"};
   }
   state_->ordinal = ordinal;
@@ -306,7 +307,7 @@ std::string Device::name() const {
   return properties.name;
 }
 
-// A millisecond at 50 TFLOP/s; a network has some tens of kernels, each of which takes microseconds to start.
+// A millisecond at 50 TFLOP/s. A network has a few dozen kernels, and starting one takes microseconds.
 double Device::busy_flops() const { return 5e10; }
 
 std::int64_t Device::free_bytes() const {
@@ -323,7 +324,7 @@ void* Device::allocate(std::int64_t bytes) {
   return memory;
 }
 
-// Waits for the device, so that no work still reads the memory: cudaFree need not wait.
+// Waits for the device, so that no work uses the memory any more: cudaFree may return earlier.
 void Device::release(void* memory) noexcept {
   cudaSetDevice(state_->ordinal);
   cudaDeviceSynchronize();

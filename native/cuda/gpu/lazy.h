@@ -9,8 +9,8 @@
 
 #include "probust/base/error.h"
 
-// The functions of cuBLASLt and cuDNN under their own names, looked up at their first call. So programs start where the libraries
-// are not installed and can say what is missing, and models without convolutions need no cuDNN.
+// The functions of cuBLASLt and cuDNN under their own names, looked up when first called. So programs start even if the
+// libraries are not installed and can report what is missing, and models without convolutions do not need cuDNN.
 namespace probust::cuda {
 
 #define PROBUST_TEXT_OF(value) #value
@@ -18,7 +18,7 @@ namespace probust::cuda {
 
 /// A function of the shared library `file`. Throws Error{resources} with the loader's reason.
 inline void* find_in_library(const char* name, const char* file, const char* function) {
-  void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // opened again, it is the same
+  void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // if it is already open, this returns the same handle
   void* const found = library == nullptr ? nullptr : dlsym(library, function);
   if (found != nullptr) return found;
   const char* const reason = dlerror();
@@ -33,7 +33,7 @@ inline void* find_in_cublaslt(const char* function) {
 }
 
 inline void* find_in_cudnn(const char* function) {
-  find_in_cublaslt("cublasLtCreate");  // cuDNN uses it, too, and takes the one that is loaded
+  find_in_cublaslt("cublasLtCreate");  // cuDNN also uses cuBLASLt, and takes the one that is already loaded
   return find_in_library("cuDNN", PROBUST_FILE_OF("libcudnn.so.", CUDNN_MAJOR), function);
 }
 
@@ -82,8 +82,8 @@ inline void* find_in_cudnn(const char* function) {
   DO(cudnn, cudnnSetStream)                              \
   DO(cudnn, cudnnSetTensor4dDescriptor)
 
-// Each is an object that converts to a pointer to the library's function, and so is called with its arguments. In this namespace
-// it hides the function: one that is missing in the lists above is an undefined symbol when the tests are linked.
+// Defines an object that converts to a pointer to the library's function and is called like it. In this namespace it hides the
+// function. A function that is missing in the lists above is an undefined symbol when the tests are linked.
 #define PROBUST_LAZY_FUNCTION(library, function)                                                       \
   struct function##_lazy {                                                                             \
     operator decltype (&::function)() const {                                                          \

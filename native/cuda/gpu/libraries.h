@@ -32,7 +32,7 @@ inline void check(cublasStatus_t status, const char* what) {
   throw Error{ErrorCode::resources, "the device", "failed: " + std::string(what) + ": " + cublasLtGetStatusString(status), ""};
 }
 
-// cuDNN 9 divides this status into many, and says more about the last error of a thread.
+// cuDNN 9 has many codes for this status, and a text about the last error of a thread.
 inline bool is_unsupported(cudnnStatus_t status) {
 #if CUDNN_MAJOR >= 9
   return CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
@@ -60,7 +60,7 @@ inline void check(cudnnStatus_t status, const char* what) {
               "failed: " + std::string(what) + ": " + cudnnGetErrorString(status) + last_cudnn_error(), ""};
 }
 
-// Library handles that are freed with their owner.
+// Owns a library handle.
 template <class Handle, auto& destroy>
 struct Free {
   void operator()(Handle handle) const { destroy(handle); }
@@ -73,7 +73,7 @@ using ProductDescription = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 using CapturedGraph = Owned<cudaGraph_t, cudaGraphDestroy>;
 
-// A column-major matrix [rows, columns], `batch` of them.
+// The layout of `batch` column-major matrices [rows, columns].
 inline Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t batch) {
   cublasLtMatrixLayout_t raw = nullptr;
   check(cublasLtMatrixLayoutCreate(&raw, CUDA_R_32F, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows),
@@ -105,7 +105,7 @@ inline cublasComputeType_t compute_type(Precision precision) {
   return CUBLAS_COMPUTE_32F;
 }
 
-// The alignment of each address in bytes, up to 256: cuBLASLt makes no difference beyond.
+// The alignment of each address in bytes, at most 256, because cuBLASLt does not distinguish larger ones.
 inline Alignments alignments_of(const Product& p) {
   const auto one = [](const float* address) {
     std::uint32_t bytes = 256;
@@ -123,8 +123,8 @@ inline Product without_epilogue(Product p) {
 }
 
 // The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch share one bias,
-// which is its default when no stride is set. Only the bias is fused: the library's rectifier is max(x, 0), which may turn NaN
-// into 0.
+// which is the default if no stride is set. Only the bias is fused, because the library's rectifier is max(x, 0), which may
+// turn NaN into 0.
 inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -143,16 +143,17 @@ struct PlannedProduct {
   Layout a, b, c;
   cublasLtMatmulAlgo_t algorithm;
   std::size_t workspace = 0;
-  bool biased = true;  ///< includes the bias, if any
+  bool biased = true;  ///< whether the product includes the bias, if there is one
   std::string name;    ///< of the algorithm
 };
 
 struct Captured {
-  CapturedGraph graph;  ///< null if something cannot be captured: none of the work has then been done
+  CapturedGraph graph;  ///< null if something cannot be captured; then none of the work was done
   std::string refusal;
 };
 
-// Captures the stream work of `work` as a graph. Other errors than those of capturing show when the work is done directly.
+// Captures the work that `work` submits to the stream as a graph. Errors of the work itself are reported later, when it is done
+// directly.
 inline Captured captured(cudaStream_t stream, const std::function<void()>& work) {
   const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (begun != cudaSuccess) return {nullptr, cudaGetErrorString(begun)};

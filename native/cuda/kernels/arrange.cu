@@ -11,7 +11,7 @@ struct Move {
   std::int64_t count;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t i) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t i) const {
     const std::int32_t at = source[i];
     to.lane(lane).set(target == nullptr ? i : target[i], at < 0 ? 0.0F : from.lane(lane)[at]);
   }
@@ -20,7 +20,7 @@ struct Move {
 struct Repeat {
   Operand from;
   Output to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const { to.lane(lane).set(e, from.lane(lane)[e]); }
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const { to.lane(lane).set(e, from.lane(lane)[e]); }
 };
 
 struct SumRows {
@@ -28,7 +28,7 @@ struct SumRows {
   const std::int32_t *begin, *source;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     const Numbers x = from.lane(lane);
     float sum = 0;
     for (std::int32_t i = begin[e]; i < begin[e + 1]; ++i) sum += x[source[i]];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The trilinear form of ops/conv.cpp: one kernel per derivative, one call per element of the result. For three spatial axes,
-// filters that differ between examples, and devices without a library: correct, not fast.
+// The trilinear form of ops/conv.cpp: one kernel per derivative, one call per element of the result. Used for three spatial
+// axes, for filters that differ between examples, and on devices without a library. Correct, but not fast.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -9,11 +9,11 @@ namespace {
 
 constexpr int kAxes = DirectWindow::kAxes;
 
-PROBUST_EVERYWHERE inline std::int64_t cells(const std::int64_t (&extents)[kAxes]) {
+PROBUST_HOST_DEVICE inline std::int64_t cells(const std::int64_t (&extents)[kAxes]) {
   return extents[0] * extents[1] * extents[2];
 }
 
-PROBUST_EVERYWHERE inline void coordinates(std::int64_t index, const std::int64_t (&extents)[kAxes], std::int64_t (&at)[kAxes]) {
+PROBUST_HOST_DEVICE inline void coordinates(std::int64_t index, const std::int64_t (&extents)[kAxes], std::int64_t (&at)[kAxes]) {
   for (int i = kAxes; i-- > 0;) {
     at[i] = index % extents[i];
     index /= extents[i];
@@ -21,7 +21,7 @@ PROBUST_EVERYWHERE inline void coordinates(std::int64_t index, const std::int64_
 }
 
 // The image cell under tap t of window q, or -1 in the padding.
-PROBUST_EVERYWHERE inline std::int64_t image_cell(const DirectWindow& w, const std::int64_t (&q)[kAxes], std::int64_t tap) {
+PROBUST_HOST_DEVICE inline std::int64_t image_cell(const DirectWindow& w, const std::int64_t (&q)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);
   for (int i = 0; i < kAxes; ++i) {
@@ -32,8 +32,8 @@ PROBUST_EVERYWHERE inline std::int64_t image_cell(const DirectWindow& w, const s
   return cell;
 }
 
-// The window whose tap t lies on image cell p, or -1.
-PROBUST_EVERYWHERE inline std::int64_t window_of(const DirectWindow& w, const std::int64_t (&p)[kAxes], std::int64_t tap) {
+// The window whose tap t covers image cell p, or -1.
+PROBUST_HOST_DEVICE inline std::int64_t window_of(const DirectWindow& w, const std::int64_t (&p)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);
   for (int i = 0; i < kAxes; ++i) {
@@ -49,7 +49,7 @@ struct Convolve {
   Operand x, filter;
   Output y;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t outputs = cells(w.output), image = cells(w.image), taps = cells(w.kernel),
                        in_group = w.in_channels / w.groups;
     const std::int64_t lane = index / y.elements, e = index % y.elements, o = e / outputs % w.out_channels,
@@ -73,7 +73,7 @@ struct ConvolveTransposed {
   Operand c, filter;
   Output x;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t outputs = cells(w.output), image = cells(w.image), taps = cells(w.kernel);
     const std::int64_t in_group = w.in_channels / w.groups, out_group = w.out_channels / w.groups;
     const std::int64_t lane = index / x.elements, e = index % x.elements, channel = e / image % w.in_channels,
@@ -97,7 +97,7 @@ struct FilterGradient {
   Operand x, c;
   Output filter;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t outputs = cells(w.output), image = cells(w.image), taps = cells(w.kernel),
                        in_group = w.in_channels / w.groups;
     const std::int64_t lane = index / filter.elements, e = index % filter.elements, t = e % taps, i = e / taps % in_group,

@@ -8,19 +8,19 @@
 namespace probust::cuda {
 namespace {
 
-// Any chain, one step after the other.
+// Runs any chain, one step after the other.
 struct RunChain {
   Chain chain;
   Output to;
 
-  PROBUST_EVERYWHERE float read(std::int8_t operand, float so_far, std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE float read(std::int8_t operand, float so_far, std::int64_t lane, std::int64_t e) const {
     if (operand == Chain::kSoFar) return so_far;
     const Chain::Read& read = chain.operands[operand];
     const float value = read.from.lane(lane)[read.source != nullptr ? read.source[e] : read.period > 0 ? e % read.period : e];
     return read.positive ? apply(Op::step, value, 0, 0) : value;
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     float value = 0;
     for (int i = 0; i < chain.step_count; ++i) {
       const Chain::Step& step = chain.steps[i];
@@ -31,7 +31,8 @@ struct RunChain {
   }
 };
 
-// The chains of convolutional networks and their derivatives: a sum of operands, rectified or not, times a mask or not.
+// The chains that occur in convolutional networks and their derivatives: a sum of operands, optionally rectified, optionally
+// times a mask.
 struct MaskedSum {
   static constexpr int kTerms = 4;
   Chain::Read terms[kTerms];
@@ -40,7 +41,7 @@ struct MaskedSum {
   Chain::Read mask;
 };
 
-// The operand that step i of a chain applies to the result of the steps before it; kSoFar if it is not such a step.
+// The operand that step i of a chain combines with the result of the previous steps; kSoFar if the step has a different form.
 std::int8_t other_operand(const Chain::Step& step) {
   if (step.a == Chain::kSoFar && step.b != Chain::kSoFar) return step.b;
   if (step.b == Chain::kSoFar && step.a != Chain::kSoFar) return step.a;
@@ -81,17 +82,17 @@ std::optional<MaskedSum> as_masked_sum(const Chain& chain) {
   return sum;
 }
 
-// Four elements at a time.
+// Evaluates a MaskedSum for four elements at a time.
 struct SumFours {
   MaskedSum sum;
   Output to;
 
-  PROBUST_EVERYWHERE static Four read(const Chain::Read& read, std::int64_t lane, std::int64_t e) {
+  PROBUST_HOST_DEVICE static Four read(const Chain::Read& read, std::int64_t lane, std::int64_t e) {
     return four(read.from.lane(lane),
                 read.period > 0 ? static_cast<std::uint32_t>(e) % static_cast<std::uint32_t>(read.period) : e);
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t quarter) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t quarter) const {
     const std::int64_t e = 4 * quarter;
     Four value = read(sum.terms[0], lane, e);
     for (int k = 1; k < sum.count; ++k) {
@@ -113,7 +114,7 @@ bool fours_align(const void* data, Type type) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(4 * bytes_of(type)) == 0;
 }
 
-// Whether four elements lie side by side in an operand, for each four of a result.
+// Whether each four consecutive elements of a result read four consecutive elements of an operand.
 bool has_fours(const Chain::Read& read) {
   return read.source == nullptr && read.period % 4 == 0 && (read.from.own == 1 || read.from.elements % 4 == 0) &&
          fours_align(read.from.data, read.from.type);
@@ -133,7 +134,7 @@ std::optional<MaskedSum> sum_of_fours(const Chain& chain, const Output& to) {
 struct Finish {
   Product product;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t matrix, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t matrix, std::int64_t e) const {
     float& c = product.c[matrix * product.stride_c + e];
     if (product.bias != nullptr) c += product.bias[e % product.n];
     if (product.activation == Activation::relu) c = apply(Op::relu, c, 0, 0);

@@ -13,14 +13,14 @@ struct Softmax {
   bool logarithm;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t lane = index / lines.count, start = lines.start[index % lines.count];
     const float* x = from.floats(lane) + start;
     float* y = to.floats(lane) + start;
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < lines.extent; ++i) best = x[i * lines.stride] > x[best * lines.stride] ? i : best;
     const float largest = x[best * lines.stride];
-    float others = 0;  // as in ops/softmax.cpp, the logarithm of a sure class is not rounded to 0
+    float others = 0;  // as in ops/softmax.cpp: the logarithm of a class with p near 1 is not rounded to 0
     for (std::int64_t i = 0; i < lines.extent; ++i) others += i == best ? 0.0F : std::exp(x[i * lines.stride] - largest);
     const float log_sum = std::log1p(others);
     for (std::int64_t i = 0; i < lines.extent; ++i) {
@@ -30,20 +30,20 @@ struct Softmax {
   }
 };
 
-// The i-th largest of n is the element with i others before it: quadratic, but needs no memory.
+// The i-th largest of n elements is the one with i elements before it. Quadratic time, but no memory.
 struct TopIndex {
   Operand from;
   Lines lines, to_lines;
   Output to;
 
-  PROBUST_EVERYWHERE bool before(const float* x, std::int64_t i, std::int64_t j) const {
+  PROBUST_HOST_DEVICE bool before(const float* x, std::int64_t i, std::int64_t j) const {
     const float a = x[i * lines.stride], b = x[j * lines.stride];
     const bool nan_a = a != a, nan_b = b != b;
     if (nan_a != nan_b) return nan_a;
     return a > b || (!(b > a) && i < j);
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t i = index % lines.extent, line = index / lines.extent % lines.count,
                        lane = index / (lines.extent * lines.count);
     const float* x = from.floats(lane) + lines.start[line];
@@ -53,8 +53,8 @@ struct TopIndex {
   }
 };
 
-// The position for an index, or -1 if it is out of range.
-PROBUST_EVERYWHERE inline std::int64_t position(float index, std::int64_t extent) {
+// The position that an index refers to, or -1 if it is out of range.
+PROBUST_HOST_DEVICE inline std::int64_t position(float index, std::int64_t extent) {
   return index >= 0 && index < static_cast<float>(extent) ? static_cast<std::int64_t>(index) : -1;
 }
 
@@ -65,7 +65,7 @@ struct Take {
   Lines lines;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t i = index % lines.extent, line = index / lines.extent % lines.count,
                        lane = index / (lines.extent * lines.count);
     const std::int64_t at = lines.start[line] + i * lines.stride, source = position(index_of.floats(lane)[at], from_lines.extent);
@@ -79,7 +79,7 @@ struct PutAdd {
   Lines lines, to_lines;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t index) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t index) const {
     const std::int64_t target = index % to_lines.extent, line = index / to_lines.extent % to_lines.count,
                        lane = index / (to_lines.extent * to_lines.count);
     const float *x = from.floats(lane) + lines.start[line], *where = index_of.floats(lane) + lines.start[line];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled without contraction of a * b + c, like the noise of the core, so that copies are bit-identical on both.
+// Compiled without contraction of a * b + c, like the noise of the core, so that both draw the same bits.
 #include <cmath>
 
 #include "cuda/kernels.h"
@@ -10,13 +10,13 @@
 namespace probust::cuda {
 namespace {
 
-// Four elements of one copy, from four words of the generator.
+// Draws four elements of one noisy sample from four words of the generator.
 struct Draw {
   Copies copies;
   DeviceNoise noise;
   float* to;
 
-  PROBUST_EVERYWHERE void unit_draws(const PhiloxCounter& words, float (&z)[4]) const {
+  PROBUST_HOST_DEVICE void unit_draws(const PhiloxCounter& words, float (&z)[4]) const {
     switch (noise.draw) {
       case ElementNoise::Draw::normal:
         draws::normal_pair(words[0], words[1], z[0], z[1]);
@@ -32,7 +32,7 @@ struct Draw {
     for (int k = 0; k < 4; ++k) z[k] = NAN;  // never reached: has_kernel
   }
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t quad) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t quad) const {
     const std::int64_t point = copies.point(lane);
     const PhiloxKey key{static_cast<std::uint32_t>(noise.seed), static_cast<std::uint32_t>(noise.seed >> 32)};
     float z[4];
@@ -51,7 +51,7 @@ struct Reflect {
   Copies copies;
   float* to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     const float x = copies.x[copies.point(lane) * copies.elements + e];
     float& copy = to[lane * copies.elements + e];
     copy = x - (copy - x);
@@ -66,7 +66,7 @@ struct ScaleByDeviation {
   std::int64_t examples;
   Output values;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int64_t row = varies ? index_of[lane % examples] * values.elements : 0;
     const float d = deviations == nullptr ? deviation : deviation * deviations[row + e];
     values.floats(lane)[e] *= d;

@@ -14,7 +14,7 @@ namespace {
 namespace rational = normal::rational;
 
 // The mean of a standard normal variable conditional on being below `bound`.
-PROBUST_EVERYWHERE inline double mean_below(double bound) {
+PROBUST_HOST_DEVICE inline double mean_below(double bound) {
   if (bound < 0.0) return -1.0 / rational::mills_ratio(rational::smaller(-bound, rational::kFar));
   double below, above;
   rational::cdf(bound, below, above);
@@ -23,18 +23,18 @@ PROBUST_EVERYWHERE inline double mean_below(double bound) {
 
 struct Start {
   NormalProblems all;
-  PROBUST_EVERYWHERE void operator()(std::int64_t entry) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t entry) const {
     all.residual[entry] = 1.0;
     all.slack[entry] = all.limits[entry];
     if (entry % all.size == 0) all.least[entry / all.size] = 1.0;
   }
 };
 
-// Chooses the variable that binds most, given the previous ones at their means.
+// Chooses the most restrictive variable, given the means of the previous ones.
 struct Choose {
   NormalProblems all;
   std::int64_t column;
-  PROBUST_EVERYWHERE void operator()(std::int64_t problem) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t problem) const {
     const double *residual = all.residual + problem * all.size, *slack = all.slack + problem * all.size;
     std::int64_t pivot = -1;
     double lowest = 0.0;
@@ -53,11 +53,11 @@ struct Choose {
   }
 };
 
-// The next column of the Cholesky factor.
+// Computes the next column of the Cholesky factor.
 struct Take {
   NormalProblems all;
   std::int64_t column;
-  PROBUST_EVERYWHERE void operator()(std::int64_t problem, std::int64_t i) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t problem, std::int64_t i) const {
     const std::int64_t m = all.size, at = problem * m + i;
     double* const factor = all.factor + problem * m * m;
     if (all.residual[at] < 0.0) return;  // already placed
@@ -76,10 +76,10 @@ struct Take {
   }
 };
 
-// The rows in variable order, divided by their diagonals.
+// Sorts the rows in variable order and divides them by their diagonals.
 struct Sort {
   NormalProblems all;
-  PROBUST_EVERYWHERE void operator()(std::int64_t row, std::int64_t c) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t c) const {
     const std::int64_t m = all.size, problem = row / m, r = row % m;
     if (c > r) return;
     const double* const factor = all.factor + problem * m * m;
@@ -93,11 +93,11 @@ struct Sort {
   }
 };
 
-// The integrand at one lattice point and one shift.
+// Evaluates the integrand at one lattice point with one shift.
 struct Evaluate {
   NormalProblems all;
   NormalPoints at;
-  PROBUST_EVERYWHERE void operator()(std::int64_t thread) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t thread) const {
     const std::int64_t each = at.points * normal::kShifts, k = thread % each, shift = k % normal::kShifts;
     const std::int64_t problem = at.problems[thread / each], m = all.size;
     const double fraction = static_cast<double>(at.first + at.stride * (k / normal::kShifts)) / static_cast<double>(at.whole);
@@ -124,15 +124,15 @@ struct Evaluate {
 struct LevelTerm {
   NormalPoints at;
   // Sums are stored as [p or q][problem][shift].
-  PROBUST_EVERYWHERE double operator()(std::int64_t sum, std::int64_t point) const {
-    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // of p, followed by those of q
+  PROBUST_HOST_DEVICE double operator()(std::int64_t sum, std::int64_t point) const {
+    const std::int64_t shift = sum % normal::kShifts, problem = sum / normal::kShifts;  // sums of p, followed by those of q
     return at.values[(problem * at.points + point) * normal::kShifts + shift];
   }
 };
 
 struct StoreSum {
   double* to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t i, double sum) const { to[i] = sum; }
+  PROBUST_HOST_DEVICE void operator()(std::int64_t i, double sum) const { to[i] = sum; }
 };
 
 }  // namespace

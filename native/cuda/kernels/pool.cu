@@ -11,12 +11,12 @@ struct Choose {
   std::int32_t* which;
   std::int64_t windows;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t q) const {
     const Numbers x = image.lane(lane);
     std::int32_t best = begin[q] < begin[q + 1] ? cells[begin[q]] : -1;
     for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
       const float candidate = x[cells[i]], largest = x[best];
-      // NaN beats numbers, and nothing beats NaN: comparisons with it are false.
+      // NaN is larger than all numbers and stays, because comparisons with NaN are false.
       if (candidate > largest || (candidate != candidate && largest == largest)) best = cells[i];
     }
     which[lane * windows + q] = best;
@@ -30,7 +30,7 @@ struct TakeChosen {
   float none;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t q) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t q) const {
     const std::int32_t chosen = which[lane % own * to.elements + q];
     to.lane(lane).set(q, chosen < 0 ? none : values.lane(lane)[chosen]);
   }
@@ -43,7 +43,7 @@ struct PutChosen {
   const std::int32_t *begin, *windows;
   Output to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int32_t* chosen = which + lane % own * from.elements;
     const Numbers c = from.lane(lane);
     float sum = 0;

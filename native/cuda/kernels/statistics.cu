@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Statistics of many copies, so that the copies themselves never leave the device.
+// Statistics of many noisy samples, computed on the device so that the samples are never copied to the host.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
 namespace probust::cuda {
 namespace {
 
-PROBUST_EVERYWHERE inline void count_one(std::uint32_t* counter) {
+PROBUST_HOST_DEVICE inline void count_one(std::uint32_t* counter) {
 #ifdef __CUDA_ARCH__
   atomicAdd(counter, 1U);
 #else
@@ -20,7 +20,7 @@ struct CountWinners {
   Copies copies;
   std::uint32_t* counts;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane) const {
     const float* f = logits + lane * classes;
     std::int64_t best = 0;
     for (std::int64_t c = 0; c < classes; ++c) {
@@ -36,7 +36,7 @@ struct SeedMargins {
   std::int64_t all_seeds, first, examples, classes;
   float* to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t c) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t c) const {
     const std::int64_t b = lane % examples, s = first + lane / examples;
     to[lane * classes + c] = c == targets[b] ? 1.0F : c == rivals[b * all_seeds + s] ? -1.0F : 0.0F;
   }
@@ -47,19 +47,19 @@ struct StoreRows {
   std::int64_t examples, elements, first, all_seeds;
   float* rows;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t lane, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
     const std::int64_t b = lane % examples, s = first + lane / examples;
     rows[(b * all_seeds + s) * elements + e] = gradients[lane * elements + e];
   }
 };
 
-// Row i is paired with the rows after it, cyclically, up to the opposite one: every pair once.
+// Row i is paired with the rows after it, cyclically, up to the opposite one, so that every pair occurs once.
 struct GramPairs {
   std::int64_t n;
-  PROBUST_EVERYWHERE std::int64_t reach() const { return n / 2 + 1; }
-  PROBUST_EVERYWHERE std::int64_t i(std::int64_t entry) const { return entry / reach() % n; }
-  PROBUST_EVERYWHERE std::int64_t j(std::int64_t entry) const { return (i(entry) + entry % reach()) % n; }
-  PROBUST_EVERYWHERE std::int64_t example(std::int64_t entry) const { return entry / (reach() * n); }
+  PROBUST_HOST_DEVICE std::int64_t reach() const { return n / 2 + 1; }
+  PROBUST_HOST_DEVICE std::int64_t i(std::int64_t entry) const { return entry / reach() % n; }
+  PROBUST_HOST_DEVICE std::int64_t j(std::int64_t entry) const { return (i(entry) + entry % reach()) % n; }
+  PROBUST_HOST_DEVICE std::int64_t example(std::int64_t entry) const { return entry / (reach() * n); }
 };
 
 struct GramTerm {
@@ -67,7 +67,7 @@ struct GramTerm {
   GramPairs pairs;
   std::int64_t elements;
 
-  PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
+  PROBUST_HOST_DEVICE double operator()(std::int64_t entry, std::int64_t e) const {
     const float* own = rows + pairs.example(entry) * pairs.n * elements;
     return double{own[pairs.i(entry) * elements + e]} * double{own[pairs.j(entry) * elements + e]};
   }
@@ -77,7 +77,7 @@ struct StoreGram {
   GramPairs pairs;
   double* to;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t entry, double sum) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t entry, double sum) const {
     const std::int64_t i = pairs.i(entry), j = pairs.j(entry), opposite = (j - i + pairs.n) % pairs.n * 2;
     if (opposite == pairs.n && i > j) return;  // pairs of opposite rows occur twice
     double* own = to + pairs.example(entry) * pairs.n * pairs.n;
@@ -87,7 +87,7 @@ struct StoreGram {
 
 struct StoreSum {
   double* to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t i, double sum) const { to[i] = sum; }
+  PROBUST_HOST_DEVICE void operator()(std::int64_t i, double sum) const { to[i] = sum; }
 };
 
 struct AlongTerm {
@@ -96,7 +96,7 @@ struct AlongTerm {
   std::int64_t n;
   const float* noisy;
 
-  PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
+  PROBUST_HOST_DEVICE double operator()(std::int64_t entry, std::int64_t e) const {
     const std::int64_t a = entry % n, lane = entry / n, point = copies.point(lane);
     const double eps = double{noisy[lane * copies.elements + e]} - double{copies.x[point * copies.elements + e]};
     return double{rows[(point * n + a) * copies.elements + e]} * eps;
@@ -107,7 +107,7 @@ struct AlongOwnTerm {
   Copies copies;
   const float *gradients, *noisy;
 
-  PROBUST_EVERYWHERE double operator()(std::int64_t entry, std::int64_t e) const {
+  PROBUST_HOST_DEVICE double operator()(std::int64_t entry, std::int64_t e) const {
     const std::int64_t lane = entry % copies.lanes, point = copies.point(lane);
     const double eps = double{noisy[lane * copies.elements + e]} - double{copies.x[point * copies.elements + e]};
     return double{gradients[entry * copies.elements + e]} * eps;
@@ -117,7 +117,7 @@ struct AlongOwnTerm {
 struct StoreAlongOwn {
   std::int64_t lanes, first, all_seeds;
   double* to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t entry, double sum) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t entry, double sum) const {
     to[entry % lanes * all_seeds + first + entry / lanes] = sum;
   }
 };
@@ -128,9 +128,9 @@ struct AddGradients {
   std::int64_t seeds, first, all_seeds;
   double* sums;
 
-  PROBUST_EVERYWHERE void operator()(std::int64_t row, std::int64_t e) const {
+  PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t e) const {
     const std::int64_t point = row / seeds, s = row % seeds;
-    // The lanes of this chunk that are copies of the point.
+    // The lanes of this chunk that are samples of the point.
     const std::int64_t begin = point * copies.count - copies.begin, end = begin + copies.count;
     double& sum = sums[(point * all_seeds + first + s) * copies.elements + e];
     for (std::int64_t lane = begin < 0 ? 0 : begin; lane < (end < copies.lanes ? end : copies.lanes); ++lane)
@@ -142,7 +142,7 @@ struct Average {
   const double* sums;
   double count;
   float* to;
-  PROBUST_EVERYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<float>(sums[i] / count); }
+  PROBUST_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = static_cast<float>(sums[i] / count); }
 };
 
 }  // namespace

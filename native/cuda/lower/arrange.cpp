@@ -9,10 +9,10 @@
 namespace probust::cuda {
 namespace {
 
-// Whether an image may stay channels-last.
+// Whether the operator can process an image that is stored channels-last.
 bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
 
-// Channels-last if all operands are stored that way, and narrow if one of these is.
+// Channels-last if all operands are stored that way; bf16 if any of them is.
 Form form_of_all(const DeviceLowering& l, const std::vector<ValueId>& operands) {
   Form form = l.form(operands[0]);
   for (const ValueId operand : operands) {
@@ -69,7 +69,7 @@ void lower_concat(DeviceLowering& l, ValueId id) {
   });
 }
 
-// The targets of a sum are the sources of its transpose (a gather or broadcast).
+// The targets of a sum are the sources of its transpose, a gather or broadcast.
 void lower_sum(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId input = node.inputs[0];

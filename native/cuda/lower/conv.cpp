@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions: by the library, on channels-last images, if the filter is constant and there are one or two spatial axes;
-// otherwise by kernels of our own. Padding that differs between the sides becomes part of the image.
+// Convolutions. The library computes them on channels-last images if the filter is constant and there are one or two spatial
+// axes; otherwise kernels of our own do. If the padding differs between the two sides, the image is padded explicitly.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -11,7 +11,7 @@
 namespace probust::cuda {
 namespace {
 
-// Turns one spatial axis into two, the first with one cell.
+// Adds a second spatial axis with one cell, as the first one.
 Window with_two_axes(Window window) {
   if (window.image.size() != 1) return window;
   for (Shape* extents : {&window.image, &window.kernel, &window.stride, &window.dilation}) extents->insert(extents->begin(), 1);
@@ -19,7 +19,7 @@ Window with_two_axes(Window window) {
   return window;
 }
 
-// A filter [O, C / groups, taps], stored channels-last.
+// A filter [O, C / groups, taps] in channels-last order.
 std::vector<float> channels_last(const Tensor& filter) {
   std::vector<float> result(filter.data.size());
   const auto at = positions(filter.shape, Order::channels_last);
@@ -27,7 +27,7 @@ std::vector<float> channels_last(const Tensor& filter) {
   return result;
 }
 
-// The images of a convolution as passed to the library: padded explicitly if the sides differ.
+// The images of a convolution as passed to the library: padded explicitly if the padding differs between the sides.
 struct Padded {
   Window window;
   PadAttributes pad;
@@ -69,7 +69,7 @@ Padded image_of(const Graph& graph, const Node& node) {
   return padded(std::get<Window>(node.attributes), node.op == Op::conv_transpose ? node.shape : graph[node.inputs[0]].shape);
 }
 
-// Without addresses and epilogue.
+// The library's description, without addresses and epilogue.
 Convolution convolution_of(const Device& device, const Graph& graph, const Node& node) {
   Convolution convolution;
   convolution.window = with_two_axes(image_of(graph, node).window);
@@ -174,7 +174,7 @@ void lower_directly(DeviceLowering& l, ValueId id) {
   });
 }
 
-// Why the library has no call for a convolution, whatever the device; empty if it has.
+// Why the library cannot compute a convolution on any device; empty if it can.
 std::string misfit(const Graph& graph, const Node& node) {
   const std::size_t axes = std::get<Window>(node.attributes).image.size();
   if (node.op == Op::conv_filter_grad || graph[node.inputs[1]].op != Op::constant) return "the filter is not a constant";

@@ -15,8 +15,8 @@ struct Size {
   int steps = 1, operands = 0;
 };
 
-// The steps that their readers compute from the operand: then the masks of rectifiers are never stored, only their results, which
-// are needed anyway. Not those that can join the chain of their operand.
+// The step operators that their readers compute from the operand. The masks of rectifiers are then never stored, only their
+// results, which are needed anyway. Steps that can join the chain of their operand are excluded.
 std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, const std::vector<int>& reads) {
   std::vector<bool> masks(graph.nodes.size());
   std::vector<int> elementwise_reads(graph.nodes.size(), 0);
@@ -33,7 +33,7 @@ std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, 
   return masks;
 }
 
-// The position of a value among the operands, added if it is new.
+// The position of a value among the operands; it is added if it is new.
 std::int8_t position_of(std::vector<ChainPlan::Operand>& operands, const ChainPlan::Operand& operand) {
   auto found = std::find(operands.begin(), operands.end(), operand);
   if (found == operands.end()) found = operands.insert(operands.end(), operand);
@@ -61,7 +61,7 @@ ChainPlan chain_of(DeviceLowering& l, ValueId id) {
   return chain;
 }
 
-// Channels-last if any full-size operand that is not constant is stored that way, and narrow if one of these is.
+// Channels-last if any full-size operand that is not constant is stored that way; bf16 if any such operand is.
 Form form_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
   Form form;
   for (const auto& [id, positive] : chain.operands) {
@@ -71,7 +71,7 @@ Form form_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
   return form;
 }
 
-// The period of offsets 0, 1, ..., period - 1, 0, 1, ...; 0 if they are not of this kind.
+// The period of offsets 0, 1, ..., period - 1, 0, 1, ...; 0 if the offsets do not have this pattern.
 std::int64_t period_of(const std::vector<std::int64_t>& offsets, std::int64_t period) {
   for (std::size_t e = 0; e < offsets.size(); ++e) {
     if (offsets[e] != static_cast<std::int64_t>(e) % period) return 0;
@@ -79,7 +79,7 @@ std::int64_t period_of(const std::vector<std::int64_t>& offsets, std::int64_t pe
   return period;
 }
 
-// How a chain of this form reads an operand.
+// How a chain whose values have this form reads an operand.
 Chain::Read read_of(DeviceLowering& l, const ChainPlan::Operand& operand, const Shape& shape, Form form) {
   const Shape& own = l.node(operand.id).shape;
   const std::int64_t elements = element_count(own);

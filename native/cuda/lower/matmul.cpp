@@ -13,7 +13,7 @@
 namespace probust::cuda {
 namespace {
 
-// For each matrix of the result, the matrix of an operand that it reads.
+// For each matrix of the result, the index of the operand's matrix that it reads.
 std::vector<std::int64_t> matrices(const Shape& operand, const Shape& result) {
   return broadcast_offsets({operand.begin(), operand.end() - 2}, {result.begin(), result.end() - 2});
 }
@@ -28,7 +28,7 @@ bool one_by_one(const std::vector<std::int64_t>& which, std::int64_t available) 
 struct Side {
   std::vector<std::int64_t> which;
   std::int64_t size = 0;  ///< of one matrix
-  bool aligned = false;   ///< matrix i of the result reads its matrix i
+  bool aligned = false;   ///< whether matrix i of the result reads matrix i of the operand
 };
 
 Side side_of(const Shape& operand, const Shape& result) {
@@ -39,7 +39,7 @@ Side side_of(const Shape& operand, const Shape& result) {
   return side;
 }
 
-// The distance between an operand's matrices of neighbouring lanes, and the start of those of seed s.
+// The distance between the matrices of neighbouring lanes of an operand, and the address of the matrices of seed s.
 std::int64_t lane_stride(const Operand& operand) { return operand.own == 1 ? 0 : operand.elements; }
 const float* at_seed(const Operand& operand, const Batch& batch, std::int64_t s) {
   return static_cast<const float*>(operand.data) +
@@ -53,7 +53,8 @@ std::string name_of(const Product& product) {
   return name;
 }
 
-// The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if it varies otherwise.
+// The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if the constant varies in any
+// other way.
 std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int64_t n, std::int64_t inner) {
   const auto sources = broadcast_offsets(constant.shape, shape);
   std::vector<float> bias(static_cast<std::size_t>(n));
@@ -65,8 +66,8 @@ std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int6
   return bias;
 }
 
-// Follows the operators after a product or convolution for as long as its epilogue can include them. `known` has, for each value,
-// the node with which it becomes known: only what is known before can be a residual.
+// Follows the operators after a product or convolution for as long as its epilogue can include them. `known` has, for each
+// value, the node that computes it: only a value computed before the product can be a residual.
 class EpilogueSearch {
  public:
   EpilogueSearch(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
@@ -159,7 +160,7 @@ void lower_matmul(DeviceLowering& l, ValueId id) {
     const auto *const of_left = static_cast<const float*>(left.data), *const of_right = static_cast<const float*>(right.data);
     auto* const result = static_cast<float*>(out.data);
     Product p = shared;
-    // The rows of all lanes times one matrix.
+    // One product of the rows of all lanes with one matrix.
     if (right.own == 1 && one_b && !p.transpose_a && a.aligned && left.own == out.lanes) {
       p.m *= count * out.lanes;
       p.a = of_left;

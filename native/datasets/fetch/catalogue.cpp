@@ -30,7 +30,7 @@ CachedFile alone(PublishedFile file) {
   return {std::move(name), {std::move(file)}};
 }
 
-// The four files of MNIST, and of its drop-in replacements.
+// The four files of MNIST and of data sets with the same format.
 Published like_mnist(std::string name, std::string summary, std::vector<std::string> urls, std::vector<CachedFile> files,
                      std::vector<std::string> classes) {
   return {std::move(name),
@@ -114,7 +114,7 @@ Published ionosphere() {
           {"b", "g"}};  // bad and good, as the table writes them
 }
 
-// A variable of the environment; an empty one counts as none.
+// An environment variable. An empty one counts as missing.
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -147,7 +147,7 @@ std::string default_cache() {
     return (std::filesystem::path(all) / "probust").string();
   if (const std::string home = environment("HOME"); !home.empty())
     return (std::filesystem::path(home) / ".cache" / "probust").string();
-  throw Error{ErrorCode::usage, option("cache"), "is not given, and neither HOME nor PROBUST_CACHE is set", "name a folder"};
+  throw Error{ErrorCode::usage, option("cache"), "is missing, and neither HOME nor PROBUST_CACHE is set", "give a folder"};
 }
 
 std::optional<Located> locate(std::string_view name, const std::string& cache) {

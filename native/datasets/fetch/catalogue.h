@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Published data sets: what their files are, and where a copy of them is kept. datasets/fetch/fetch.h gets them.
+// Published data sets: their files, and the location of copies on this machine. datasets/fetch/fetch.h downloads them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct PublishedFile {
   std::string name;
   std::string md5;  ///< 32 hexadecimal digits
   std::uint64_t bytes = 0;
-  std::string copy_md5{};        ///< of the same data in a common collection; empty: none
+  std::string copy_md5{};        ///< checksum of the copy of the same data in a common collection; empty: none
   std::uint64_t copy_bytes = 0;  ///< its size
 };
 
@@ -35,9 +35,9 @@ struct Published {
   std::string name;                      ///< "fashion-mnist": its name on the command line, and of its folder in the cache
   std::string summary;                   ///< one line for people
   std::vector<std::string> urls;         ///< folders with the files, each ending in '/'; the first that works is used
-  std::optional<PublishedFile> archive;  ///< a .tar.gz of which all parts are members; none: each part is a file of its own
+  std::optional<PublishedFile> archive;  ///< a .tar.gz that contains all parts; none: each part is a separate file
   std::vector<CachedFile> files;
-  std::string train, test;  ///< the files with the points; an empty test if the set is not divided
+  std::string train, test;  ///< the files with the points; test is empty if the set is not divided
   DatasetOptions options;   ///< options for read_dataset
   std::vector<std::string> classes;
 };
@@ -48,19 +48,19 @@ const std::vector<Published>& published_datasets();
 /// The data set of this name. Throws Error{usage} listing the names.
 const Published& published_dataset(std::string_view name);
 
-/// $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or ~/.cache/probust. Throws Error{usage} if the environment has none of them.
+/// $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or ~/.cache/probust. Throws Error{usage} if none of the variables is set.
 std::string default_cache();
 
-/// Where a data set is on this machine.
+/// The location of a data set on this machine.
 struct Located {
-  std::string train, test;  ///< paths for read_dataset; an empty test if the set is not divided
+  std::string train, test;  ///< paths for read_dataset; test is empty if the set is not divided
   DatasetOptions options;
   std::vector<std::string> classes;
-  bool whole = false;  ///< all files have their published sizes: `false` for unverified files
+  bool whole = false;  ///< whether all files have their published sizes; false for unverified files
 };
 
-/// The files in the cache (empty: the default one); nothing if one is missing. Compares only names and sizes: fetch() compares
-/// checksums. Throws Error{usage} if no data set has this name.
+/// The files in the cache (empty: the default one). Empty if one is missing. Compares only names and sizes; fetch() compares
+/// checksums. Throws Error{usage} if there is no data set of this name.
 std::optional<Located> locate(std::string_view name, const std::string& cache = "");
 
 }  // namespace probust

@@ -10,12 +10,12 @@
 namespace probust::datasets {
 namespace {
 
-// Exit statuses of curl that an unreliable connection causes: a partial file, a time-out, a broken connection or stream.
+// Exit statuses of curl that an unreliable connection causes: a partial file, a timeout, a broken connection or stream.
 constexpr std::array kPassing{16, 18, 28, 52, 55, 56, 92};
 constexpr int kHttpError = 22;
 
 bool passing(const Program::End& end) {
-  if (end.status == kHttpError) return end.messages.find("error: 5") != std::string::npos;  // of the server
+  if (end.status == kHttpError) return end.messages.find("error: 5") != std::string::npos;  // an error of the server
   return std::find(kPassing.begin(), kPassing.end(), end.status) != kPassing.end();
 }
 

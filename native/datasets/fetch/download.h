@@ -13,12 +13,12 @@ namespace probust::datasets {
 
 struct DownloadFailure {
   std::string problem;
-  bool passing = false;  ///< trying again may work
+  bool passing = false;  ///< whether another attempt may succeed
 };
 
-/// Passes the contents of a URL to `take`, piece by piece, at most `most` bytes, by the program curl. Redirections are followed;
-/// a transfer that stalls for 30 seconds is cancelled. Returns the problem, if any. Throws Error: unreadable (there is no curl),
-/// interrupted, and what `take` throws.
+/// Downloads a URL with the program curl, and passes its contents to `take` piece by piece, at most `most` bytes. Redirections
+/// are followed; a transfer that stalls for 30 seconds is cancelled. Returns the problem, if any. Throws Error: unreadable
+/// (there is no curl), interrupted, and the errors of `take`.
 std::optional<DownloadFailure> download(const std::string& url, std::uint64_t most, const std::function<void(Bytes)>& take,
                                         const StopToken* stop = nullptr);
 

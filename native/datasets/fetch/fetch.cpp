@@ -29,7 +29,7 @@ using datasets::refuse;
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
 
-// The cache's folder of a data set, which one process at a time fills.
+// The folder of a data set in the cache. Only one process at a time fills it.
 class CacheFolder {
  public:
   explicit CacheFolder(const fs::path& path) : path_(path) {
@@ -37,7 +37,7 @@ class CacheFolder {
     fs::create_directories(path, error);
     if (error)
       throw Error{ErrorCode::resources, path.string(), "cannot be created: " + error.message(),
-                  "name another folder with " + option("cache")};
+                  "choose another folder with " + option("cache")};
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);
@@ -69,7 +69,7 @@ class CheckedFile {
   }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// The difference from the published file, empty if there is none. Call it once.
+  /// How the file differs from the published one; empty if it does not. Must be called only once.
   std::string difference(const PublishedFile& published) {
     const std::string digits = sum_.digits();
     if (bytes_ != published.bytes)
@@ -108,7 +108,7 @@ class Fetch {
   }
 
  private:
-  // The files that are missing or not as published. The others are done.
+  // The files that are missing or differ from the published ones.
   std::vector<CachedFile> missing() {
     std::vector<CachedFile> wanted;
     for (const CachedFile& file : dataset_.files) {
@@ -153,7 +153,7 @@ class Fetch {
     }
   }
 
-  // Verified files belong together; others are opened as they will be read.
+  // Verified files belong together. Others are opened in the way in which they will be read.
   void check_counts(const datasets::LocalSupply& supply) const {
     const auto path_of = [&](const std::string& name) {
       const auto found = supply.files.find(name);
@@ -184,7 +184,7 @@ class Fetch {
   void download(const std::vector<CachedFile>& wanted) {
     std::string url;
     if (dataset_.archive) {
-      // It is never renamed: its parts are.
+      // The archive is never renamed; its parts are.
       const auto archive = downloaded(folder_ / dataset_.archive->name, *dataset_.archive, url);
       archive->file().flush();
       return unpack(archive->file().written(), url, Origin::downloaded, wanted);
@@ -195,7 +195,7 @@ class Fetch {
     }
   }
 
-  // The file as published, from the first URL that has it, which is stored in `url`. A broken connection is tried again.
+  // Downloads the file from the first URL that has it, and sets `url` to that URL. If the connection breaks, tries again.
   std::unique_ptr<CheckedFile> downloaded(const std::string& path, const PublishedFile& published, std::string& url) {
     constexpr int kAttempts = 3;
     std::vector<std::string> candidates;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Gets published data sets into the cache.
+// Downloads published data sets to the cache.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace probust {
 struct FetchOptions {
   std::string from;         ///< a folder, or the URL of one; empty: the data set's own URLs
   std::string cache;        ///< a folder; empty: default_cache()
-  bool unverified = false;  ///< accept files of the folder `from` that differ from the published ones
+  bool unverified = false;  ///< whether to accept files in the folder `from` that differ from the published ones
 };
 
 /// The origin of a file of the cache.
@@ -27,7 +27,7 @@ struct FetchedFile {
   std::uint64_t bytes = 0;
   Origin origin = Origin::kept;
   std::string source;    ///< a URL or path; empty if the file already existed
-  bool verified = true;  ///< it is as published
+  bool verified = true;  ///< whether it equals the published file
 };
 
 struct Fetched {
@@ -38,13 +38,14 @@ struct Fetched {
 /// The number of bytes of a complete fetch, for progress.
 std::int64_t bytes_to_fetch(const Published& dataset);
 
-/// Completes the data set's folder in the cache. A file that exists and is as published is not fetched again. A new file gets its
-/// name only once it is complete and its checksum is right, so that an interrupted call leaves nothing wrong; the next one starts
-/// that file over. Downloads with the program curl, and checks with md5sum. `done` counts up to bytes_to_fetch.
+/// Completes the data set's folder in the cache. A file that exists and equals the published one is not fetched again. A new
+/// file gets its name only when it is complete and its checksum is correct, so an interrupted call leaves no damaged file; the
+/// next call starts that file again. Downloads with the program curl, and checks with md5sum. `done` counts up to
+/// bytes_to_fetch.
 ///
-/// Throws Error: resources (the cache cannot be written, or the disk is full), usage (`unverified` without a folder), unreadable
-/// (no connection, no curl, a file is missing or not as published, counts of points and labels differ), conflict (another process
-/// fetches this data set), interrupted.
+/// Throws Error: resources (the cache cannot be written, or the disk is full), usage (`unverified` without a folder),
+/// unreadable (no connection, no curl, a file is missing or differs from the published one, or the numbers of points and labels
+/// differ), conflict (another process fetches this data set), interrupted.
 Fetched fetch(const Published& dataset, const FetchOptions& options, std::atomic<std::int64_t>& done,
               const StopToken* stop = nullptr);
 

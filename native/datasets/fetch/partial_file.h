@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// A file that gets its name only when it is complete: data is written to "PATH.partial", which commit() renames. If `path` is a
-/// device or pipe, data goes there directly; a link is followed and kept.
+/// A file that gets its name only when it is complete: data is written to "PATH.partial", which commit() renames. If `path` is
+/// a device or pipe, data is written to it directly. Links are followed, and remain.
 class PartialFile {
  public:
   /// Throws Error{resources} if the file cannot be created.
@@ -23,7 +23,7 @@ class PartialFile {
   void write(const void* from, std::size_t bytes);
   void commit();
 
-  /// For reading it before commit(): all data so far is in the file written().
+  /// Makes all data so far readable in the file written(), before commit().
   void flush();
   const std::string& written() const { return written_; }
 

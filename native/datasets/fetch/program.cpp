@@ -29,11 +29,11 @@ void close_end(int& descriptor) {
   descriptor = -1;
 }
 
-// Two connected ends that no other program inherits.
+// A pair of connected descriptors that no other program inherits.
 struct Channel {
   int ours = -1, theirs = -1;
 
-  // A socket, unlike a pipe, can be written to without a signal if the program has ended.
+  // A socket, because writing to it raises no signal if the program has ended, while writing to a pipe does.
   static Channel to_program() {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail();
@@ -49,7 +49,7 @@ struct Channel {
   }
 };
 
-// The output up to its end, of which only the last error line is kept.
+// Reads the output up to its end.
 std::string drained(int descriptor) {
   std::string text;
   std::array<char, 4096> block{};
@@ -101,7 +101,7 @@ void Program::write(Bytes bytes) {
   while (!bytes.empty()) {
     const ssize_t count = send(input_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // its exit status says why
+    if (count <= 0) return;  // the exit status gives the reason
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
 }

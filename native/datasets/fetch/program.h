@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Other programs: curl, which downloads, and md5sum, which computes checksums.
+// Runs other programs: curl, for downloads, and md5sum, for checksums.
 #pragma once
 
 #include <sys/types.h>
@@ -26,22 +26,22 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Sends bytes to it; they are lost if it has ended.
+  /// Writes bytes to its standard input; they are lost if it has ended.
   void write(Bytes bytes);
 
-  /// Reads at least one byte of its output; 0 at the end. Closes its input first. Throws Error{interrupted}.
+  /// Reads at least one byte of its output; returns 0 at the end. Closes its input first. Throws Error{interrupted}.
   std::size_t read(std::span<std::uint8_t> out, const StopToken* stop = nullptr);
 
   struct End {
     int status;            ///< exit status; 128 + N if signal N ended it
     std::string messages;  ///< the last line that it printed on stderr
   };
-  /// Waits for its end. Call it after read() has returned 0.
+  /// Waits until it has ended. Must be called after read() has returned 0.
   End end();
 
  private:
   pid_t process_ = -1;
-  int input_ = -1, output_ = -1, messages_ = -1;  // our ends; -1: closed
+  int input_ = -1, output_ = -1, messages_ = -1;  // this process's ends; -1: closed
 };
 
 /// The MD5 sum of bytes, by the program md5sum.
@@ -50,14 +50,14 @@ class Md5 {
   /// Throws Error{unreadable} if there is no md5sum.
   Md5();
   void add(Bytes bytes) { program_.write(bytes); }
-  /// 32 hexadecimal digits. Call it once. Throws Error{unreadable} if md5sum failed.
+  /// The checksum as 32 hexadecimal digits. Must be called only once. Throws Error{unreadable} if md5sum failed.
   std::string digits();
 
  private:
   Program program_;
 };
 
-/// The MD5 sum of bytes [at, at + count) of a file. Throws what `Md5` and Stored::read throw, and Error{interrupted}.
+/// The MD5 sum of bytes [at, at + count) of a file. Throws the errors of `Md5` and Stored::read, and Error{interrupted}.
 std::string md5_of(const Stored& file, std::uint64_t at, std::uint64_t count, const StopToken* stop = nullptr);
 
 }  // namespace probust::datasets

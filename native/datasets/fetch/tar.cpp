@@ -25,7 +25,7 @@ class PackedFile {
     if (!file_) refuse(path, "cannot be opened");
   }
 
-  // Fills `out`; false at the end of the file. Throws Error{unreadable} if it ends within `out`.
+  // Fills `out`. Returns false at the end of the file. Throws Error{unreadable} if the file ends within `out`.
   bool read(std::span<std::uint8_t> out) {
     const int count = gzread(file_.get(), out.data(), static_cast<unsigned>(out.size()));
     if (count == 0 && gzeof(file_.get()) != 0 && intact()) return false;
@@ -49,7 +49,7 @@ std::string_view field(const Header& header, std::size_t at, std::size_t width) 
   return text.substr(0, text.find('\0'));
 }
 
-// A number in octal digits, with blanks around them.
+// Parses a number in octal digits, with blanks around them.
 std::uint64_t octal(const Header& header, std::size_t at, std::size_t width, const std::string& path) {
   std::uint64_t value = 0;
   for (const char c : field(header, at, width)) {
@@ -60,7 +60,7 @@ std::uint64_t octal(const Header& header, std::size_t at, std::size_t width, con
   return value;
 }
 
-// The sum of the header's bytes, those of the checksum itself counted as blanks.
+// Whether the checksum is correct: the sum of the header's bytes, with those of the checksum counted as blanks.
 bool checksum_holds(const Header& header, const std::string& path) {
   constexpr std::size_t kAt = 148, kWidth = 8;
   std::uint64_t sum = kWidth * ' ';
@@ -76,7 +76,7 @@ void read_tar_gz(const std::string& path, const TarReader& reader, const StopTok
   Header header{};
   std::vector<std::uint8_t> skipped(kPiece);
   while (file.read(header)) {
-    if (std::all_of(header.begin(), header.end(), [](std::uint8_t byte) { return byte == 0; })) continue;  // the end's padding
+    if (std::all_of(header.begin(), header.end(), [](std::uint8_t byte) { return byte == 0; })) continue;  // padding at the end
     if (!checksum_holds(header, path)) refuse_damaged(path);
     const std::uint64_t bytes = octal(header, kSize, kSizeWidth, path), stored = (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
     const std::string_view name = field(header, kName, kNameWidth);

@@ -10,16 +10,16 @@
 
 namespace probust::datasets {
 
-/// What to do with the regular files of an archive, in order.
+/// The functions that handle the regular files of an archive, in order.
 struct TarReader {
-  /// Whether a file (its name without folders, and its size) should be read.
+  /// Whether to read a file, given its name without folders and its size.
   std::function<bool(const std::string& name, std::uint64_t bytes)> wants;
-  /// Receives its contents.
+  /// Receives the contents of a file.
   std::function<void(const std::string& name, Buffer contents)> take;
 };
 
-/// Reads a .tar.gz file (POSIX ustar). Only one requested file at a time is in memory. Throws Error{unreadable} if the archive is
-/// truncated or damaged, Error{interrupted}, and what `reader` throws.
+/// Reads a .tar.gz file (POSIX ustar). Only one requested file at a time is in memory. Throws Error{unreadable} if the archive
+/// is truncated or damaged, Error{interrupted}, and the errors of `reader`.
 void read_tar_gz(const std::string& path, const TarReader& reader, const StopToken* stop = nullptr);
 
 }  // namespace probust::datasets

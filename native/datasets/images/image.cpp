@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PNG and JPEG files. stb_image decodes them; it accepts files that end early and does not verify checksums, which is done here.
+// PNG and JPEG files, decoded by stb_image. It accepts files that end early and does not verify checksums, so these checks are
+// made here.
 #include "datasets/images/image.h"
 
 #include <zlib.h>
@@ -21,10 +22,10 @@ std::uint32_t png_checksum(Bytes bytes) {
   return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size()));
 }
 
-// Size and colour type from the first chunk (PNG, 11.2.2).
+// Reads size and colour type from the first chunk (PNG, 11.2.2).
 ImageSize png_size(Bytes file, const std::string& path) {
   const Bytes header = part(file, 8, 25, path, "a PNG header");
-  if (!starts_with(header.subspan(4), "IHDR")) refuse(path, "is damaged: a PNG file begins with its size", "copy it again");
+  if (!starts_with(header.subspan(4), "IHDR")) refuse(path, "is damaged: its first PNG chunk is not a header", "copy it again");
   constexpr std::int64_t kGray = 0, kGrayTransparent = 4, kTransparent = 6;
   const std::int64_t colour = header[17];
   const std::int64_t channels = colour == kGray ? 1 : colour == kGrayTransparent ? 2 : colour == kTransparent ? 4 : 3;
@@ -32,7 +33,7 @@ ImageSize png_size(Bytes file, const std::string& path) {
           static_cast<std::int64_t>(big_endian(header.subspan(8, 4))), channels, header[16] == 16};
 }
 
-// Checks that every chunk is complete and has its checksum, up to the one that ends the image.
+// Checks that every chunk up to the one that ends the image is complete and has a correct checksum.
 void check_png(Bytes file, const std::string& path) {
   for (std::uint64_t at = kPngMagic.size(); true;) {
     const std::uint64_t length = big_endian(part(file, at, 8, path, "a PNG chunk").first(4));
@@ -44,7 +45,7 @@ void check_png(Bytes file, const std::string& path) {
   }
 }
 
-// Markers of a JPEG file (ITU T.81, B.1). Segments have a length; the coded data after a start of scan end at the next marker
+// Markers of a JPEG file (ITU T.81, B.1). Segments have a length. The coded data after a start of scan ends at the next marker
 // that is neither a stuffed zero nor a restart.
 class JpegMarkers {
  public:
@@ -52,7 +53,7 @@ class JpegMarkers {
 
   explicit JpegMarkers(Bytes file) : file_(file) {}
 
-  // Goes to the next marker; false at the end of the file.
+  // Moves to the next marker. Returns false at the end of the file.
   bool next() {
     constexpr std::uint8_t kFirstRestart = 0xd0, kLastRestart = 0xd7;
     while (at_ + 1 < file_.size()) {
@@ -72,8 +73,8 @@ class JpegMarkers {
   }
 
   std::uint8_t marker() const { return marker_; }
-  std::size_t contents() const { return contents_; }                           // their position in the file
-  std::size_t contents_size() const { return length_ > 2 ? length_ - 2 : 0; }  // as the file says
+  std::size_t contents() const { return contents_; }                           // position of the contents in the file
+  std::size_t contents_size() const { return length_ > 2 ? length_ - 2 : 0; }  // as declared by the file
 
  private:
   Bytes file_;
@@ -81,10 +82,10 @@ class JpegMarkers {
   std::uint8_t marker_ = 0;
 };
 
-// The Huffman tables that a JPEG file has defined so far: of DC coefficients (class 0) and AC coefficients (class 1).
+// The Huffman tables that a JPEG file has defined so far, for DC coefficients (class 0) and AC coefficients (class 1).
 class HuffmanTables {
  public:
-  // Tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check that and writes beyond its own table. It
+  // Tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check this and writes beyond its own table. It
   // reads a whole table even if the segment is shorter.
   void give(Bytes segments, std::size_t size, const std::string& path) {
     constexpr std::size_t kLengths = 16, kMost = 256;
@@ -98,8 +99,8 @@ class HuffmanTables {
     }
   }
 
-  // The tables of a scan must be defined (B.2.3): otherwise stb_image 2.27 decodes with uninitialised memory. In a progressive
-  // file, a scan has either the DC coefficients, whose refinement needs no table, or AC coefficients.
+  // The tables of a scan must be defined (B.2.3), because stb_image 2.27 otherwise decodes with uninitialised memory. In a
+  // progressive file, a scan has either the DC coefficients, whose refinement needs no table, or AC coefficients.
   void check_scan(Bytes scan, bool progressive, const std::string& path) const {
     const std::size_t components = scan.empty() ? 0 : scan[0], end = 1 + 2 * components;
     if (scan.size() < end + 3) return;  // stb_image rejects it
@@ -141,7 +142,7 @@ void check_jpeg(Bytes file, const std::string& path) {
     if (markers.marker() == JpegMarkers::kEnd) return;
     coded = coded || markers.marker() == JpegMarkers::kScan;
   }
-  refuse(path, coded ? "is truncated: its coded data stop before their end" : "is truncated within its header", "copy it again");
+  refuse(path, coded ? "is truncated: its image data end too early" : "is truncated within its header", "copy it again");
 }
 
 // Converts as Pillow does, with the weights 0.299, 0.587 and 0.114.
@@ -151,7 +152,7 @@ std::uint16_t gray(const T* rgb) {
       (std::int64_t{rgb[0]} * 19595 + std::int64_t{rgb[1]} * 38470 + std::int64_t{rgb[2]} * 7471 + 0x8000) >> 16);
 }
 
-// The pixels as decoded, with `stored` channels: 3 become 1 if the image has 1.
+// The decoded pixels, with `stored` channels; three channels become one if the image has one.
 template <class T>
 void take_pixels(Image& image, const T* from, std::int64_t stored) {
   const std::int64_t pixels = image.height * image.width;
@@ -163,7 +164,7 @@ void take_pixels(Image& image, const T* from, std::int64_t stored) {
   }
 }
 
-// The orientation in EXIF data, which has the format of a TIFF file (CIPA DC-008, 4.6); 1 if there is none.
+// The orientation in EXIF data, which has the format of a TIFF file (CIPA DC-008, 4.6). 1 if there is none.
 int tiff_orientation(Bytes tiff) {
   constexpr std::uint64_t kOrientation = 0x0112, kHeader = 8, kField = 12;
   if (tiff.size() < kHeader) return 1;
@@ -212,13 +213,14 @@ std::string size_text(std::int64_t height, std::int64_t width) { return std::to_
 ImageSize image_size(Bytes file, const std::string& path) {
   if (file.empty()) refuse(path, "is empty", "copy it again");
   if (!is_png(file) && !starts_with(file, kJpegMagic)) refuse(path, "is not a PNG or JPEG image", "convert it to PNG");
-  if (file.size() > std::numeric_limits<int>::max()) refuse(path, "has more than 2 GB", "give smaller images");
+  if (file.size() > std::numeric_limits<int>::max()) refuse(path, "is larger than 2 GB", "use smaller images");
   const ImageSize size = is_png(file) ? png_size(file, path) : jpeg_size(file, path);
   const std::string pixels = size_text(size.height, size.width) + " pixels";
   if (size.width == 0 || size.height == 0) refuse(path, "is damaged: it has " + pixels, "copy it again");
   if (size.width > kMostPixels / size.height)
-    refuse(path, "has " + pixels + ", and at most " + std::to_string(kMostPixels) + " are read", "give smaller images");
-  // Deflated pixels of one bit are at most 1032 times as many as their bytes; no JPEG holds more.
+    refuse(path, "has " + pixels + ", but at most " + std::to_string(kMostPixels) + " are supported", "use smaller images");
+  // The largest number of pixels per byte: deflated pixels of one bit have at most 1032 times their size, and JPEG files have
+  // fewer.
   constexpr std::int64_t kMostPixelsPerByte = 8 * 1032;
   if (size.width * size.height / kMostPixelsPerByte > std::ssize(file))
     refuse(path, "is truncated: " + std::to_string(file.size()) + " bytes cannot hold " + pixels, "copy it again");

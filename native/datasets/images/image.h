@@ -29,12 +29,12 @@ struct Image {
 /// "640 x 480", the width first.
 std::string size_text(std::int64_t height, std::int64_t width);
 
-/// The size and channels in the header of a PNG or JPEG file. Throws Error{unreadable} about `path`: not such a file, damaged, of
-/// more than kMostPixels, or of more than its bytes can hold.
+/// The size and channels in the header of a PNG or JPEG file. Throws Error{unreadable} about `path` if it is not such a file,
+/// is damaged, or has more pixels than kMostPixels or than its bytes can hold.
 ImageSize image_size(Bytes file, const std::string& path);
 
-/// A PNG or JPEG file with 1 or 3 channels. Colour becomes gray by ITU-R 601 weights; transparency is dropped; 16 bits stay. An
-/// orientation in EXIF is ignored. Throws as image_size does, and if the file is truncated or damaged.
+/// Decodes a PNG or JPEG file to 1 or 3 channels. Colour becomes gray with ITU-R 601 weights, transparency is dropped, and 16
+/// bits stay. An orientation in EXIF is ignored. Throws like image_size, and if the file is truncated or damaged.
 Image decode_image(Bytes file, std::int64_t channels, const std::string& path);
 
 /// The orientation in the EXIF data at the start of a file: 1 is upright, and 2 to 8 are rotated or mirrored. 1 if there is none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folders of images. A file is an image by its name; its contents decide whether it can be read. An image that cannot be read
-// is still a point, so that none is left out silently.
+// Folders of images. The name determines whether a file is an image, its contents whether it can be read. An image that cannot
+// be read still counts as a point, so that none is omitted silently.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 struct ImageFolder {
   std::string path;
-  std::vector<std::string> images;  // relative to the folder, in order
+  std::vector<std::string> images;  // paths relative to the folder, in order
   SettledLabels classes{};          // labels: one per image, or none
   std::vector<std::string> others;  // other files, by their extensions
 };
@@ -36,14 +36,14 @@ bool is_image_name(const std::string& name) {
   return std::find(kEndings.begin(), kEndings.end(), lower_extension(name)) != kEndings.end();
 }
 
-// Hidden files are skipped: file managers create some with names of images.
+// Hidden files are skipped, because file managers create hidden files with names of images.
 FolderEntries list_folder(const std::string& path) {
   FolderEntries entries;
   std::error_code problem;
   fs::directory_iterator files(path, problem);
   for (const fs::directory_iterator end; !problem && files != end; files.increment(problem)) {
     std::string name = files->path().filename().string();
-    std::error_code unknown;  // whether a broken link has the name of an image
+    std::error_code unknown;  // set for a broken link with the name of an image
     if (name.starts_with(".")) continue;
     if (files->is_directory(unknown)) {
       entries.folders.push_back(std::move(name));
@@ -60,16 +60,17 @@ FolderEntries list_folder(const std::string& path) {
   return entries;
 }
 
-// Adds a folder of images, all of one class, and its name for each.
+// Adds a folder of images of one class, and the name of the class for each.
 void add_class(ImageFolder& folder, const std::string& name, std::vector<std::string>& class_of_image) {
   const std::string path = folder.path + "/" + name;
   FolderEntries entries = list_folder(path);
   if (!entries.folders.empty()) {
-    refuse(path + "/" + entries.folders[0], "is a folder within the folder of a class",
-           "put images directly into one folder per class, or give " + path + " as data");
+    refuse(path + "/" + entries.folders[0], "is a folder inside a class folder",
+           "put the images directly into one folder per class, or give " + path + " as data");
   }
   if (entries.images.empty())
-    refuse(path, "has no images, but every folder is a class", "remove it, or name classes in a table with " + option("labels"));
+    refuse(path, "has no images, but every folder is a class",
+           "remove it, or list the labels in a table with " + option("labels"));
   for (const std::string& image : entries.images) folder.images.push_back(std::string(name).append("/").append(image));
   for (const std::string& other : entries.others) folder.others.push_back(std::string(name).append("/").append(other));
   class_of_image.resize(folder.images.size(), name);
@@ -103,7 +104,7 @@ ImageFolder list_images(const std::string& path, const DatasetOptions& options) 
 
 using LabelTable = std::map<std::string, std::string>;  // by file name
 
-// A first row that does not name an image is a header.
+// Reads the table. A first row that does not name an image is a header.
 LabelTable read_label_table(const std::string& path) {
   CsvRows rows(open_data_file(path), path);
   LabelTable table;
@@ -121,7 +122,7 @@ LabelTable read_label_table(const std::string& path) {
   return table;
 }
 
-// All labels of the table are numbered, including those of images that are not in the folder.
+// Numbers all labels of the table, including those of images that are not in the folder.
 void apply_labels(ImageFolder& folder, const DatasetOptions& options) {
   const std::string& path = options.labels_path;
   const LabelTable table = read_label_table(path);
@@ -144,8 +145,8 @@ void apply_labels(ImageFolder& folder, const DatasetOptions& options) {
 
 struct ImageTransform {
   std::int64_t resize = 0, crop = 0, channels = 0;
-  std::optional<double> scale{};    // of stored values; none: the one that maps white to 1
-  std::array<float, 256> values{};  // what a stored byte is in the natural space
+  std::optional<double> scale{};    // factor of stored values; none: the one that maps white to 1
+  std::array<float, 256> values{};  // stored bytes in the natural space
 
   float value(std::uint16_t stored, std::int64_t largest) const {
     if (largest <= 255) return values[stored];
@@ -157,7 +158,7 @@ Buffer whole_file(const std::string& path) { return open_file(path).all(); }
 
 class ImageSource final : public PointSource {
  public:
-  /// Every image must have the same size as the one called `first`.
+  /// Every image must have the same size as the image `first`.
   ImageSource(PointList list, bool skip_bad, ImageFolder folder, ImageTransform transform, std::string first,
               std::vector<std::string> files)
       : PointSource(std::move(list), skip_bad),
@@ -197,12 +198,12 @@ class ImageSource final : public PointSource {
       refuse(path,
              "has " + size_text(image.height, image.width) + " pixels" + (transform_.resize > 0 ? " after resizing" : "") +
                  ", but " + first_ + " has " + size_text(point_shape()[1], point_shape()[2]),
-             "give " + option("resize") + " and " + option("crop") + " to make their sizes equal");
+             "use " + option("resize") + " and " + option("crop") + " to give all images the same size");
     }
     return image;
   }
 
-  // Channel after channel.
+  // Writes one channel after the other.
   void write_point(const Image& image, std::span<float> out) const {
     const auto pixels = static_cast<std::size_t>(image.height * image.width), channels = static_cast<std::size_t>(image.channels);
     for (std::size_t c = 0; c < channels; ++c) {
@@ -219,7 +220,7 @@ class ImageSource final : public PointSource {
 
 ImageSize size_of_file(const std::string& path) { return image_size(whole_file(path).bytes, path); }
 
-// The first image whose header can be read. Throws the error of the first one if there is none.
+// The first image whose header can be read. Throws the error of the first image if there is none.
 std::pair<std::string, ImageSize> first_readable(const ImageFolder& folder) {
   std::optional<Error> problem;
   for (const std::string& image : folder.images) {
@@ -232,7 +233,7 @@ std::pair<std::string, ImageSize> first_readable(const ImageFolder& folder) {
   throw *problem;
 }
 
-// 1 if all images are gray: the search ends at the first colour image. Unreadable images are ignored.
+// 1 if all images are gray, otherwise 3. The search ends at the first colour image; images that cannot be read are ignored.
 std::int64_t common_channels(const ImageFolder& folder) {
   const auto in_colour = [&](const std::string& image) {
     try {
@@ -247,8 +248,8 @@ std::int64_t common_channels(const ImageFolder& folder) {
 ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
-                "has images, but the model takes " + std::to_string(options.channels) + " channels",
-                "give other data than gray or colour images as .npy"};
+                "contains images, but the model needs points with " + std::to_string(options.channels) + " channels",
+                "images have 1 or 3 channels; give other points as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};
@@ -267,7 +268,7 @@ std::string first_names(const std::vector<std::string>& names) {
   return join(shown_names) + (names.size() > kShown ? ", ..." : "");
 }
 
-// Positions of at most `most` images, spread over the selected ones.
+// The positions of at most `most` images, spread over the selected ones.
 std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t most) {
   std::vector<std::int64_t> positions;
   const std::int64_t count = std::min(list.count, most);
@@ -275,7 +276,7 @@ std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t mos
   return positions;
 }
 
-// Calls visit(path) for some images, skipping unreadable ones.
+// Calls visit(path) for some images. Images that cannot be read are skipped.
 template <class Visit>
 void for_some_images(const ImageFolder& folder, const PointList& list, std::int64_t most, Visit&& visit) {
   for (const std::int64_t position : some_positions(list, most)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Resizing as Pillow does it (Pillow, src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along
-// columns, weights of 22 fractional bits, and whole values between the passes. Most networks are trained on images resized in
-// this way.
+// Resizes like Pillow (src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along columns, weights
+// with 22 fractional bits, and integers between the passes. Most networks are trained on images resized in this way.
 #include <algorithm>
 #include <cmath>
 
@@ -42,8 +41,8 @@ ResizeFilter triangle_filter(std::int64_t in, std::int64_t out) {
   return filter;
 }
 
-// Every output value of a pixel row of `filter.first.size()` pixels: pixels are `step` values apart, and `width` adjacent values
-// form one pixel.
+// Computes every output value of a row of `filter.first.size()` pixels. Pixels are `step` values apart, and `width` adjacent
+// values form one pixel.
 template <class Sum>
 void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step, std::int64_t width, Sum largest,
                  std::uint16_t* out) {
@@ -80,7 +79,7 @@ Image with_width(const Image& image, std::int64_t width) {
   return result;
 }
 
-// All values of a row of pixels are treated as one wide pixel of a column.
+// Treats all values of a row of pixels as one wide pixel of a column.
 Image with_height(const Image& image, std::int64_t height) {
   if (height == image.height) return image;
   const std::int64_t row = image.width * image.channels;
@@ -105,8 +104,10 @@ ImageSize transformed_size(ImageSize size, std::int64_t resize, std::int64_t cro
 Image resized(const Image& image, std::int64_t side, const std::string& path) {
   const ImageSize size = transformed_size({image.height, image.width, image.channels}, side, 0);
   if (size.width > kMostPixels / size.height) {
-    refuse(path, "has " + size_text(image.height, image.width) + " pixels and would have " + size_text(size.height, size.width),
-           "give less narrow images");
+    refuse(path,
+           "has " + size_text(image.height, image.width) +
+               " pixels, and would be too large after resizing: " + size_text(size.height, size.width),
+           "use images that are less narrow");
   }
   return with_height(with_width(image, size.width), size.height);
 }
@@ -116,7 +117,7 @@ Image centre_crop(const Image& image, std::int64_t side, const std::string& path
     refuse(path,
            "has " + size_text(image.height, image.width) + " pixels, which is less than " + option("crop") + " " +
                std::to_string(side),
-           "give " + option("resize") + " too");
+           "also use " + option("resize"));
   }
   const auto margin = [side](std::int64_t length) { return std::lrint(static_cast<double>(length - side) / 2); };
   const std::int64_t row = image.width * image.channels, left = margin(image.width) * image.channels;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one file that compiles stb_image, without warnings. Only PNG and JPEG are enabled, with a memory limit: PNG data can
-// unpack to a thousand times its size, whatever size the header gives.
+// The only file that compiles stb_image, without warnings. Only PNG and JPEG are enabled, with a memory limit, because PNG data
+// can expand to a thousand times its size, whatever size the header declares.
 #include "datasets/images/stb_decoder.h"
 
 #include <cstdlib>

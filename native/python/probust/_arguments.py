@@ -122,7 +122,7 @@ def texts(name, given):
     except TypeError:
         raise refusal(name, f"is {shown(given)}", "give one or several strings") from None
     if not all_texts:
-        raise refusal(name, "has none", "give one or several strings")
+        raise refusal(name, "is empty", "give one or several strings")
     return all_texts
 
 
@@ -166,7 +166,7 @@ def points(name, given, scale=None, of_function=False):
             raise refusal(name, f"has elements of the type {array.dtype}", hint)
         if scale is None and array.dtype == np.uint8 and not _are_dummies(given, array):
             if of_function:
-                raise refusal(name, "has bytes, and the model is a function", "give scale=1 to pass 0 to 255, or scale=1/255")
+                raise refusal(name, "contains bytes, but the model is a function", "give scale=1 to pass 0 to 255, or scale=1/255")
             scale = 1 / 255
         if scale is None or scale == 1:
             return np.asarray(array, dtype=np.float32, order="C")

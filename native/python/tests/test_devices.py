@@ -55,7 +55,7 @@ def test_auto_takes_the_processor_without_a_gpu():
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model = probust.load_model(DIGITS / "digits.onnx", device="auto")
-    assert model.classes == 10 and all("using the processor" in str(each.message) for each in told)
+    assert model.classes == 10 and all("using the CPU" in str(each.message) for each in told)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_auto_takes_the_processor_without_a_gpu():
     [
         ({"device": "gpu"}, "device cannot be 'gpu'; use one of cpu, eigen, reference, cuda, cuda:N, cuda:all or auto"),
         ({"device": "cuda:x"}, "device cannot be 'cuda:x'"),
-        ({"precision": "bf16"}, "precision is bf16, but the processor has only float32"),
+        ({"precision": "bf16"}, "precision is bf16, but the CPU supports only float32"),
         ({"precision": "half"}, "precision cannot be 'half'; use float32, tf32 or bf16"),
         ({"memory": "8 apples"}, "memory is '8 apples', which is not an amount of memory; try 512M or 4G"),
     ],
@@ -132,7 +132,7 @@ def test_a_module_of_another_version_is_refused(tmp_path):
     assert own in module
     (tmp_path / "probust_cuda.so").write_bytes(module.replace(own, b"9" * (len(own) - 1) + b"\0"))
     out = on_emulated_device("print(probust.devices()[-1])", modules=tmp_path)
-    assert "belongs to another version of probust" in out
+    assert "belongs to a different version of probust" in out
     (tmp_path / "probust_cuda.so").write_text("no library")
     out = on_emulated_device("print(probust.devices()[-1])", modules=tmp_path)
     assert "probust_cuda.so cannot be loaded" in out

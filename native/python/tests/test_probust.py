@@ -224,7 +224,7 @@ def test_errors(model, data, error, text, call):
         ("sigma is 1000", lambda model, x: model.estimate(x, sigma=10**400)),
         ("sigma has the shape [0]", lambda model, x: model.estimate(x, sigma=[])),
         ("x is [[1000", lambda model, x: model.logits([[10**400]])),
-        ("estimators has none", lambda model, x: model.estimate(x, sigma=0.1, estimators=[])),
+        ("estimators is empty", lambda model, x: model.estimate(x, sigma=0.1, estimators=[])),
         ("estimators is 'mc\\ud800'", lambda model, x: model.estimate(x, sigma=0.1, estimators="mc\ud800")),
         ("per_class is 'no'; give True or False", lambda model, x: model.estimate(x, sigma=0.1, per_class="no")),
         ("progress is 3", lambda model, x: model.estimate(x, sigma=0.1, progress=3)),
@@ -441,7 +441,7 @@ def test_functions():
 
 def test_moments_need_the_network():
     model = probust.model_from_function(linear, 3, (2,), vjp=lambda x, c: c @ W)
-    with pytest.raises(probust.UnsupportedError, match="moments are not available from .*; use another estimator than adf"):
+    with pytest.raises(probust.UnsupportedError, match="moments are not available from .*; use an estimator other than adf"):
         model.estimate(np.zeros((1, 2)), sigma=0.5, estimators="adf")
 
 

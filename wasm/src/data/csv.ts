@@ -49,7 +49,7 @@ function columnOf(labelColumn: number | string, [first, second]: readonly CsvRow
   else if (number === undefined && known >= 0) column = { index: known, named: true };
   if (!column) {
     const hint = 'give labelColumn a number from 0, a name in the first row, last or none';
-    return refuse(name, `has no column ${shown(text)} among its ${width}`, hint);
+    return refuse(name, `has no column ${shown(text)} (number of columns: ${width})`, hint);
   }
   if (width === 1 && second && (second.cells.length > 1 || /[,;\t|]/.test(second.cells[0]!))) {
     const what = `has one cell in its first row, ${shown(cells[0]!)}, but more in the next`;
@@ -70,7 +70,8 @@ function featureOf({ cells, line }: CsvRow, column: number, guessed: boolean, na
   if (value !== undefined) return value;
   const what = cell === '' ? 'is empty' : `is not a number: ${shown(cell)}`;
   const labels = guessed && cell !== '' ? `, or give labelColumn ${column} if the labels are in it` : '';
-  const remedy = cell === '' ? 'give every feature a number' : `remove the column, because every feature is a number${labels}`;
+  const remedy =
+    cell === '' ? 'give every feature a number' : `remove the column, because every feature must be a number${labels}`;
   return refuse(`${place(line, column)} of ${name}`, what, hasDecimalComma(cell) ? asPoint : remedy);
 }
 
@@ -238,7 +239,7 @@ export function parseCsv(
 export function parseLabelLines(bytes: Uint8Array, name: string): StoredLabels {
   const rows = [...new CsvRows(asText(bytes, name), name)];
   const odd = rows.find(({ cells }) => cells.length !== 1);
-  if (odd) refuse(`${place(odd.line, 0)} of ${name}`, 'is not one label', 'give one label per line');
+  if (odd) refuse(`${place(odd.line, 0)} of ${name}`, 'is not a single label', 'give one label per line');
   const texts = rows.map(({ cells }) => cells[0]!);
   const missing = texts.findIndex(isMissing);
   if (missing >= 0) {

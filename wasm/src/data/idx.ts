@@ -59,7 +59,7 @@ export async function gunzip(bytes: Uint8Array, name: string): Promise<Uint8Arra
   } catch (error) {
     const early = /terminated|incomplete|unexpected end|premature/i.test(String(error)) || bytes.length < 20;
     return early
-      ? refuse(name, 'is truncated: its packed data stop before their end', 'copy or download it again')
-      : refuse(name, 'has damaged packed data', 'copy or download it again');
+      ? refuse(name, 'is truncated: its compressed data end too early', 'copy or download it again')
+      : refuse(name, 'has damaged compressed data', 'copy or download it again');
   }
 }

@@ -120,7 +120,7 @@ function margin(length: number, side: number): number {
 function cropped(image: Image, side: number, name: string): Image {
   const { width, height, channels } = image;
   if (width < side || height < side) {
-    refuse(name, `has ${width} x ${height} pixels, which is less than crop ${side}`, 'give resize too');
+    refuse(name, `has ${width} x ${height} pixels, which is less than crop ${side}`, 'also use resize');
   }
   const [left, top] = [margin(width, side), margin(height, side)];
   const data = new Uint8Array(side * side * channels);
@@ -159,7 +159,7 @@ export function pointsOfImages(
   const odd = made.findIndex((image) => image.width !== width || image.height !== height);
   if (odd >= 0) {
     const what = `has ${made[odd]!.width} x ${made[odd]!.height} pixels, but ${names[0]} has ${width} x ${height}`;
-    refuse(names[odd]!, what, 'give resize and crop to make their sizes equal');
+    refuse(names[odd]!, what, 'use resize and crop to give all images the same size');
   }
   const area = width * height;
   const x = new Float32Array(made.length * channels * area);

@@ -8,7 +8,7 @@ import type { Labels, ModelInfo, PointOptions } from '../types.js';
 export function classNamesOf(where: string, given: unknown): string[] {
   if (!Array.isArray(given)) throw usage(`${where} is not a list`, "give names, such as ['cat', 'dog']");
   const odd = given.findIndex((name) => typeof name !== 'string' || name === '');
-  if (odd >= 0) throw usage(`${where} is not a text at ${odd}`, "give names, such as ['cat', 'dog']");
+  if (odd >= 0) throw usage(`${where} is not a string at position ${odd}`, "give names, such as ['cat', 'dog']");
   const twice = given.findIndex((name, i) => given.indexOf(name) !== i);
   if (twice >= 0) throw usage(`${where} has '${String(given[twice])}' twice`, 'give each class a different name');
   return given as string[];

@@ -143,7 +143,7 @@ function textIn(stored: DataView, width: number, littleEndian: boolean, name: st
   for (let at = 0; at < stored.byteLength; at += width) {
     const c = width === 1 ? stored.getUint8(at) : stored.getUint32(at, littleEndian);
     if (c === 0) break;
-    if (c >= 0x110000) refuse(name, 'has text that is not Unicode', 'write it with numpy.save');
+    if (c >= 0x110000) refuse(name, 'contains text that is not Unicode', 'write it with numpy.save');
     characters.push(c);
   }
   if (width === 1) return new TextDecoder().decode(Uint8Array.from(characters));

@@ -69,9 +69,9 @@ function rowOf(fields: Fields, where: string, name: string): Row {
   const row: Fields = {};
   for (const each of columns) {
     const value = fields[each.name] ?? (each.added ? null : fields[each.name]);
-    if (value === undefined) refuse(`${where} of ${name}`, `has no ${each.name}`, 'give rows that probust wrote');
+    if (value === undefined) refuse(`${where} of ${name}`, `has no ${each.name}`, 'use rows written by probust');
     if (!fits(value, each)) {
-      refuse(`${where} of ${name}`, `has ${JSON.stringify(value)} as ${each.name}`, 'give rows that probust wrote');
+      refuse(`${where} of ${name}`, `has ${JSON.stringify(value)} as ${each.name}`, 'use rows written by probust');
     }
     row[each.key] = value;
   }
@@ -88,7 +88,8 @@ const defaults: Fields = { index: 0, forwards: 0, backwards: 0, status: 'ok' };
 
 /** A row with the names of either a file or `Row`. */
 function rowOfEither(given: unknown, where: string, name: string): Row {
-  if (typeof given !== 'object' || given === null) refuse(`${where} of ${name}`, `is not an object`, 'give rows from estimate');
+  if (typeof given !== 'object' || given === null)
+    refuse(`${where} of ${name}`, `is not an object`, 'give the result of estimate');
   const fields: Fields = { ...given };
   for (const { name: written, key, nullable } of columns) {
     const value = fields[written] ?? fields[key] ?? defaults[written];
@@ -101,7 +102,7 @@ function rowOfEither(given: unknown, where: string, name: string): Row {
 
 /** Rows from a program, checked and copied. */
 export function checkedRows(given: unknown, name: string): Row[] {
-  if (!Array.isArray(given)) refuse(name, 'is not a list', 'give rows from estimate');
+  if (!Array.isArray(given)) refuse(name, 'is not a list', 'give the result of estimate');
   return given.map((row, i) => rowOfEither(row, `row ${i + 1}`, name));
 }
 
@@ -116,7 +117,7 @@ function parseLines(text: string, name: string): Row[] {
       // Not an object: reported below.
     }
     if (typeof fields !== 'object' || fields === null) {
-      refuse(`row ${i + 1} of ${name}`, `is not a JSON object`, 'give rows that probust wrote');
+      refuse(`row ${i + 1} of ${name}`, `is not a JSON object`, 'use rows written by probust');
     }
     rows.push(rowOf(fields as Fields, `row ${i + 1}`, name));
   });
@@ -149,7 +150,7 @@ function parseTable(text: string, name: string): Row[] {
 export function parseRows(bytes: Uint8Array, name: string): Row[] {
   const text = asText(bytes, name);
   const rows = text.trimStart().startsWith('{') ? parseLines(text, name) : parseTable(text, name);
-  if (rows.length === 0) refuse(name, 'has no rows', 'give rows that probust wrote');
+  if (rows.length === 0) refuse(name, 'has no rows', 'use rows written by probust');
   return rows;
 }
 

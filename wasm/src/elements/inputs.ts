@@ -27,7 +27,7 @@ export function scales(text: string): number[] {
 
 /** The noise models as texts: a kind of noise with every scale, or the given noise. */
 export function noises(noise: string, sigma: string | number | readonly number[] | null | undefined): string[] {
-  if (typeof noise !== 'string') throw usage('noise is not a text', 'give a text, such as gaussian');
+  if (typeof noise !== 'string') throw usage('noise is not a string', 'give a string, such as gaussian');
   if (sigma == null || sigma === '') {
     if (/:/.test(noise)) return [noise];
     throw usage('sigma is missing', 'give the noise scale, such as sigma="0.1"');
@@ -40,7 +40,7 @@ export function noises(noise: string, sigma: string | number | readonly number[]
 /** Words separated by commas. */
 export function words(which: string, given: string | readonly string[]): string[] {
   if (typeof given === 'string') return given.split(/\s*,\s*/).filter(Boolean);
-  if (!Array.isArray(given)) throw usage(`${which} is not a text or a list`, 'give texts');
+  if (!Array.isArray(given)) throw usage(`${which} is not a string or a list`, 'give strings');
   return given.map(String);
 }
 

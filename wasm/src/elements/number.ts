@@ -19,7 +19,7 @@ export interface NumberView {
 const howOf = ({ estimator, noise }: Pick<Row, 'estimator' | 'noise'>) => `${estimator}, ${noise}`;
 
 function ofOne(row: Row, answer: Answer): NumberView {
-  if (row.p === null) throw usage(`p: could not be computed (${row.status})`, row.note ?? undefined);
+  if (row.p === null) throw usage(`p could not be computed (${row.status})`, row.note ?? undefined);
   const shown = interval(row.ciLow, row.ciHigh);
   return {
     value: percent(row.p, row.pFail),

@@ -67,7 +67,7 @@ class Place {
   Shape shape_;
 };
 
-// Displacements with a different prediction, shortened together by bisection towards x.
+// Displacements that change the prediction. Bisection shortens all of them together, towards x.
 class Bisection {
  public:
   struct Candidate {
@@ -92,7 +92,7 @@ class Bisection {
     return result;
   }
 
-  // Takes the predictions at middles().
+  // Halves all intervals, given the predictions at middles().
   void halve(const Place& place, const std::vector<std::int64_t>& answers) {
     for (std::size_t k = 0; k < left_.size(); ++k) {
       const double half = middle(left_[k]);
@@ -100,8 +100,8 @@ class Bisection {
     }
   }
 
-  // Drops candidates that will end up longer than `limit` or than another candidate: a candidate stays above its lower end by
-  // more than rounding. So the shortest is unchanged, and on a tie the first.
+  // Drops candidates that will certainly end up longer than `limit` or than another candidate: a candidate stays longer than
+  // its lower end by more than rounding. So the shortest one is unchanged, and of several equal ones the first.
   void drop_losers(double limit) {
     for (const Candidate& candidate : left_) limit = std::min(limit, candidate.high * candidate.length);
     std::erase_if(left_, [limit](const Candidate& candidate) {
@@ -188,9 +188,9 @@ class GradientSearch {
  private:
   static constexpr int kHalvings = 40;
   static constexpr int kProjections = 20;
-  static constexpr double kGain = 1e-4;  // of the length, for another projection
+  static constexpr double kGain = 1e-4;  // minimum relative reduction of the length for which a further projection is tried
   static constexpr int kRings = 48, kDirections = 96, kRoughHalvings = 8;
-  static constexpr double kReach = 10;  // if no boundary is known, as of BlackBoxSearch
+  static constexpr double kReach = 10;  // if no boundary is known; the same as in BlackBoxSearch
 
   static std::optional<VectorXd> shorter(std::optional<VectorXd> a, std::optional<VectorXd> b) {
     return !a || (b && b->norm() < a->norm()) ? b : a;
@@ -207,7 +207,7 @@ class GradientSearch {
     return jacobian_at(executor_, x);
   }
 
-  // DeepFool.
+  // DeepFool: follows the steepest descent.
   std::optional<VectorXd> descended(int most_steps, bool& defined) {
     VectorXd step = VectorXd::Zero(place_.size());
     for (int round = 0; round < most_steps; ++round) {
@@ -216,7 +216,7 @@ class GradientSearch {
       const std::int64_t answer = argmax(logits.row(0));
       defined = answer >= 0;
       if (!defined) return {};
-      // The last step may have overshot, and a straight line from x may be shorter than the path.
+      // The last step may have been too long, and a straight line from x may be shorter than the path.
       if (answer != place_.target()) return shortened(place_, step, kHalvings);
       const auto move = deepfool_step(logits.row(0), jacobian(x), place_.target(), 1e-6 * std::max(1.0, place_.length()));
       if (!move) return {};
@@ -225,8 +225,8 @@ class GradientSearch {
     return {};
   }
 
-  // The steepest direction need not lead to the nearest boundary. In the plane there are few enough directions to try them all,
-  // on growing rings, because a prediction may change and change back.
+  // The steepest direction need not lead to the nearest boundary. In one or two dimensions there are few enough directions to
+  // try all of them, on growing rings, because a prediction may change and change back.
   std::optional<VectorXd> looked_around(double reach) {
     for (int ring = 1; ring <= kRings; ++ring) {
       if (auto crossing = shortest_of(on_ring(reach * ring / kRings), kRoughHalvings)) return crossing;
@@ -256,8 +256,8 @@ class GradientSearch {
     return steps;
   }
 
-  // Repeatedly takes the nearest point of the boundary linearised at `step`, while that is shorter (Hasofer and Lind 1974;
-  // Rackwitz and Fiessler 1978): a boundary's nearest point is perpendicular to it.
+  // Repeatedly moves to the nearest point of the boundary linearised at `step`, as long as that is shorter (Hasofer and Lind
+  // 1974; Rackwitz and Fiessler 1978): the vector to the nearest point of a boundary is perpendicular to it.
   VectorXd projected(VectorXd step) {
     for (int round = 0; round < kProjections; ++round) {
       const VectorXd next = projection(step);
@@ -278,7 +278,7 @@ class GradientSearch {
                  square = gradient.squaredNorm();
     if (!(square > 0)) return step;
     const VectorXd foot = gradient * ((gradient.dot(step) - margin) / square);
-    // On a curved boundary the foot may miss it: then go only part of the way.
+    // On a curved boundary, the projection may miss it. Then only a part of the way is tried.
     std::vector<VectorXd> tries;
     for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
     return shortest_of(tries, kHalvings).value_or(step);
@@ -291,8 +291,8 @@ class GradientSearch {
 
 void check_search(const BlackBoxSearch& search) {
   if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs directions, tries and a reach",
-                "all must be positive and finite"};
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs directions, tries and a finite reach",
+                "give positive values"};
 }
 
 }  // namespace
@@ -307,7 +307,7 @@ class BoundarySearch::BlackBox {
         drawn_{nowhere()},
         planned_(1 + left()) {}
 
-  // Sends one query. State changes only after all its logits have arrived, and random numbers are drawn once.
+  // Sends one query. State changes only after all its logits have arrived, and random numbers are drawn only once.
   bool advance() {
     const auto answers = place_.answers(asks_ == Asks::middles ? bisection_.middles() : drawn_);
     switch (asks_) {
@@ -330,8 +330,8 @@ class BoundarySearch::BlackBox {
 
  private:
   static constexpr std::uint32_t kStream = 0xb0a7;
-  static constexpr std::int64_t kMostNumbers = 1 << 22;  ///< of displacements held at once
-  static constexpr Index kSingle = 64;                   ///< elements tried individually
+  static constexpr std::int64_t kMostNumbers = 1 << 22;  ///< limit for the displacements in memory
+  static constexpr Index kSingle = 64;                   ///< maximum number of elements that are tried individually
   static constexpr double kFarthest = 256;               ///< ratio of the largest search distance to the smallest
   static constexpr int kHalvings = 26;
 
@@ -339,7 +339,7 @@ class BoundarySearch::BlackBox {
 
   VectorXd nowhere() const { return VectorXd::Zero(place_.size()); }
 
-  // A vector of given length in a random direction around that of `centre`.
+  // A random vector of given length. Its direction is that of `centre` plus `spread` times a random one.
   VectorXd of_length(double length, const VectorXd& centre, double spread) {
     VectorXd direction = centre;
     const double scale = centre.norm() > 0 ? spread * centre.norm() / std::sqrt(static_cast<double>(centre.size())) : 1.0;
@@ -347,7 +347,7 @@ class BoundarySearch::BlackBox {
     return direction * (length / direction.norm());
   }
 
-  // Estimated remaining forward passes, rarely exceeded: about half of the displacements being shortened drop out at each
+  // An estimate of the remaining forward passes that is rarely exceeded: about half of the displacements are dropped at each
   // halving, and a few remain.
   std::int64_t left() const {
     constexpr std::int64_t kStay = 4;
@@ -384,7 +384,7 @@ class BoundarySearch::BlackBox {
     return true;
   }
 
-  // The prediction may change and change back, so look along each direction at growing distances.
+  // The prediction may change and change back, so each direction is tried at growing distances.
   void look() {
     const std::int64_t at_once = std::max<std::int64_t>(1, kMostNumbers / place_.size());
     const std::int64_t last = std::min(search_.directions, looked_ + at_once);
@@ -393,7 +393,7 @@ class BoundarySearch::BlackBox {
 
   void refine() {
     for (std::int64_t k = 0; k < search_.tries; ++k) drawn_.push_back(of_length(best_.norm() * 0.999, best_, spread_));
-    // Trees decide on single elements: try the step without one element, or with only one.
+    // Trees decide on single elements, so the step is tried without one element, and with only one.
     for (Index e = 0; e < std::min(place_.size(), kSingle); ++e) {
       VectorXd without = best_, alone = nowhere();
       without[e] = 0;
@@ -403,7 +403,7 @@ class BoundarySearch::BlackBox {
     }
   }
 
-  // Bisects the displacements that change the prediction; the shortest result replaces the best if it is shorter.
+  // Bisects the displacements that change the prediction. The shortest result replaces the best if it is shorter.
   bool shorten(const std::vector<std::int64_t>& answers) {
     bisection_ = {};
     halvings_ = 0;
@@ -443,7 +443,7 @@ class BoundarySearch::BlackBox {
   VectorXd best_;
   Asks asks_ = Asks::here;
   double reach_, spread_ = 0.5;
-  std::int64_t looked_ = 0;  // directions tried at this reach; 0 while refining
+  std::int64_t looked_ = 0;  // number of directions tried at this reach; 0 while refining
   int round_ = 0, halvings_ = 0;
   std::vector<VectorXd> drawn_;
   std::int64_t planned_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The distance to the nearest point with another prediction, the adversarial distance, to compare with p. The two can rank
-// points differently (Scher and Trügler, section 3.3), so both are useful.
+// The distance to the nearest point with a different prediction (the adversarial distance), for comparison with p. The two may
+// rank points differently (Scher and Trügler, section 3.3).
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace probust {
 /// The nearest point found with a different prediction.
 struct NearestBoundary {
   double distance = 0;      ///< Euclidean, in the natural space; infinity if none was found, NaN if logits are NaN
-  std::int64_t rival = -1;  ///< the class there
+  std::int64_t rival = -1;  ///< the class at that point
   std::vector<float> step;  ///< [d] from x to just beyond the boundary
   std::int64_t forwards = 0, backwards = 0;
 };
 
-/// By gradients, after DeepFool (Moosavi-Dezfooli, Fawzi and Frossard, CVPR 2016): steps to the nearest boundary of the
-/// linearised classifier until the prediction changes, then projections of x on the boundary linearised there, as long as they
+/// With gradients, after DeepFool (Moosavi-Dezfooli, Fawzi and Frossard, CVPR 2016): steps to the nearest boundary of the
+/// linearised classifier until the prediction changes, then projections of x on the boundary linearised there, as long as these
 /// are nearer. With one or two input elements it also searches all directions, because the steepest one may lead to a farther
 /// boundary. Exact for linear classifiers; otherwise an upper bound. Targets must be the predictions at x.
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps = 50);
@@ -34,23 +34,23 @@ struct BlackBoxSearch {
 };
 
 /// Without gradients, for any black box such as a random forest: finds the shortest of many random directions, then tries steps
-/// near it, and the step without or with only one of its first 64 elements; each is bisected. An upper bound that tightens with
-/// effort. Deterministic for given points and seed.
+/// near it, and the step without or with only one of its first 64 elements. Each step is bisected. The result is an upper bound
+/// that improves with effort. Deterministic for given points and seed.
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 
 /// The same for one point, as a job.
 class BoundarySearch final : public ExecutorJob {
  public:
-  /// The target may be omitted: then it is the prediction at x. `executor` must outlive this, and so must `external`, the source
-  /// of its logits, if any. Throws Error if the point or search is invalid.
+  /// If the target is omitted, it is the prediction at x. `executor` must outlive this object, and so must `external`, the
+  /// source of its logits, if any. Throws Error if the point or search is invalid.
   BoundarySearch(Executor& executor, const Points& point, const BlackBoxSearch& search = {}, ExternalEngine* external = nullptr);
   ~BoundarySearch() override;
 
   /// Valid once the job is finished.
   const NearestBoundary& nearest() const;
 
-  /// An estimate that the actual number of passes rarely exceeds.
+  /// An estimate of the number of passes that is rarely exceeded.
   std::int64_t planned() const override;
 
  private:

@@ -19,7 +19,7 @@ void check_count(const Points& points, std::int64_t count) {
   if (count > kMaxElements / elements)
     throw Error{ErrorCode::resources, "the cloud",
                 "cannot hold " + std::to_string(count) + " noisy samples of " + std::to_string(elements) + " elements",
-                "ask for fewer"};
+                "use fewer"};
 }
 
 }  // namespace
@@ -34,14 +34,14 @@ CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int6
   cloud_.predicted.reserve(static_cast<std::size_t>(count_));
 }
 
-// Whole batches, as many as can be drawn in a few milliseconds, at least one.
+// Whole batches: as many samples as can be drawn in a few milliseconds, at least one batch.
 std::int64_t CloudMaker::next_count() const {
   constexpr std::int64_t kNumbers = 1 << 18;
   const std::int64_t batch = std::max<std::int64_t>(1, executor().forward_batch().examples * executor().options().threads);
   return std::min(count_ - made(), std::max<std::int64_t>(1, kNumbers / points_.x.size() / batch) * batch);
 }
 
-// A repeated piece of work does not draw its samples again.
+// If a piece of work is repeated, its samples are not drawn again.
 bool CloudMaker::piece() {
   const std::int64_t elements = points_.x.size();
   const auto make_noisy = [&](const NoiseLanes& lanes, float* x) {

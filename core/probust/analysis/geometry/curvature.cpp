@@ -27,7 +27,7 @@ Curvature of_pairs(const Pairs& sampled, const VectorXd& at_x) {
   result.shift = VectorXd::Zero(mean.size());
   result.scatter = VectorXd::Zero(mean.size());
   for (Index i = 0; i < mean.size(); ++i) {
-    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // a margin that does not vary with the noise is linear
+    if (unit[i] == 0 && mean[i] == 0 && scatter[i] == 0) continue;  // the margin does not vary with the noise, so it is linear
     result.shift[i] = mean[i] / unit[i];
     result.scatter[i] = scatter[i] / unit[i];
   }
@@ -67,7 +67,7 @@ class Gradients {
   std::int64_t target_;
 };
 
-// The correlations of normal variables with gradients u [d, m].
+// The largest density of normal variables whose correlations are those of the gradients u [d, m].
 double largest_density(const MatrixXd& u) {
   const MatrixXd units = u.colwise().normalized();
   const Cholesky gram(transposed_product(units, units));
@@ -75,7 +75,7 @@ double largest_density(const MatrixXd& u) {
   return std::exp(static_cast<double>(u.cols()) * std::log(normal::pdf(0)) - log_determinant / 2);
 }
 
-// A margin's Hessian is 2 A; products with it are differences of gradients.
+// The Hessian of a margin is 2 A; products with it are differences of gradients.
 QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::int64_t i, double sigma, double h, int iterations) {
   Gradients gradients(executor, points, i);
   const Index d = gradients.size(), m = executor.classes() - 1;
@@ -125,9 +125,9 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
 
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
   return guarded("curvature", [&] {
-    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "needs at least two pairs, because one shows no scatter", ""};
+    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "needs at least two pairs to measure how they vary", ""};
     if (!noise.shape->mirrored())
-      throw Error{ErrorCode::unsupported, noise.text(), "cannot be mirrored at x", "use symmetric additive noise"};
+      throw Error{ErrorCode::unsupported, noise.text(), "has no antithetic pairs", "use symmetric additive noise"};
     check(executor, points);
     const Tensor logits = executor.logits(points.x).value();
     const std::int64_t step = points_at_once(executor, 32 * pairs * executor.classes());
@@ -146,7 +146,7 @@ Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const P
                                                      int iterations) {
   return guarded("quadratic_bounds", [&] {
     if (!(sigma > 0) || !(h > 0) || iterations < 1)
-      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, h and number of iterations", ""};
+      throw Error{ErrorCode::usage, "quadratic_bounds", "needs a positive sigma, a positive h and at least one iteration", ""};
     check(executor, points);
     std::vector<QuadraticBound> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(quadratic_bound(executor, points, i, sigma, h, iterations));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How nonlinear a classifier is at the scale of the noise: whether a linearisation is accurate enough.
+// How nonlinear a classifier is at the scale of the noise, which shows whether a linearisation is accurate enough.
 #pragma once
 
 #include <vector>
@@ -10,15 +10,16 @@
 
 namespace probust {
 
-/// From antithetic pairs x +- eps. If a margin is linear, its even part e = (g(x + eps) + g(x - eps)) / 2 - g(x) is zero and its
-/// odd part o is linear in eps. Both numbers are in units of the standard deviation of o; infinite if that is zero.
+/// Computed from antithetic pairs x +- eps. If a margin is linear, its even part e = (g(x + eps) + g(x - eps)) / 2 - g(x) is
+/// zero and its odd part o is linear in eps. Both numbers are in units of the standard deviation of o; infinite if that is
+/// zero.
 struct Curvature {
   Eigen::VectorXd shift;    ///< [m] mean of e: the average error of a linearisation at x; standard error scatter / sqrt(pairs)
-  Eigen::VectorXd scatter;  ///< [m] standard deviation of e: what no linearisation captures
+  Eigen::VectorXd scatter;  ///< [m] standard deviation of e, which no linearisation captures
   double largest_shift = 0, largest_scatter = 0;  ///< over rivals; NaN if a margin is NaN
 };
 
-/// For each point, from `pairs` pairs (2 pairs + 1 forwards). Error{unsupported} if the noise cannot be mirrored,
+/// Curvatures of each point, from `pairs` pairs (2 pairs + 1 forwards). Error{unsupported} if the noise cannot be mirrored,
 /// Error{resources} if the margins of one point's pairs do not fit the executor's memory.
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs);
 
@@ -34,15 +35,15 @@ struct QuadraticBound {
   Eigen::VectorXd lambda_max, lambda_mean, gradient_norm;  ///< [m]
   double taylor = 0, mmse = 0;                             ///< the products at k = 1, with sigma sqrt(d) for the paper's sigma
   double k = 0;  ///< the paper's constant (2 pi)^(-m/2) det(R)^(-1/2), R the correlations of the gradients; infinite if singular
-  /// For the Taylor estimator and any signs of eigenvalues: sum over rivals of sigma d |lambda_max| / (sqrt(2 pi) |u|), at
-  /// most 1. For boundaries that are quadratic, and |eps|² close to its mean, as for large d.
+  /// The sum over rivals of sigma d |lambda_max| / (sqrt(2 pi) |u|), at most 1, for the Taylor estimator and eigenvalues of any
+  /// sign. Assumes that boundaries are quadratic and |eps|² is close to its mean, as for large d.
   double summed = 0;
   bool defined = false;  ///< no A has a negative eigenvalue (that was found), every A has some curvature, and u is not zero
 };
 
-/// By differences of gradients over a step of h times the norm of x (at least h): power iterations for the eigenvalues of
-/// largest modulus (approached from below, so the ratios only estimate the bounds), random probes for the means. ReLU networks
-/// have A = 0 almost everywhere: `defined` is then false.
+/// Computed from differences of gradients over a step of h times the norm of x (at least h): power iterations for the
+/// eigenvalues of largest modulus (approached from below, so the ratios only estimate the bounds), random probes for the means.
+/// ReLU networks have A = 0 almost everywhere, so `defined` is false.
 Result<std::vector<QuadraticBound>> quadratic_bounds(Executor& executor, const Points& points, double sigma, double h = 1e-2,
                                                      int iterations = 12);
 

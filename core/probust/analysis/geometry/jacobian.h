@@ -10,7 +10,7 @@ namespace probust {
 /// [C, d] gradients of the logits.
 using LogitJacobian = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Computed at the one point of x [1, ...]. Throws Error.
+/// The gradients at the only point of x [1, ...]. Throws Error.
 LogitJacobian jacobian_at(Executor& executor, const Tensor& x);
 
 /// The gradient [d] of the margin f_t - f_i of the target t over a rival i.

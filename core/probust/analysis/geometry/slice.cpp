@@ -33,10 +33,11 @@ bool make_orthogonal(VectorXd& v, const VectorXd& u) {
 void require_point(const Executor& executor, const Points& points, std::int64_t i) {
   check(executor, points);
   if (i < 0 || i >= points.size() || executor.classes() < 2)
-    throw Error{ErrorCode::usage, "the slice", "needs two classes and a point " + std::to_string(i), ""};
+    throw Error{ErrorCode::usage, "the slice",
+                "needs a model with two classes or more, and a point with the index " + std::to_string(i), ""};
 }
 
-// Not the minimum of the margins: if two logits are -inf, their difference is NaN, but the margin to the strongest rival is not.
+// The margin to the strongest rival. The minimum of all margins would not do: if two logits are -inf, their difference is NaN.
 double smallest_margin(std::span<const float> logits, std::int64_t target) {
   if (argmax(logits) < 0) return std::numeric_limits<double>::quiet_NaN();
   float rival = -std::numeric_limits<float>::infinity();
@@ -62,7 +63,7 @@ std::vector<std::int64_t> rivals_of(std::span<const float> logits, std::int64_t 
 SlicePlane orthonormal(const SlicePlane& plane) {
   VectorXd u = vector_of(plane.u), v = vector_of(plane.v);
   if (u.size() != v.size() || u.size() == 0 || !normalize(u) || !make_orthogonal(v, u))
-    throw Error{ErrorCode::usage, "the slice", "has directions that are zero, parallel or of different length",
+    throw Error{ErrorCode::usage, "the slice", "has directions that are zero, parallel or of different lengths",
                 "give two independent directions"};
   return {{u.begin(), u.end()}, {v.begin(), v.end()}, plane.reach, plane.resolution};
 }
@@ -99,10 +100,11 @@ Result<Slice> decision_slice(Executor& executor, const Points& points, std::int6
     const auto x = points.x.row(i);
     if (plane.u.size() != x.size() || plane.v.size() != x.size())
       throw Error{ErrorCode::usage, "the slice", "has directions of " + std::to_string(plane.u.size()) + " elements",
-                  "give " + std::to_string(x.size()) + ", as many as a point has"};
+                  "give directions of " + std::to_string(x.size()) + " elements, like the points"};
     if (plane.resolution < 2 || !(plane.reach > 0) || !std::isfinite(plane.reach) ||
         !std::isfinite(vector_of(plane.u).squaredNorm() + vector_of(plane.v).squaredNorm()))
-      throw Error{ErrorCode::usage, "the slice", "needs a finite plane, a reach and at least two points per side", ""};
+      throw Error{ErrorCode::usage, "the slice", "needs finite directions, a positive reach and at least two points per side",
+                  ""};
     if (plane.resolution > kMostResolution)
       throw Error{ErrorCode::resources, "the slice", "cannot have " + std::to_string(plane.resolution) + " points per side",
                   "give at most 4096"};

@@ -15,10 +15,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr std::uint32_t kDirections = 0xd1f;  // stream of the draws that choose directions
+constexpr std::uint32_t kDirections = 0xd1f;  // stream of the draws that determine directions
 constexpr double kTriangle = 1.0 / 6;         // variance of a triangle from -1 to 1
 
-// Noisy samples of one point, with its margin over one rival there.
+// Noisy samples of one point, with the margin over one rival at each of them.
 class PointCopies {
  public:
   PointCopies(Executor& executor, const Points& points, std::int64_t i, double sigma)
@@ -83,7 +83,7 @@ Sampled mean_of(const VectorXd& values) {
 Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t pairs,
                           const std::function<VectorXd(std::int64_t)>& direction) {
   constexpr Index kPlaces = 6, kPairsAtOnce = 32;
-  const double left = std::sqrt(1 - kTriangle);  // of the noise along v
+  const double left = std::sqrt(1 - kTriangle);  // standard deviation of the remaining noise along v
   VectorXd values(pairs);
   for (Index first = 0; first < pairs; first += kPairsAtOnce) {
     const Index count = std::min(kPairsAtOnce, static_cast<Index>(pairs) - first);
@@ -105,7 +105,7 @@ Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t 
   return mean_of(values);
 }
 
-// H v by differences of gradients, averaged over the samples after the first `known`.
+// H v, computed from differences of gradients and averaged over the samples after the first `known`.
 VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigma, std::int64_t known, std::int64_t samples) {
   const double step = sigma * std::sqrt(0.5), left = std::sqrt(1 - 0.5 / 3);  // a box of half-width h has the variance h² / 3
   VectorXd sum = VectorXd::Zero(v.size());
@@ -116,14 +116,14 @@ VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigm
   return sum / (2 * step * static_cast<double>(samples));
 }
 
-// Unit vectors along which H is largest and smallest, in the space of a few Lanczos iterations.
+// Unit vectors along which H is largest and smallest within the space of a few Lanczos iterations.
 std::pair<VectorXd, VectorXd> extreme_directions(const PointCopies& copies, double sigma,
                                                  const SmoothedCurvatureOptions& options) {
   const Index most = std::min<Index>(options.iterations, copies.size());
   MatrixXd Q(copies.size(), most), HQ(copies.size(), most);
   Index used = 0;
   for (VectorXd next = copies.unit_direction(0); used < most; ++used) {
-    // Twice, because one pass leaves rounding errors as large as the remainder.
+    // Twice, because after one pass rounding errors are as large as the remainder.
     for (int pass = 0; pass < 2; ++pass) next -= times(Q.leftCols(used), transposed_times(Q.leftCols(used), next));
     if (!(next.norm() > 1e-9 * std::max(1.0, used > 0 ? HQ.col(used - 1).norm() : 1.0))) break;
     Q.col(used) = next.normalized();
@@ -154,7 +154,7 @@ SmoothedCurvature at_point(Executor& executor, const Points& points, std::int64_
   result.largest = along(up);
   result.smallest = along(down);
   result.mean = second_derivative(copies, sigma, options.pairs, [&](std::int64_t j) { return copies.unit_direction(1 + j); });
-  // The mean lies between them, so a direction worse than that is uninformative.
+  // The mean lies between the two, so a direction with a worse value carries no information.
   if (result.largest.value < result.mean.value) result.largest = result.mean;
   if (result.smallest.value > result.mean.value) result.smallest = result.mean;
   return result;
@@ -167,9 +167,9 @@ Result<std::vector<SmoothedCurvature>> smoothed_curvature(Executor& executor, co
   return guarded("smoothed_curvature", [&] {
     if (!(sigma > 0) || options.pairs < 2 || options.gradient_samples < 2 || options.iterations < 1)
       throw Error{ErrorCode::usage, "smoothed_curvature",
-                  "needs a positive sigma and number of iterations, and at least 2 pairs and samples", ""};
+                  "needs a positive sigma, at least one iteration, two pairs and two samples", ""};
     if (!executor.differentiable() || executor.piecewise_constant())
-      throw Error{ErrorCode::unsupported, "smoothed_curvature", "needs gradients, and this model has none", ""};
+      throw Error{ErrorCode::unsupported, "smoothed_curvature", "needs gradients, but this model has none", ""};
     check(executor, points);
     std::vector<SmoothedCurvature> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(at_point(executor, points, i, sigma, options));

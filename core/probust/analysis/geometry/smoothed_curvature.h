@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Curvature of the mean margin under the noise, which every network has: that of a ReLU network is zero almost everywhere at the
-// point itself.
+// Curvature of the mean margin under the noise. It is defined for every network, while the curvature of a ReLU network at the
+// point itself is zero almost everywhere.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct SmoothedCurvatureOptions {
   int iterations = 8;
 };
 
-/// For each point. The three numbers are means of second differences
+/// Computed for each point. The three numbers are means of second differences
 ///   (g(x + eps' + s v) - 2 g(x + eps') + g(x + eps' - s v)) / s²,   s = sigma,
 /// which is the second derivative along v smoothed over a triangle of variance s² / 6. The noise eps' has that much less variance
 /// along v, so that both together have sigma²: exact for polynomials of degree five, and within 0.5% of the peak value for a

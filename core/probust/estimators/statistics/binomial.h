@@ -9,8 +9,8 @@ struct Interval {
   double low, high;
 };
 
-/// The Clopper-Pearson interval for a probability after `successes` in `trials`. Its coverage is at least `confidence` (Clopper
-/// and Pearson, "The use of confidence or fiducial limits ...", Biometrika 1934).
+/// The Clopper-Pearson interval for the probability of a success, given `successes` in `trials`. Its coverage is at least
+/// `confidence` (Clopper and Pearson, "The use of confidence or fiducial limits ...", Biometrika 1934).
 Interval clopper_pearson(std::int64_t successes, std::int64_t trials, double confidence = 0.95);
 
 /// ln B(a, b) = ln Gamma(a) + ln Gamma(b) - ln Gamma(a + b), a, b > 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Counts of the noisy samples of a point. The executor counts winners on the device; places among the largest logits are
-// counted here, from the logits.
+// Counts of noisy samples. The executor counts the largest logits on its device. Places among the `top` largest logits are
+// counted here, from downloaded logits.
 #include "probust/estimators/statistics/counts.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kLanes = 256;  // samples that get their noise at the same time
+constexpr std::int64_t kLanes = 256;  // samples whose noise is drawn together
 
-// Adds one to the counts of the `top` largest logits.
+// Adds one to the counts of the `top` largest logits, unless a logit is NaN.
 void place(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& order, std::vector<std::int64_t>& counts) {
   if (std::any_of(logits.begin(), logits.end(), [](float value) { return std::isnan(value); })) return;
   std::iota(order.begin(), order.end(), 0);
@@ -69,11 +69,11 @@ std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Po
   return counts;
 }
 
-Estimate from_counts(std::int64_t kept, std::int64_t trials, const Interval& p95) {
+Estimate from_counts(std::int64_t survivors, std::int64_t trials, const Interval& p95) {
   const auto n = static_cast<double>(trials);
   Estimate estimate;
-  estimate.p = static_cast<double>(kept) / n;
-  estimate.p_fail = static_cast<double>(trials - kept) / n;
+  estimate.p = static_cast<double>(survivors) / n;
+  estimate.p_fail = static_cast<double>(trials - survivors) / n;
   estimate.std_error = std::sqrt(estimate.p * estimate.p_fail / n);
   estimate.ci_low = p95.low;
   estimate.ci_high = p95.high;
@@ -81,16 +81,21 @@ Estimate from_counts(std::int64_t kept, std::int64_t trials, const Interval& p95
   return estimate;
 }
 
-bool keeps(const Event& event, std::span<const float> logits, std::int64_t target) {
+std::vector<std::int64_t> placed_classes(const Event& event, std::span<const float> logits) {
   std::vector<std::int64_t> order(logits.size()), placed(logits.size(), 0);
   place(logits, event.top, order, placed);
-  return kept_of(event, placed, target) > 0;
+  return placed;
 }
 
-std::int64_t kept_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target) {
-  std::int64_t kept = 0;
-  for (std::int64_t c = 0; c < static_cast<std::int64_t>(placed.size()); ++c) kept += event.same_group(c, target) ? placed[c] : 0;
-  return kept;
+bool keeps_target(const Event& event, std::span<const float> logits, std::int64_t target) {
+  return survivors_of(event, placed_classes(event, logits), target) > 0;
+}
+
+std::int64_t survivors_of(const Event& event, const std::vector<std::int64_t>& placed, std::int64_t target) {
+  std::int64_t survivors = 0;
+  for (std::int64_t c = 0; c < static_cast<std::int64_t>(placed.size()); ++c)
+    survivors += event.same_group(c, target) ? placed[c] : 0;
+  return survivors;
 }
 
 }  // namespace probust

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Margins of points with different targets are compared as logits, centred over the classes: f_i = -g_i, f_t = 0, less their
-// mean.
+// To compare points with different targets, margins are converted to logits that are centred over the classes: f_i = -g_i and
+// f_t = 0, minus their mean.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace probust {
 
-/// [C, C - 1] The centred logits of margins: A g.
+/// [C, C - 1] The matrix A that converts margins g to centred logits A g.
 Eigen::MatrixXd logits_of_margins(std::int64_t rivals, std::int64_t target);
 
-/// The covariance [C, C] of the centred logits from that of the margins [C - 1, C - 1].
+/// The covariance [C, C] of the centred logits, given the covariance of the margins [C - 1, C - 1].
 Eigen::MatrixXd covariance_of_logits(const Eigen::MatrixXd& margins, std::int64_t target);
 
-/// The inverse: the covariance of the margins f_t - f_i.
+/// The inverse of covariance_of_logits: the covariance of the margins f_t - f_i.
 Eigen::MatrixXd covariance_of_margins(const Eigen::MatrixXd& logits, std::int64_t target);
 
 /// [C - 1] The margins f_t - f_i.

@@ -15,12 +15,12 @@ namespace probust {
 namespace {
 
 constexpr std::int64_t kGroups = 25;          // groups of the jackknife
-constexpr std::int64_t kRivalsKept = 64;      // rivals
-constexpr std::int64_t kJackknifed = 24;      // number of rivals; enough for a standard error
-constexpr double kLeftOut = 1e-3;             // bound on the failure probability that all dropped rivals may add
-constexpr double kModelError = 0.02;          // error of Phi^-1(p) at p = 1/2: margins of networks are not quite normal
+constexpr std::int64_t kFewestRivals = 64;    // up to this many rivals, all are used
+constexpr std::int64_t kJackknifed = 24;      // number of rivals in a standard error
+constexpr double kLeftOut = 1e-3;             // bound on the failure probability that all dropped rivals together may add
+constexpr double kModelError = 0.02;          // error of Phi^-1(p) at p = 1/2, because margins of networks are not exactly normal
 constexpr double kModelErrorInTails = 0.015;  // additional error per standard deviation away from p = 1/2
-constexpr double kDoubt = 5;                  // intervals trust the model less by this factor, and count no sample twice
+constexpr double kDoubt = 5;  // intervals use a model error larger by this factor, and no sample counts for both model and count
 
 Evidence doubting(Evidence evidence) {
   evidence.model_error *= kDoubt;
@@ -57,8 +57,8 @@ Eigen::ArrayXd jackknife(std::int64_t pairs, const std::function<Eigen::ArrayXd(
   return (squares * (static_cast<double>(groups - 1) / static_cast<double>(groups))).sqrt();
 }
 
-std::vector<std::int64_t> most_threatening(const Pairs& pairs) {
-  std::vector<std::int64_t> order = by_threat(pairs);
+std::vector<std::int64_t> nearest_rows(const Pairs& pairs) {
+  std::vector<std::int64_t> order = rows_by_score(pairs);
   order.resize(std::min<std::size_t>(order.size(), kJackknifed));
   return order;
 }
@@ -66,7 +66,7 @@ std::vector<std::int64_t> most_threatening(const Pairs& pairs) {
 namespace {
 
 double std_error_of_z(const Pairs& every, const CovarianceModel& model_of_every, std::int64_t target_of_every) {
-  const Rivals rivals = some_rivals(every, target_of_every, most_threatening(every));
+  const Rivals rivals = some_rivals(every, target_of_every, nearest_rows(every));
   const CovarianceModel model = model_of_every.of(rivals.rows);
   const PairMoments all(rivals.pairs, 0, 1);
   const auto without = [&](std::int64_t group, std::int64_t groups) {
@@ -81,7 +81,7 @@ std::int64_t budget_of(const Executor& executor, std::int64_t bytes, const std::
   if (bytes > budget) {
     throw Error{ErrorCode::resources, option("memory"),
                 "is too small: the samples of " + whose + " take " + std::to_string(bytes >> 10) + "K",
-                "give at least " + std::to_string((bytes >> 8) + 1) + "K, or ask for fewer samples"};
+                "give at least " + std::to_string((bytes >> 8) + 1) + "K, or use fewer samples"};
   }
   return budget;
 }
@@ -98,7 +98,7 @@ void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t b
   (void)budget_of(executor, points * bytes, std::to_string(points) + " points of a block");
 }
 
-bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
+bool keeps_target(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target) {
   for (Eigen::Index i = 0; i < margins.size(); ++i) {
     const bool wins = i < target ? margins[i] > 0 : margins[i] >= 0;  // the lower index wins a tie
     if (!wins) return false;
@@ -106,10 +106,10 @@ bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target)
   return true;
 }
 
-std::int64_t count_kept(const Pairs& pairs, std::int64_t target) {
+std::int64_t count_survivors(const Pairs& pairs, std::int64_t target) {
   std::int64_t count = 0;
   for (std::int64_t j = 0; j < pairs.size(); ++j)
-    count += (kept(pairs.plus.col(j), target) ? 1 : 0) + (kept(pairs.minus.col(j), target) ? 1 : 0);
+    count += (keeps_target(pairs.plus.col(j), target) ? 1 : 0) + (keeps_target(pairs.minus.col(j), target) ? 1 : 0);
   return count;
 }
 
@@ -139,7 +139,7 @@ std::vector<std::int64_t> ascending(const Pairs& pairs, const Eigen::VectorXd& z
 
 }  // namespace
 
-std::vector<std::int64_t> by_threat(const Pairs& pairs) { return ascending(pairs, scores(pairs)); }
+std::vector<std::int64_t> rows_by_score(const Pairs& pairs) { return ascending(pairs, scores(pairs)); }
 
 Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int64_t> rows) {
   std::sort(rows.begin(), rows.end());
@@ -148,25 +148,25 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
   return {{pairs.plus(rows, Eigen::all), pairs.minus(rows, Eigen::all)}, std::move(rows), before};
 }
 
-void tell_left_out(Estimate& estimate, const Rivals& rivals) {
+void mark_left_out(Estimate& estimate, const Rivals& rivals) {
   if (rivals.left_out <= kLeftOut || std::isnan(estimate.p)) return;
-  tell_left_out(estimate, rivals.rows.size(), rivals.left_out);
+  mark_left_out(estimate, rivals.rows.size(), rivals.left_out);
 }
 
 Rivals all_rivals(const Pairs& pairs, std::int64_t target) { return {pairs, every_rival(pairs), target}; }
 
-Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must) {
-  if (pairs.rivals() <= kRivalsKept) return all_rivals(pairs, target);
+Rivals nearest_rivals(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must) {
+  if (pairs.rivals() <= kFewestRivals) return all_rivals(pairs, target);
   const Eigen::VectorXd z = scores(pairs);
   const std::vector<std::int64_t> order = ascending(pairs, z);
-  std::size_t kept = order.size();
+  std::size_t size = order.size();
   double left_out = 0;
-  for (; static_cast<std::int64_t>(kept) > kRivalsKept; --kept) {
-    const double with_next = left_out + normal::complement(z[order[kept - 1]]);
-    if (!(with_next <= kLeftOut) && kept <= kMostRivals) break;  // NaN stays
+  for (; static_cast<std::int64_t>(size) > kFewestRivals; --size) {
+    const double with_next = left_out + normal::complement(z[order[size - 1]]);
+    if (!(with_next <= kLeftOut) && size <= kMostRivals) break;  // NaN is never dropped
     left_out = with_next;
   }
-  std::vector<std::int64_t> rows(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
+  std::vector<std::int64_t> rows(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size));
   rows.insert(rows.end(), must.begin(), must.end());
   Rivals rivals = some_rivals(pairs, target, std::move(rows));
   rivals.left_out = left_out;
@@ -219,33 +219,34 @@ CovarianceModel own_alone(std::int64_t m) { return {1, Eigen::MatrixXd::Zero(m, 
 
 CovarianceModel CovarianceModel::of(const std::vector<std::int64_t>& rows) const { return {weight, known(rows, rows)}; }
 
-Interval counted_interval(std::int64_t kept, std::int64_t copies) { return clopper_pearson(kept, copies, kCounted); }
+Interval counted_interval(std::int64_t survivors, std::int64_t samples) { return clopper_pearson(survivors, samples, kCounted); }
 
-void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
-           double share) {
+void attach_interval(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t survivors,
+                     std::int64_t target, double share) {
   if (std::isnan(estimate.p)) return;
-  judge(estimate, pairs.size() > 2 ? std_error_of_z(pairs, model, target) : NAN, kept, 2 * pairs.size(), share);
+  attach_interval(estimate, pairs.size() > 2 ? std_error_of_z(pairs, model, target) : NAN, survivors, 2 * pairs.size(), share);
 }
 
-void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share, double counted_level) {
+void attach_interval(Estimate& estimate, double std_error, std::int64_t survivors, std::int64_t samples, double share,
+                     double counted_level) {
   if (std::isnan(estimate.p)) return;
-  estimate.copies = copies;
-  estimate.kept = kept;
+  estimate.model_samples = samples;
+  estimate.survivors = survivors;
   const double z = z_of(estimate);
   if (!std::isfinite(z) || !std::isfinite(std_error)) {  // the normal model gives no error, so the interval comes from the counts
-    const Interval interval = clopper_pearson(kept, copies);
+    const Interval interval = clopper_pearson(survivors, samples);
     estimate.ci_low = std::min(interval.low, estimate.p);
     estimate.ci_high = std::max(interval.high, estimate.p);
     return;
   }
   const double model_error = share * (kModelError + kModelErrorInTails * std::fabs(z));
-  const Evidence evidence{z, std_error, kept, copies, model_error};
+  const Evidence evidence{z, std_error, survivors, samples, model_error};
   const Reconciled reconciled = reconcile(evidence);
   const Interval cautious = reconciled_p95(doubting(evidence));
   estimate.p = normal::cdf(reconciled.z);
   estimate.p_fail = normal::complement(reconciled.z);
   estimate.std_error = reconciled.std_error;
-  const Interval counted = clopper_pearson(kept, copies, counted_level);
+  const Interval counted = clopper_pearson(survivors, samples, counted_level);
   estimate.ci_low = std::min({cautious.low, counted.low, estimate.p});
   estimate.ci_high = std::max({cautious.high, counted.high, estimate.p});
 }

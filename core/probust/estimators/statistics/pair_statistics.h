@@ -13,31 +13,32 @@
 
 namespace probust {
 
-/// The number of points of `bytes` each that an estimator may hold at once: a quarter of the executor's memory. Throws
+/// The number of points of `bytes` each that an estimator may hold at once in a quarter of the executor's memory. Throws
 /// Error{resources} if not even one fits.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
 /// Bytes for the pairs of one point.
 std::int64_t bytes_of_pairs(std::int64_t pairs, std::int64_t classes);
 
-/// Throws Error{resources} if `points` pooled points of `bytes` each take more than that. They cannot be split, because pooled
-/// values must not depend on the memory.
+/// Throws Error{resources} if `points` pooled points of `bytes` each exceed a quarter of the executor's memory. They cannot be
+/// split, because pooled values must not depend on the memory.
 void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t bytes);
 
-/// Whether the margins keep the target: all are positive, or zero against rivals of higher index. NaN does not keep it.
-bool kept(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
+/// Whether the target survives: all margins are positive, or zero for rivals of higher index. False if a margin is NaN.
+bool keeps_target(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 
 /// The number of the 2h samples that keep the target.
-std::int64_t count_kept(const Pairs& pairs, std::int64_t target);
+std::int64_t count_survivors(const Pairs& pairs, std::int64_t target);
 
-/// [m] Every margin's mean divided by its standard deviation. Infinite if a margin is constant, NaN if it is NaN or always zero.
+/// [m] The mean of every margin divided by its standard deviation. Infinite if a margin is constant, NaN if it is NaN or always
+/// zero.
 Eigen::VectorXd scores(const Pairs& pairs);
 
-/// Rows by score, the smallest first; NaN counts as -infinity.
-std::vector<std::int64_t> by_threat(const Pairs& pairs);
+/// The rows sorted by score, the smallest first. NaN counts as -infinity.
+std::vector<std::int64_t> rows_by_score(const Pairs& pairs);
 
-/// The margins of some rivals. `rows`, ascending, are their rows in the original pairs; `target` is the target's position among
-/// them.
+/// The margins of some rivals. `rows` are their rows in the original pairs, ascending; `target` is the index that the target
+/// has among these rivals.
 struct Rivals {
   Pairs pairs;
   std::vector<std::int64_t> rows;
@@ -49,23 +50,23 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
 
 Rivals all_rivals(const Pairs& pairs, std::int64_t target);
 
-/// Selects the rivals that matter, because the cost of the algebra grows with the cube of their number. Up to 64 rivals: all of
-/// them. Otherwise the 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and those
-/// in `must`; never more than kMostRivals by score.
-Rivals decisive(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
+/// Selects the rivals that matter, because the cost of the algebra is cubic in their number. Up to 64 rivals, selects all.
+/// Otherwise selects the 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and
+/// those in `must`; never more than kMostRivals by score.
+Rivals nearest_rivals(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
-/// Sums over pairs that give the mean and covariance of the margins for any subset of the pairs. The even part of a pair is
-/// e = (g+ + g-)/2, the odd part is o = (g+ - g-)/2.
+/// Sums over pairs from which the mean and covariance of the margins follow, for any subset of the pairs. The even part of a
+/// pair is e = (g+ + g-)/2, the odd part is o = (g+ - g-)/2.
 class PairMoments {
  public:
-  /// Sums over pairs begin, begin + stride, ... . Even parts are taken relative to the first pair's, so that constant margins
-  /// have a variance of exactly zero.
+  /// Sums over the pairs begin, begin + stride, ... . Even parts are taken relative to that of the first pair, so that constant
+  /// margins have a variance of exactly zero.
   PairMoments(const Pairs& pairs, std::int64_t begin, std::int64_t stride);
 
-  /// The sums without those of `part`.
+  /// The sums over all pairs except those of `part`.
   PairMoments without(const PairMoments& part) const;
 
-  /// Mean of e, and cov(e) + mean o oᵀ.
+  /// The mean of e, and the covariance cov(e) + mean(o oᵀ).
   MarginMoments moments() const;
 
   std::int64_t count() const { return count_; }
@@ -84,56 +85,57 @@ struct CovarianceModel {
   double weight = 1;
   Eigen::MatrixXd known;
 
-  /// The moments of the pairs, with the model's covariance instead of the sampled one.
+  /// The moments of the pairs, with the covariance of the model.
   MarginMoments with(MarginMoments sampled) const;
 
   /// The same for some rows.
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 
-/// The model that uses only the covariance of the point's own pairs, for m margins.
+/// The model for m margins that uses only the covariance of the point's own pairs.
 CovarianceModel own_alone(std::int64_t m);
 
-/// Reported intervals always include a Clopper-Pearson interval of the surviving samples, however certain a model is when few or
-/// no samples fail: the 90% interval or, if the counts of all points together agree with the model, a narrower one.
+/// Reported intervals always include a Clopper-Pearson interval of the survivors, so that they are not too narrow if few or no
+/// samples fail. Its level is 90%, or lower if the counts of all points together agree with the model.
 inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.7;
-Interval counted_interval(std::int64_t kept, std::int64_t copies);
+Interval counted_interval(std::int64_t survivors, std::int64_t samples);
 
-/// Reconciles `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of samples `kept`
-/// (reconcile.h). p moves towards their share, the more so the stronger the evidence against normal margins. Sets the standard
-/// error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it scales the
-/// model error.
-void judge(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t kept, std::int64_t target,
-           double share);
+/// Combines `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of survivors
+/// (reconcile.h). p moves towards their share; the stronger the evidence against normal margins, the more it moves. Sets the
+/// standard error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it
+/// scales the model error.
+void attach_interval(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t survivors,
+                     std::int64_t target, double share);
 
-/// The same with a given standard error of z = Phi^-1(p), NaN if unknown, and a given level of the interval of the count.
-void judge(Estimate& estimate, double std_error, std::int64_t kept, std::int64_t copies, double share,
-           double counted_level = kCounted);
+/// The same with a given standard error of z = Phi^-1(p) (NaN if unknown), and a given level for the interval of the count.
+void attach_interval(Estimate& estimate, double std_error, std::int64_t survivors, std::int64_t samples, double share,
+                     double counted_level = kCounted);
 
-/// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set meanwhile.
+/// The estimate of probit:N from one point's pairs. Meaningless if `stop` is set during the call.
 Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// The margins of another class as the target, from the same samples.
+/// The margins with class `other` as the target, from the same samples.
 Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other);
 
-/// Adds the probability of the label to an estimate from the pairs of point i, as probit:N does, if the label is not the target.
-void answer_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
+/// Adds the probability of the label to the estimate of point i, computed from its pairs as by probit:N, if the label is not
+/// the target.
+void attach_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
 
 /// The estimates of probit:N:pooled from the pairs of an evaluation's points.
 std::vector<Estimate> estimates_from_pooled(const Evaluation& evaluation, const std::vector<Pairs>& sampled);
 
-/// Makes an estimate inexact if the dropped rivals may add a relevant amount to p_fail.
-void tell_left_out(Estimate& estimate, const Rivals& rivals);
+/// Sets the status `inexact` if the dropped rivals may add a relevant amount to p_fail.
+void mark_left_out(Estimate& estimate, const Rivals& rivals);
 
 /// Standard errors of values computed from pairs, by the delete-a-group jackknife (Efron 1982). without(group, groups) returns
 /// the values without pairs group, group + groups, ... .
 Eigen::ArrayXd jackknife(std::int64_t pairs,
                          const std::function<Eigen::ArrayXd(std::int64_t group, std::int64_t groups)>& without);
 
-/// Approximate z = Phi^-1(p) of margins, for differences between similar problems.
+/// An approximation of z = Phi^-1(p) for differences between similar problems.
 double rough_z(const MarginMoments& moments, std::int64_t target);
 
-/// The rows of the nearest rivals, which are enough for a standard error.
-std::vector<std::int64_t> most_threatening(const Pairs& pairs);
+/// The rows of the nearest rivals: as many as a standard error needs.
+std::vector<std::int64_t> nearest_rows(const Pairs& pairs);
 
 }  // namespace probust

@@ -10,13 +10,14 @@
 namespace probust {
 namespace {
 
-constexpr double kAlike = 4;  // the weight of a shape is exp(kAlike * cosine between centred logits); measured
+constexpr double kAlike = 4;  // the weight of a shape is exp(kAlike * cosine between centred logits); chosen by measurements
 
-// Candidates for the equivalent degrees of freedom of the others' shape, and the default without evidence.
+// Candidates for the number of degrees of freedom that the shape of the other points counts as, and the value if there is no
+// evidence.
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
 constexpr double kUnknownWorth = 12;
 
-// The covariances of the logits of a block, split into size (trace) and shape, with the similarity of their points.
+// The covariances of the logits of a block, split into size (trace) and shape, and the similarities of the points.
 class Pool {
  public:
   Pool(const std::vector<Eigen::MatrixXd>& margins, const std::vector<std::int64_t>& targets, const Tensor& logits)
@@ -33,7 +34,7 @@ class Pool {
     }
   }
 
-  // The covariance of point i's logits expected from the other points; empty if none is usable.
+  // The covariance of point i's logits that the other points predict; empty if none is usable.
   Eigen::MatrixXd prior(std::size_t i) const {
     if (!usable(i)) return {};
     Eigen::MatrixXd shape = Eigen::MatrixXd::Zero(alike_.cols(), alike_.cols());
@@ -58,7 +59,7 @@ class Pool {
   std::vector<double> log_sizes_;
 };
 
-// ln of the multivariate gamma function, up to a constant that depends on m only.
+// ln of the multivariate gamma function, up to a constant that depends only on m.
 double log_gamma(Eigen::Index m, double a) {
   double sum = 0;
   for (Eigen::Index j = 0; j < m; ++j) sum += std::lgamma(a - static_cast<double>(j) / 2);
@@ -72,8 +73,8 @@ Eigen::VectorXd relative(const Eigen::MatrixXd& own, const Eigen::MatrixXd& prio
   return symmetric_eigenvalues(root.solve_lower(root.solve_lower(own).transpose())).cwiseMax(0);
 }
 
-// The log likelihood, up to a constant, of a covariance with `freedom` degrees of freedom if its prior counts as `worth`: a
-// Wishart matrix under an inverse Wishart prior.
+// The log likelihood, up to a constant, of a covariance with `freedom` degrees of freedom if its prior counts as `worth`
+// degrees: a Wishart matrix with an inverse Wishart prior.
 double log_likelihood(const Eigen::VectorXd& eigenvalues, double freedom, double worth) {
   const Eigen::Index m = eigenvalues.size();
   const double v = worth + static_cast<double>(m) + 1;
@@ -110,7 +111,8 @@ std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixX
     const Eigen::MatrixXd prior = pool.prior(i);
     priors.push_back(prior.size() == 0 ? prior : covariance_of_margins(prior, targets[i]));
   }
-  // h pairs have h differences and h - 1 deviations of sums. If one of the two dominates, they count as little more than h.
+  // h pairs give h differences and h - 1 deviations of sums. If one of the two dominates, they count as little more than h, so
+  // 1.5 h is assumed.
   const double weight = prior_weight(own, priors, 1.5 * static_cast<double>(pairs));
   std::vector<CovarianceModel> models;
   models.reserve(own.size());

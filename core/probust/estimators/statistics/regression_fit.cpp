@@ -7,27 +7,27 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/estimators/common.h"
 #include "probust/noise/noise.h"
-#include "probust/normal/lanes.h"
 #include "probust/normal/univariate.h"
+#include "probust/normal/vector_math.h"
 
 namespace probust {
 namespace {
 
-constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing are better
+constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing give smaller errors
 constexpr double kRidge = 2;
-constexpr double kLeastFreedom = 0.2;            // lower limit for 1 - leverage of a residual
-constexpr std::int64_t kPoints = 2048;           // points of the integral, all residuals together
-constexpr double kNothingLeft = 1e-5;            // residuals below this share of the standard deviation are rounding errors
+constexpr double kLeastFreedom = 0.2;   // lower limit for 1 - leverage of a residual
+constexpr std::int64_t kPoints = 2048;  // points of the integral for all residuals together
+constexpr double kNothingLeft = 1e-5;   // if the residuals' share of the standard deviation is smaller, they are rounding errors
 constexpr std::uint32_t kSlopeStream = 0x51095;  // stream of the generator, distinct from the streams of noise
 
-// The cost of the gradients in forwards: a backward counts as one; moment propagation, with its gradients, was measured at about
+// The cost of the gradients in forwards. A backward counts as one; moment propagation with its gradients was measured at about
 // three times as much.
 std::int64_t cost_of(std::int64_t gradients, LinearizeAt around) {
   return around == LinearizeAt::input ? 1 + gradients : 4 + 3 * gradients;
 }
 
 // Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients imply. `rows` are the
-// margins that the gradients belong to.
+// margins with these gradients.
 Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rows, std::int64_t margins,
                           double sigma) {
   const auto [values, vectors] = symmetric_spectrum(projection.gram);
@@ -44,13 +44,13 @@ Explained along_gradients(const Projection& projection, const std::vector<std::i
   return result;
 }
 
-// Ridge regression of the margins on w, shrunk towards the slopes of the gradients, with both samples of a pair and a free
-// intercept.
+// Ridge regression of the margins on w, shrunk towards the slopes that the gradients imply. It uses both samples of a pair and
+// a free intercept.
 void regress(const Pairs& pairs, Explained& explained) {
   const Eigen::MatrixXd& w = explained.coordinates;
   explained.leverage = Eigen::VectorXd::Constant(w.cols(), 0.5 / static_cast<double>(w.cols()));
   explained.errors.resize(w.rows(), w.rows());
-  if (w.rows() == 0) return;  // no gradient at x
+  if (w.rows() == 0) return;  // all gradients are zero
   const Eigen::MatrixXd odd = (pairs.plus - pairs.minus) / 2;
   Eigen::MatrixXd normal = 2 * product_with_transposed(w, w);
   normal.diagonal().array() += kRidge;
@@ -65,8 +65,8 @@ Pairs residuals(const Pairs& pairs, const Explained& explained) {
   return {pairs.plus - line, pairs.minus + line};
 }
 
-// Leave-one-out residuals: each pair's, with slopes fitted without it (Allen 1974). Needed because the jackknife does not refit
-// the slopes.
+// Leave-one-out residuals: those of each pair, with slopes fitted to the other pairs (Allen 1974). They are needed because the
+// jackknife does not refit the slopes.
 Pairs left_out(Pairs left, const Eigen::VectorXd& mean, const Eigen::VectorXd& leverage) {
   for (Eigen::MatrixXd* side : {&left.plus, &left.minus}) {
     for (Eigen::Index j = 0; j < side->cols(); ++j)
@@ -85,8 +85,8 @@ Eigen::MatrixXd factor(const Eigen::MatrixXd& covariance) {
   return columns.rowwise().reverse();
 }
 
-// P[c + f y > 0 does not hold for all rows], y standard normal. Rows with f = 0 are decided by the sign of c. The lower class
-// wins a tie: rows before `target` lose theirs.
+// The probability that c + f y > 0 does not hold in all rows, for a standard normal y. Rows with f = 0 are decided by the sign
+// of c. The lower class wins a tie, so c = 0 fails in rows before `target`.
 double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f, std::int64_t target) {
   double low = -INFINITY, high = INFINITY;
   for (Eigen::Index i = 0; i < c.size(); ++i) {
@@ -107,7 +107,7 @@ double recurrence(std::int64_t n, Eigen::Index axis) {
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
 
-// Standard normals w [kLanes, axes] of the points from `first` on.
+// Standard normals w [kLanes, axes] for the points of the recurrence from `first` on.
 using Block = Eigen::Matrix<double, normal::kLanes, Eigen::Dynamic>;
 Block normal_points(std::int64_t first, Eigen::Index axes) {
   Block w(normal::kLanes, axes);
@@ -120,8 +120,8 @@ Block normal_points(std::int64_t first, Eigen::Index axes) {
   return w;
 }
 
-// mean_j P[centre + a r_j + F w fails], `scatter` being a r. The first coordinate of w is integrated exactly, the others by
-// separate points for every j.
+// mean_j P[centre + a r_j + F w fails]; `scatter` is a r. The first coordinate of w is integrated exactly, the others with
+// separate points for each j.
 double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F,
                     std::int64_t target) {
   const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols(), all = each * scatter.cols();
@@ -143,28 +143,28 @@ RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Line
 }
 
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around) {
-  const std::int64_t each = around == LinearizeAt::input ? 1 : 2;  // means and variances
+  const std::int64_t each = around == LinearizeAt::input ? 1 : 2;  // two if there are means and variances
   estimate.forwards = 2 * budget.pairs + each;
   estimate.backwards = budget.gradients * each;
 }
 
-Chosen choose(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients) {
-  Chosen chosen{std::move(pairs), {}, {}};
-  for (std::size_t i = 0; i < chosen.pairs.size(); ++i) {
-    std::vector<std::int64_t>& rows = chosen.rows.emplace_back(by_threat(chosen.pairs[i]));
+PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients) {
+  PickedGradients picked{std::move(pairs), {}, {}};
+  for (std::size_t i = 0; i < picked.pairs.size(); ++i) {
+    std::vector<std::int64_t>& rows = picked.rows.emplace_back(rows_by_score(picked.pairs[i]));
     rows.resize(static_cast<std::size_t>(gradients));
-    std::vector<std::int64_t>& rivals = chosen.rivals.emplace_back();
+    std::vector<std::int64_t>& rivals = picked.rivals.emplace_back();
     for (const std::int64_t row : rows) rivals.push_back(rival_of(row, targets[i]));
   }
-  return chosen;
+  return picked;
 }
 
 // `rows` are the margins whose gradients the projection has.
-RegressionFit fit_regression(Rivals rivals, std::int64_t kept, const Projection& projection, std::vector<std::int64_t> rows,
+RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma) {
   RegressionFit result;
   result.rivals = std::move(rivals);
-  result.kept = kept;
+  result.survivors = survivors;
   const Pairs& pairs = result.rivals.pairs;
   result.finite = pairs.plus.allFinite() && pairs.minus.allFinite() && projection.gram.allFinite();
   if (!result.finite) {
@@ -214,7 +214,7 @@ Eigen::MatrixXd SlopePosterior::covariance(std::int64_t point, std::uint32_t num
   return product_with_transposed(slopes, slopes);
 }
 
-Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop) {
+Estimate estimate_from_fit(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop) {
   if (!fit.finite) return nonfinite_estimate();
   const Eigen::MatrixXd explained = fit.explained_covariance();
   Estimate estimate;
@@ -226,9 +226,9 @@ Estimate conclude(const RegressionFit& fit, const CovarianceModel& model, double
     estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F, fit.rivals.target);
     estimate.p = 1 - estimate.p_fail;
   }
-  judge(estimate, left_out(fit.left, fit.mean, fit.explained.leverage), {model.weight, model.weight * explained + model.known},
-        fit.kept, fit.rivals.target, fit.unexplained());
-  tell_left_out(estimate, fit.rivals);
+  attach_interval(estimate, left_out(fit.left, fit.mean, fit.explained.leverage),
+                  {model.weight, model.weight * explained + model.known}, fit.survivors, fit.rivals.target, fit.unexplained());
+  mark_left_out(estimate, fit.rivals);
   return estimate;
 }
 

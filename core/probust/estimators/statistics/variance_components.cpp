@@ -8,7 +8,7 @@
 namespace probust {
 namespace {
 
-// The least squares problem in the weights: minimise w·A w / 2 - b·w.
+// The normal equations of the weights: minimise w·A w / 2 - b·w.
 struct NormalEquations {
   Eigen::MatrixXd a;
   Eigen::VectorXd b;
@@ -18,7 +18,7 @@ NormalEquations normal_equations(const Similarities& similarities, const Eigen::
                                  const Eigen::MatrixXd& counts) {
   const auto size = static_cast<Eigen::Index>(similarities.size());
   NormalEquations equations{Eigen::MatrixXd::Zero(size, size), Eigen::VectorXd::Zero(size)};
-  for (Eigen::Index k = 1; k < counts.cols(); ++k) {  // above the diagonal
+  for (Eigen::Index k = 1; k < counts.cols(); ++k) {  // entries above the diagonal
     const auto count = counts.col(k).head(k).array();
     for (Eigen::Index s = 0; s < size; ++s) {
       const auto of_s = similarities[s].col(k).head(k).array();
@@ -30,7 +30,7 @@ NormalEquations normal_equations(const Similarities& similarities, const Eigen::
   return equations;
 }
 
-// The problem restricted to a subset of the weights, given as bits: the others are zero.
+// The problem with only a subset of the weights, given as bits; the others are zero.
 NormalEquations restricted(const NormalEquations& all, unsigned subset) {
   NormalEquations some = all;
   for (Eigen::Index s = 0; s < all.b.size(); ++s) {
@@ -74,7 +74,7 @@ Eigen::MatrixXd weighted_sum(const Similarities& similarities, const Eigen::Vect
 }
 
 Smoothed smooth(const Similarities& similarities, const Eigen::MatrixXd& observed, double sampling) {
-  constexpr double kLeastOwn = 1e-9;  // of the variance: keeps the prior regular if points are equal
+  constexpr double kLeastOwn = 1e-9;  // share of the variance; makes the prior regular if points are equal
   const Eigen::Index n = observed.rows();
   const Eigen::RowVectorXd mean = observed.colwise().mean();
   const Eigen::MatrixXd rest = observed.rowwise() - mean;
@@ -82,7 +82,8 @@ Smoothed smooth(const Similarities& similarities, const Eigen::MatrixXd& observe
   Eigen::MatrixXd prior = weighted_sum(similarities, component_weights(similarities, products, Eigen::MatrixXd::Ones(n, n)));
   const double total = products.diagonal().mean();
   prior.diagonal().array() += std::max(total - sampling - prior.diagonal().mean(), kLeastOwn * total);
-  // With Y = prior + sampling I, the posterior mean is rest - sampling Y⁻¹ rest and its covariance sampling I - sampling² Y⁻¹.
+  // With Y = prior + sampling I, the posterior mean is rest - sampling Y⁻¹ rest, and its covariance is sampling I - sampling²
+  // Y⁻¹.
   prior.diagonal().array() += sampling;
   const Cholesky root(prior);
   if (!root.definite()) return {observed, Eigen::VectorXd::Constant(n, sampling)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How much of the variation between points each of several similarities between them explains. The cross-products of different
+// Estimates how much of the variation between points each of several similarities explains. The cross-products of different
 // points are regressed on the similarities (Haseman and Elston, "The investigation of linkage between a quantitative trait and
 // a marker locus", Behavior Genetics 1972). A point's product with itself is not used, so sampling errors, which are
-// independent from point to point, enter no weight.
+// independent from point to point, do not enter the weights.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that move or sum elements.
+// Operators that copy elements to other positions, or sum them.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace probust::cpu {
 namespace {
 
-// Consecutive elements that are added to one element of a result, or to consecutive ones.
+// Consecutive elements that are added to the same element of a result (`same`), or to consecutive ones.
 struct SumRange {
   std::int64_t first, length, target;
   bool same;
@@ -32,8 +32,8 @@ std::vector<SumRange> sum_ranges(const std::vector<std::int64_t>& targets) {
   return ranges;
 }
 
-// out[targets[e]] += in[e], in the order of e in every lane. Of one lane, a sum stays in a register: through memory, every
-// addition would wait for the store before it.
+// out[targets[e]] += in[e], in the order of e in every lane. With one lane, the sum is kept in a register: in memory, every
+// addition would wait for the previous one to be stored.
 Kernel accumulate(const std::vector<std::int64_t>& targets) {
   return [ranges = sum_ranges(targets)](const Call& call) {
     const std::int64_t lanes = call.lanes;
@@ -55,7 +55,7 @@ Kernel accumulate(const std::vector<std::int64_t>& targets) {
   };
 }
 
-// Copies `elements` elements of an operand to the output, broadcasting its lanes.
+// Copies `elements` elements of an operand to the output and repeats them for lanes that the operand does not have.
 void expand(const Call& call, std::size_t operand, const float* from, std::int64_t elements, float* to) {
   const std::int64_t own = call.lanes_of(operand);
   if (elements == 0) return;  // an empty value has no address to copy from
@@ -77,7 +77,7 @@ Kernel make_moves(const Graph& graph, const Node& node) {
   };
 }
 
-// The targets of a sum are the gather offsets of its transpose (broadcast or gather).
+// reduce_sum is the transpose of broadcast, and scatter_add that of gather: their gather offsets are the targets of the sums.
 Kernel make_reduce_sum(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
   if (node.op == Op::scatter_add) return accumulate(gather_offsets(Op::gather, node.attributes, node.shape, from));

@@ -17,7 +17,7 @@ namespace {
 
 using Constant = std::shared_ptr<const Tensor>;
 
-// One product: its cells and its filters.
+// One matrix product of a convolution: the pixels that are gathered, and the filters.
 struct Gather {
   Cells cells;
   std::vector<std::shared_ptr<const Weights>> filters;  // per group: [(tap, channel), n]
@@ -41,7 +41,7 @@ Gather with_filters(Cells cells, const Constant& filter, std::int64_t groups, bo
   return gather;
 }
 
-// One group of one image: in [channels, in_pixels, lanes], out [n, out_pixels, lanes].
+// Computes one group of one image: `in` is [channels, in_pixels, lanes], `out` is [n, out_pixels, lanes].
 void run_group(const Call& call, const Gather& gather, const Weights& w, const float* bias, const float* in,
                std::int64_t in_pixels, float* out, std::int64_t out_pixels) {
   const Cells& cells = gather.cells;
@@ -97,7 +97,7 @@ Constant filter_of(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-// Each product of a transposed convolution has the pixels of one phase.
+// A transposed convolution is one product per phase (plan_conv_transpose).
 Product make_constant_conv(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto& window = std::get<Window>(node.attributes);
   const bool transposed = node.op == Op::conv_transpose;

@@ -22,7 +22,7 @@ void for_each_cell(const Shape& extents, Visit visit) {
   }
 }
 
-// The cells of image pixels with (y + pad) mod stride = phase.
+// Plans the image pixels with (y + pad) mod stride = phase.
 Cells plan_phase(const Window& window, const Shape& phase) {
   Cells cells;
   const Shape output = window.output(), strides = row_major_strides(output);

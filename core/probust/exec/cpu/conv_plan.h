@@ -10,24 +10,24 @@
 
 namespace probust::cpu {
 
-/// What one product of a convolution computes, for one channel of one image: pixels of the result, and what each tap of the
-/// filter reads for them.
+/// One product of a convolution, for one channel of one image: which pixels of the result it computes, and which pixel each tap
+/// of the filter reads for each of them. A cell is one pixel of the result.
 struct Cells {
   std::vector<std::int64_t> pixels;             ///< of the result, one per cell
-  bool contiguous = true;                       ///< the cells are all pixels in order
+  bool contiguous = true;                       ///< whether the cells are all pixels in order
   std::vector<std::int64_t> taps;               ///< positions in the kernel
-  std::vector<std::vector<CopyRange>> sources;  ///< per tap: the operand's pixel of every cell
+  std::vector<std::vector<CopyRange>> sources;  ///< per tap: the pixel of the operand for every cell
 };
 
 /// conv: one product, whose cells are the output pixels.
 std::vector<Cells> plan_conv(const Window& window);
 
-/// conv_transpose: image pixels are split into phases by (y + pad) mod stride. Pixels of a phase use the same taps, so each phase
-/// is one product, without work on zeros between pixels. Phases without pixels are left out.
+/// conv_transpose: image pixels are split into phases by (y + pad) mod stride. Pixels of a phase use the same taps, so each
+/// phase is one product, which skips the zeros that stride puts between pixels. Phases without pixels are omitted.
 std::vector<Cells> plan_conv_transpose(const Window& window);
 
 /// A filter w [O, C, taps...] of one group as a matrix [(tap, channel read), channel written], a block of rows at a time. A
-/// transposed convolution reads the filter's outputs.
+/// convolution reads the C channels and writes the O ones; a transposed convolution reads the O channels and writes the C ones.
 struct FilterOrder {
   const float* filter;
   const Shape& shape;

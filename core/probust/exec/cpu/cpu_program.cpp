@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A graph as a sequence of kernel calls over planned buffers. Values are in slots of one arena. A slot is reused after the last
-// read of its value, a reshape shares its operand's slot, element-wise kernels write in place, and a bias is the initial value of
-// a product's sums.
+// read of its value, a reshape shares its operand's slot, element-wise kernels write in place, and the sums of a product start
+// at its bias.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -30,7 +30,7 @@ struct Slot {
 struct Step {
   ValueId value;
   std::vector<ValueId> operands;
-  cpu::Product product;  // or any other kernel
+  cpu::Product product;  // has only a kernel if the node is not a product with a constant
   std::vector<cpu::Fused> fused;
 };
 
@@ -44,7 +44,7 @@ std::string kind_of(const Node& node, const std::vector<Shape>& operands) {
   return kind;
 }
 
-// Adds its lifetime to `seconds`.
+// Adds the time between its construction and destruction to `seconds`, unless that is null.
 class StepTimer {
  public:
   explicit StepTimer(double* seconds) : seconds_(seconds) {
@@ -102,7 +102,8 @@ class CpuProgram final : public Program {
     return packed;
   }
 
-  // The fewest lanes for which 80% of the flops of constant products are in those with at least kFullRows rows.
+  // The smallest number of lanes for which at least 80% of the flops of products with constants are in products with at least
+  // kFullRows rows.
   std::int64_t least_lanes() const override {
     constexpr std::int64_t kFullRows = 48;
     const std::vector<ProgramStep> all = steps();
@@ -169,7 +170,8 @@ class CpuProgram final : public Program {
   }
 
  private:
-  // Limits the output to its own size, in a slot that may be larger, and fills it with NaN unless it is written in place.
+  // Before a kernel runs: limits the output to its own size, because its slot may be larger, and fills it with NaN unless the
+  // kernel writes in place.
   static void prepare_to_verify(std::span<const cpu::Operand> operands, float* out, std::int64_t size, Workspace& workspace) {
     workspace.values.limit(out, size);
     const bool in_place = std::any_of(operands.begin(), operands.end(), [&](const cpu::Operand& o) { return o.data == out; });
@@ -191,7 +193,7 @@ class CpuProgram final : public Program {
     return id;
   }
 
-  // Gives each value the operands of its kernel, and the memory that it shares.
+  // Sets the operands of each kernel, and which values share memory.
   void rename(const std::vector<cpu::Fusion>& fusions) {
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
       std::vector<ValueId>& operands = operands_of_.emplace_back(graph_[id].inputs);
@@ -262,7 +264,7 @@ class CpuProgram final : public Program {
     return node.inputs.size() < 2 || storage(node.inputs[1]) != source || graph_[node.inputs[1]].shape == node.shape;
   }
 
-  // The smallest free slot that is large enough, else the largest one, enlarged, else a new one.
+  // Takes the smallest free slot that is large enough. If none is, enlarges the largest free one; if none is free, adds a slot.
   int take_slot(std::vector<int>& free_slots, const Node& node) {
     const std::int64_t elements = element_count(node.shape);
     auto best = free_slots.end();
@@ -290,7 +292,7 @@ class CpuProgram final : public Program {
     if (std::find(free_slots.begin(), free_slots.end(), slot) == free_slots.end()) free_slots.push_back(slot);
   }
 
-  // Outputs have one lane per seed and example (per example without seeds), whatever they depend on.
+  // An output has one lane per seed and example (per example without seeds), even if its value has fewer.
   void write_output(const Batch& batch, ValueId id, const float* from, float* to) const {
     const std::int64_t own = batch.lanes(graph_[id].extent), lanes = batch.lanes(std::max(largest_, Extent::example));
     const std::int64_t elements = element_count(graph_[id].shape);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A convolution is a sum over channels and taps of shifted images. In a copy with zeros around it, the cells of a row read
-// neighbouring pixels at every tap, so a row of cells with all its lanes is one strip, and each tap an offset. With a stride, the
-// copy has columns (and rows) with the same remainder together, so that strips remain contiguous.
+// A convolution is a sum over channels and taps of shifted images. The image is copied with zeros around it. In the copy, the
+// cells of a row read neighbouring pixels at every tap, so a row of cells with all its lanes is one strip, and a tap is an
+// offset into it. With a stride, columns (and rows) of the same remainder are copied next to each other, so that strips remain
+// contiguous.
 //
 // A transposed convolution with stride s is s convolutions along each axis, one for each remainder (y + pad) mod s of an image
 // pixel, each with its own taps.
@@ -23,10 +24,10 @@ using Constant = std::shared_ptr<const Tensor>;
 // One axis: cell i is pixel first + i * spacing of the output, and its tap t reads pixel i * step + offsets[t] of the input.
 struct Axis {
   std::int64_t cells = 0, first = 0, spacing = 1, step = 1, pixels = 0;
-  std::vector<std::int64_t> taps, offsets;  // the taps' places in the filter, and where they read
-  // Of the copy. Place j with remainder r is pixel low + r + j * step of the input; tap t of cell i reads place i + places[t]
-  // with the remainder remainders[remainder_of[t]].
-  std::int64_t low = 0, more = 0;  // `more` places than cells
+  std::vector<std::int64_t> taps, offsets;  // the positions of the taps in the filter, and the offsets at which they read
+  // The copy along this axis. Place j with remainder r is pixel low + r + j * step of the input; tap t of cell i reads place i
+  // + places[t] with the remainder remainders[remainder_of[t]].
+  std::int64_t low = 0, more = 0;  // there are `more` more places than cells
   std::vector<std::int64_t> remainders, remainder_of, places;
 
   void plan_copy() {
@@ -45,7 +46,7 @@ struct Axis {
   std::int64_t kinds() const { return static_cast<std::int64_t>(remainders.size()); }
 };
 
-// The window's parameters along one axis; the same for an axis that an image does not have.
+// The window's parameters along one axis. The defaults are those of an axis that the image does not have.
 struct WindowAxis {
   std::int64_t image = 1, output = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
 };
@@ -63,7 +64,7 @@ Axis conv_axis(const WindowAxis& w) {
   return axis;
 }
 
-// Image pixels y with (y + pad) mod stride = phase.
+// The axis of the image pixels y with (y + pad) mod stride = phase.
 Axis transposed_axis(const WindowAxis& w, std::int64_t phase) {
   Axis axis;
   axis.first = ((phase - w.pad) % w.stride + w.stride) % w.stride;
@@ -79,15 +80,15 @@ Axis transposed_axis(const WindowAxis& w, std::int64_t phase) {
   return axis;
 }
 
-// One phase, or the whole of a convolution: its axes, and for each group the weights [block of outputs][channel][tap y][tap
-// x][output of the block].
+// One phase of a transposed convolution, or a whole convolution: its axes, and for each group the weights [block of
+// outputs][channel][tap y][tap x][output of the block].
 struct Phase {
   Axis y, x;
   std::vector<std::shared_ptr<const std::vector<float>>> weights;
   std::int64_t taps() const { return static_cast<std::int64_t>(y.taps.size() * x.taps.size()); }
 };
 
-// How a node reads its filter [filters, channels of a group, taps].
+// How a filter [filters, channels of a group, taps] is read.
 struct Filter {
   Constant constant;
   bool transposed;
@@ -145,7 +146,7 @@ class DirectConv {
     }
   }
 
-  // For an output of `pixels`, `width` in a row.
+  // The bytes of scratch memory for an output of `pixels` pixels in rows of `width`.
   std::int64_t scratch_bytes(std::int64_t pixels, std::int64_t width, std::int64_t lanes) const {
     const std::vector<Layout> layouts = plan({read_, written_, lanes, pixels, width});
     return (largest(layouts, &Layout::copy_size) + largest(layouts, &Layout::sums_size)) * kFloat;
@@ -192,14 +193,14 @@ class DirectConv {
       const std::int64_t summed = kSumBytes / kFloat / std::max<std::int64_t>(1, sizes.written * strip);
       band = std::clamp<std::int64_t>(blocks > 1 ? std::min(copied, summed) : copied, 1, std::max<std::int64_t>(1, most_rows));
       rows = band + y.more;
-      // Not a multiple of a page, or the channels of a pixel would compete for the same lines of the cache.
+      // A plane must not be a multiple of a page: the channels of a pixel would then compete for the same cache lines.
       plane = (y.kinds() * rows * row + kBlock - 1) / kBlock * kBlock;
       if (plane / kBlock % 2 == 0) plane += kBlock;
       in_place = alone;
       joined = alone && x.kinds() == 1 && x.more == 0;
     }
 
-    // Where the terms of a block of channels begin in the copy.
+    // The offsets in the copy of the terms of a block of channels.
     std::vector<std::int64_t> offsets_of(const Phase& phase) const {
       std::vector<std::int64_t> all;
       for (std::int64_t channel = 0; channel < channels; ++channel) {
@@ -220,13 +221,13 @@ class DirectConv {
     Sizes sizes;
     std::int64_t channels, band, rows, row, plane, strip;
     std::vector<std::int64_t> offsets;
-    bool in_place;  // the cells are all pixels in order
-    bool joined;    // a band is one strip
+    bool in_place;  // whether the cells are all pixels in order
+    bool joined;    // whether the rows of a band form one strip
   };
 
   static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10, kSumBytes = 512 << 10;
 
-  // Phases have bands of the same cells, so that the rows of the output are complete after all phases of a band.
+  // Layouts of all phases with bands of the same cells, so that rows of the output are complete after all phases of a band.
   std::vector<Layout> plan(const Sizes& sizes) const {
     const bool alone = phases_.size() == 1;
     std::int64_t band = 1;
@@ -250,7 +251,7 @@ class DirectConv {
     float *out, *copy, *sums;
   };
 
-  // A band of cells from row `first`.
+  // Computes the band of cells that begins with row `first`.
   void run_band(const Phase& phase, const Layout& layout, std::int64_t first, std::int64_t group, const float* in,
                 const Memory& memory) const {
     const Axis &y = phase.y, &x = phase.x;
@@ -271,7 +272,7 @@ class DirectConv {
     if (!layout.in_place) scatter(phase, layout, count, memory.sums, pixels);
   }
 
-  // Strips of sums: `count` of them, of `length` floats.
+  // Memory of sums: `count` strips of `length` floats.
   struct Strips {
     float* out;
     std::int64_t plane, row, count, length;
@@ -301,7 +302,7 @@ class DirectConv {
   static void copy_row(const Axis& x, const float* from, std::int64_t lanes, float* to) {
     for (const std::int64_t remainder : x.remainders) {
       const std::int64_t start = x.low + remainder;  // of place 0
-      // The places inside of the image.
+      // The range of places that are inside the image.
       const std::int64_t begin = std::clamp<std::int64_t>((-start + x.step - 1) / x.step, 0, x.width());
       const std::int64_t end = std::clamp<std::int64_t>((x.pixels - start + x.step - 1) / x.step, begin, x.width());
       std::fill_n(to, begin * lanes, 0.0F);
@@ -320,7 +321,7 @@ class DirectConv {
                 std::span<const std::int64_t> offsets, const float* copy, const Strips& to) const {
     const std::int64_t terms = layout.sizes.read * phase.taps();
     const float* const bias = bias_.empty() ? nullptr : bias_.data() + group * written_;
-    // Several blocks of outputs read the same positions while these are in the first-level cache.
+    // Chunks of positions that several blocks of outputs read while they are in the first-level cache.
     const std::int64_t chunk = blocks_.size() == 1 ? to.length : (written_ > 2 ? kTilePackets / 2 : kTilePackets) * kPacket;
     for (std::int64_t strip = 0; strip < to.count; ++strip) {
       for (std::int64_t at = 0; at < to.length; at += chunk) {
@@ -338,14 +339,14 @@ class DirectConv {
     }
   }
 
-  // Rows begin .. end - 1 of the outputs of a group.
+  // Calls finish() for rows begin .. end - 1 of the outputs of a group.
   void finish_rows(const Call& call, const Sizes& sizes, float* out, std::int64_t begin, std::int64_t end) const {
     const std::int64_t row = sizes.out_width * sizes.lanes;
     for (std::int64_t output = 0; output < written_; ++output)
       call.finish(out - call.out + output * sizes.out_pixels * sizes.lanes + begin * row, (end - begin) * row);
   }
 
-  // Copies the sums of a band to their pixels, the first of which is `pixels`.
+  // Copies the sums of a band to their pixels. `pixels` are the pixels of its cells.
   void scatter(const Phase& phase, const Layout& layout, std::int64_t count, const float* sums, float* pixels) const {
     const std::int64_t lanes = layout.sizes.lanes, out_row = phase.y.spacing * layout.sizes.out_width * lanes;
     for (std::int64_t output = 0; output < written_; ++output) {
@@ -357,7 +358,7 @@ class DirectConv {
     }
   }
 
-  std::int64_t read_, written_, groups_;  // of a group
+  std::int64_t read_, written_, groups_;  // per group
   std::vector<std::int64_t> blocks_;
   std::vector<Phase> phases_;
   std::vector<float> bias_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The innermost loops of a direct convolution: sums over terms k of w[k, n] x[k, i] for a tile of outputs n and positions i,
-// which stays in registers. Every sum is in the order of k with fused multiply-adds if the processor has them, whatever the tile,
-// so results do not depend on where a position is.
+// which stays in registers. Every sum adds its terms in the order of k, with fused multiply-adds if the processor has them, so
+// results do not depend on the tile or the position.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,23 +14,24 @@
 
 namespace probust::cpu {
 
-/// The most sums that a tile has, in packets, and the most outputs. The other registers hold operands.
+/// The maximum number of sums in a tile, in packets, and the maximum number of outputs. The remaining registers hold operands.
 inline constexpr int kTileSums = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32 ? 24 : 12;
 inline constexpr int kTileOutputs = kTileSums / 3;
-/// The most packets of positions.
+/// The maximum number of packets of positions in a tile.
 inline constexpr int kTilePackets = 12;
 
-/// Terms of a sum: x[k, i] is x[offsets[k] + i], and w[k, n] is w[k * N + n].
+/// The terms of a sum: x[k, i] is x[offsets[k] + i], and w[k, n] is w[k * N + n].
 struct TileTerms {
   std::span<const std::int64_t> offsets;
   const float* x;
   const float* w;
 };
 
-/// Where sums go, and what they begin with: `bias` (nullptr: zeros) or, if they continue, what is there.
+/// The memory for sums. Sums start from `bias` (from zero if it is nullptr) or, if they continue, from the values that are
+/// already there.
 struct TileSums {
   float* out;
-  std::int64_t stride;  ///< from output to output
+  std::int64_t stride;  ///< distance between outputs
   const float* bias;
   bool continues;
 };
@@ -61,7 +62,7 @@ void add_tile(const TileTerms& terms, const TileSums& to) {
   }
 }
 
-/// The last positions, fewer than a packet. Reads a packet's worth of x.
+/// Adds terms for the last positions, fewer than a packet. Reads a whole packet of x.
 template <int N>
 void add_rest(const TileTerms& terms, const TileSums& to, std::int64_t count) {
   float sums[N * kPacket];
@@ -73,7 +74,7 @@ void add_rest(const TileTerms& terms, const TileSums& to, std::int64_t count) {
   for (int n = 0; n < N; ++n) std::copy_n(sums + n * kPacket, count, to.out + n * to.stride);
 }
 
-/// `length` positions of N outputs.
+/// Adds terms for `length` positions of N outputs.
 template <int N, int V = std::min(kTilePackets, kTileSums / N)>
 void add_strip(TileTerms terms, TileSums to, std::int64_t length) {
   for (; length >= V * kPacket; length -= V * kPacket) {
@@ -89,7 +90,7 @@ void add_strip(TileTerms terms, TileSums to, std::int64_t length) {
   }
 }
 
-/// `count` outputs in blocks of the numbers that add_outputs takes.
+/// Splits `count` outputs into blocks of sizes that add_outputs supports.
 inline std::vector<std::int64_t> output_blocks(std::int64_t count) {
   std::vector<std::int64_t> blocks;
   for (std::int64_t block = kTileOutputs; count > 0; block /= 2) {
@@ -98,7 +99,7 @@ inline std::vector<std::int64_t> output_blocks(std::int64_t count) {
   return blocks;
 }
 
-/// `length` positions of a block of outputs.
+/// Adds terms for `length` positions of a block of outputs.
 inline void add_outputs(std::int64_t block, const TileTerms& terms, const TileSums& to, std::int64_t length) {
   if (block == kTileOutputs) return add_strip<kTileOutputs>(terms, to, length);
   if (block == 4) return add_strip<4>(terms, to, length);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Element-wise functions, select and softmax. Exponentials and related functions use Eigen's vector functions on whole blocks, so
-// that an element's value does not depend on its position in the array. The loops of the others are their definitions'.
+// Element-wise functions, select and softmax. Exponentials and related functions use Eigen's vector functions on whole blocks,
+// so that an element's value does not depend on its position in the array. The other functions use the loops of their operator
+// definitions.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,10 +43,10 @@ std::vector<std::int64_t> element_table(const Shape& operand, const Shape& outpu
   return broadcast_offsets(operand, output);
 }
 
-// Consecutive elements of an output for which each operand has consecutive elements, too, or always the same.
+// Consecutive elements of an output for which each operand has consecutive elements, or the same element for all.
 struct Segment {
   std::int64_t first, count;
-  std::int64_t at[2], step[2];  // of the operands
+  std::int64_t at[2], step[2];  // per operand
 };
 
 std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& output) {
@@ -68,15 +69,15 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
   return segments;
 }
 
-// How many elements with fewer lanes than the output are combined at a time, and the memory for one operand.
+// How many elements to combine at a time if an operand has fewer lanes than the output, and the memory for one such operand.
 std::int64_t elements_together(const Call& call) {
   constexpr std::int64_t kTogether = 1024;  // floats
   return std::max<std::int64_t>(1, kTogether / call.lanes);
 }
 std::int64_t repeated_size(const Call& call) { return elements_together(call) * call.lanes + kBlock; }
 
-// An operand of elements first .. first + count - 1 of a segment, with the lanes of the output; `memory` is for lanes that must
-// be repeated.
+// An operand for elements first .. first + count - 1 of a segment, with the lanes of the output. If lanes must be repeated,
+// they are written to `memory`.
 const float* with_all_lanes(const Call& call, const Segment& segment, std::size_t operand, std::int64_t first, std::int64_t count,
                             float* memory) {
   const std::int64_t own = call.lanes_of(operand), step = segment.step[operand];
@@ -112,12 +113,12 @@ void run_segment(BinaryLoop loop, float parameter, const Call& call, const Segme
 
 }  // namespace
 
-// The definition's loop, unless Eigen has a vector function.
+// Uses Eigen's vector function if there is one, otherwise the loop of the operator's definition.
 Kernel make_unary(const Graph&, const Node& node) {
   switch (node.op) {
     case Op::relu:
-      // As std::max(x, 0): NaN stays NaN. (A plain loop would become WebAssembly's max, whose rules for NaN and zero cost several
-      // instructions.)
+      // Like std::max(x, 0): NaN stays NaN. (A plain loop would become WebAssembly's max, whose rules for NaN and zero cost
+      // several instructions.)
       return block_kernel([](const Block& x) -> Block { return x.max(0.0F); });
     case Op::exp:
       return block_kernel([](const Block& x) -> Block { return x.exp(); });
@@ -143,7 +144,7 @@ Kernel make_binary(const Graph& graph, const Node& node) {
   };
 }
 
-// y = b where a > 0, else c: one pass over the lanes, with operands of smaller extent broadcast.
+// y = b if a > 0, else c, in one pass over the lanes. Operands of smaller extent are broadcast.
 Kernel make_select(const Graph& graph, const Node& node) {
   std::array<std::vector<std::int64_t>, 3> tables;
   for (std::size_t i = 0; i < tables.size(); ++i) tables[i] = element_table(graph[node.inputs[i]].shape, node.shape);

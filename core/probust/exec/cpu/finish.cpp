@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Applies what is fused to a part of a product's result, while it is in the cache.
+// Applies fused operations to a part of a product's result while it is in the cache.
 #include <algorithm>
 
 #include "probust/exec/cpu/fusion.h"
@@ -17,7 +17,7 @@ void combine_with(Op op, const float* x, float* y, std::int64_t count) {
   with_fused_function(op, [&](auto f) { to = to.binaryExpr(operand, f); });
 }
 
-// y[e * lanes + l] = f(y[e * lanes + l], x[e * own + l % own]) for `count` elements, if vectors of N values
+// y[e * lanes + l] = f(y[e * lanes + l], x[e * own + l % own]) for `count` elements. Returns false unless vectors of N values
 // divide `own`.
 template <int N>
 bool combine_packets(Op op, const float* x, std::int64_t own, float* y, std::int64_t lanes, std::int64_t count) {
@@ -35,7 +35,7 @@ bool combine_packets(Op op, const float* x, std::int64_t own, float* y, std::int
   return true;
 }
 
-// The same with one lane of x for all of y.
+// Combines y with an operand x that has one lane.
 void combine_single_lanes(Op op, const float* x, float* y, std::int64_t lanes, std::int64_t count) {
   using namespace Eigen::internal;
   with_fused_function(op, [&](auto f) {
@@ -67,7 +67,7 @@ void Call::apply_fused(std::int64_t first, std::int64_t count) const {
   }
 }
 
-// Runs of floats that meet the same element of a constant.
+// Combines a constant with runs of floats that use the same element of it.
 void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t count) const {
   const std::int64_t together = stage.size == 1 ? first + count : stage.inner * lanes;
   for (std::int64_t at = first, end = first + count; at < end;) {
@@ -77,7 +77,7 @@ void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t
   }
 }
 
-// An operand with fewer lanes: runs of lanes read consecutive lanes of the operand, or all the same one.
+// Combines an operand with fewer lanes in runs that read consecutive lanes of the operand, or the same lane.
 void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
   if (first % lanes == 0 && count % lanes == 0 && combine_elements(stage, first / lanes, count / lanes)) return;
@@ -100,7 +100,7 @@ void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t cou
   }
 }
 
-// The same for whole elements. False if there is no faster way than run by run.
+// The same for whole elements. Returns false if this is not faster than combine_runs.
 bool Call::combine_elements(const Fused& stage, std::int64_t element, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
   const float* const x = in[stage.operand].data + element * own;
@@ -119,7 +119,7 @@ bool Call::combine_elements(const Fused& stage, std::int64_t element, std::int64
   return true;
 }
 
-// Repeats the operand's lanes for some elements, then combines these as one run.
+// Repeats the operand's lanes for some elements, then combines them as one run.
 void Call::combine_repeated(Op op, const float* x, std::int64_t own, float* y, std::int64_t count) const {
   const std::int64_t most = kRepeated / lanes;
   float repeated[kRepeated + kBlock];

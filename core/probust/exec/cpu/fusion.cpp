@@ -20,7 +20,7 @@ std::optional<std::vector<float>> bias_of(const Graph& graph, const Node& produc
   return values;
 }
 
-// Follows the element-wise nodes after a product. `known` has, for each value, the node with whose kernel it becomes known.
+// Follows the element-wise nodes after a product. `known` has, for each value, the node whose kernel computes it.
 class Chain {
  public:
   Chain(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
@@ -56,7 +56,7 @@ class Chain {
     return true;
   }
 
-  // A constant that varies along one axis, or not at all.
+  // Sets how a constant is indexed if it varies along one axis or not at all. Returns false otherwise.
   static bool place_constant(const Shape& constant, const Shape& result, Fused& stage) {
     stage.size = element_count(constant);
     stage.inner = 1;

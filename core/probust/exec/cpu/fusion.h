@@ -9,22 +9,22 @@
 
 namespace probust::cpu {
 
-/// The same graph with the values that depend on the seed after all others, so that masks of rectifiers, for example, are known
-/// when a backward product is computed. Inputs keep their order.
+/// The same graph with all values that depend on the seed moved to the end. The masks of rectifiers, for example, are then
+/// known before the backward products that use them. Inputs keep their order.
 Graph seeded_last(const Graph& graph);
 
-/// What the kernel of a product with a constant does in addition to the product, instead of the nodes that follow it.
+/// The work that the kernel of a product with a constant does after the product, and the nodes that it replaces.
 struct Fusion {
-  std::vector<float> bias;     ///< per channel, or none; the initial value of the sums
+  std::vector<float> bias;     ///< per channel, or empty; the sums start from it
   std::vector<Fused> fused;    ///< in this order
   std::vector<ValueId> extra;  ///< operands of `fused`, after the product's own
   std::vector<ValueId> nodes;  ///< the nodes replaced, in order
 };
 
-/// One entry per node; empty for nodes that are not such products.
+/// One entry per node; empty for nodes that are not products with a constant.
 std::vector<Fusion> find_fusions(const Graph& graph);
 
-/// Calls use(f) with the function f(y, x) of a fused operation. Of maximum and minimum, NaN is the result if either is, as in
+/// Calls use(f) with the function f(y, x) of a fused operation. The maximum and minimum are NaN if either operand is NaN, as in
 /// elementwise.cpp.
 template <class Use>
 auto with_fused_function(Op op, const Use& use) {
@@ -43,10 +43,10 @@ auto with_fused_function(Op op, const Use& use) {
 
 /// Lanes of an element that are finished together in registers.
 struct LaneGroup {
-  std::int64_t lane = 0, of_example = 0;  ///< the first lane, and which example it belongs to
+  std::int64_t lane = 0, of_example = 0;  ///< the first lane, and the example it belongs to
   LaneGroup(const Call& call, std::int64_t first) : lane(first), of_example(first % call.batch.examples) {}
 
-  /// Whether `count` lanes read consecutive lanes of every operand, or all the same one.
+  /// Whether, for every operand, `count` lanes of the output read consecutive lanes or the same lane.
   bool together(const Call& call, std::int64_t count) const {
     return of_example + count <= call.batch.examples || call.batch.examples == 1 || !has_example_operand(call);
   }
@@ -59,7 +59,7 @@ struct LaneGroup {
   }
 };
 
-/// Call::finish for values in registers: consecutive lanes of one element of the output, which are together.
+/// Call::finish for values in registers: consecutive lanes of one element of the output for which together() is true.
 template <class Values>
 void finish_values(const Call& call, std::int64_t element, const LaneGroup& group, Values& y) {
   for (const Fused& stage : call.fused) {

@@ -10,19 +10,19 @@
 namespace probust::cpu {
 namespace {
 
-constexpr float kFarthest = 12;    // standard deviations: beyond, densities would lose digits or cost time as subnormal numbers
-constexpr float kLeastB = 1e-30F;  // of variances
-// Slopes that make steps of ramps: comparisons would not be vectorised.
+constexpr float kFarthest = 12;    // standard deviations; beyond, densities lose digits or are slow subnormal numbers
+constexpr float kLeastB = 1e-30F;  // for variances
+// Slopes of ramps that replace steps, because compilers do not vectorise comparisons.
 constexpr float kSteep = 1e30F, kSteeper = 1e38F;
 
-// A variance b.
+// A variance b with its square root s.
 struct Spread {
   Block b, inverse, s;  ///< 1 / s and s = b^(1/2)
 
   explicit Spread(const Block& variance) : b(variance.max(kLeastB)), inverse(b.rsqrt()), s(b * inverse) {}
 };
 
-// A normal variable of mean a, seen from its smaller side.
+// A normal variable of mean a, described by its smaller tail.
 struct Normal {
   Block a;
   const Spread& spread;
@@ -31,7 +31,7 @@ struct Normal {
   Normal(const Block& mean, const Spread& of);
 
   Block beyond() const { return (density - t * tail).max(0.0F); }
-  /// What the larger side has more of the probability, if the mean is positive; otherwise 0.
+  /// The probability of the larger side minus that of the smaller side if the mean is positive, otherwise 0.
   Block excess() const { return (a * kSteep).max(0.0F).min(1.0F) * (1.0F - 2.0F * tail); }
 };
 
@@ -59,7 +59,7 @@ Block normal_density(const Normal& x) {
 
 using Function = Block (*)(const Normal&);
 
-// The block of values from `from` on, of which `count` are there; the others are one.
+// The block of `count` values from `from` on, padded with ones.
 Block block_of(const float* from, std::int64_t count) {
   if (count >= kBlock) return Eigen::Map<const Block>(from);
   Block block = Block::Ones();
@@ -67,7 +67,7 @@ Block block_of(const float* from, std::int64_t count) {
   return block;
 }
 
-// A row of `size` values. If the variance is `constant`, it is the same for all of them.
+// Applies the function to a row of `size` values. If the variance is `constant`, all of them share b[0].
 void run_row(Function function, const float* a, const float* b, bool constant, std::int64_t size, float* out) {
   for (std::int64_t i = 0; i < size; i += kBlock) {
     const Block variance = constant ? Block(Block::Constant(*b)) : block_of(b + i, size - i);

@@ -17,8 +17,8 @@ using Eigen::Index;
 using To = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
 using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMajor>;
 
-// The kernel and its tile. It sums every element of a tile of full height in the same order, also in the transposed product, but
-// uses another order for tiles of less height.
+// The kernel and its tile. The kernel sums the elements of full-height tiles in the same order everywhere, also in the
+// transposed product, but uses a different order for lower tiles.
 #ifdef __wasm_simd128__
 constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
 using Multiply = WasmProducts;
@@ -29,10 +29,10 @@ using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, kHeight, 
 #endif
 using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
 
-// With this depth a group and four columns of weights fit the first-level cache, and short sums have less rounding error: the
-// difference between two processors in the p of adf, which is the most sensitive to rounding, is half of that with 256.
+// With this depth, a group and four columns of weights fit the first-level cache. Short sums also have smaller rounding errors:
+// the p of adf, which is the most sensitive to rounding, differs between two processors by half as much as with a depth of 256.
 constexpr Index kMostDepth = 128;
-constexpr Index kPackedBytes = 128 << 10;  // packed rows, in the second-level cache
+constexpr Index kPackedBytes = 128 << 10;  // for packed rows, in the second-level cache
 
 constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
 
@@ -49,18 +49,18 @@ void pack(const float* a, Index stride, Index count, Index depth, float* packed)
   }
 }
 
-// How many of `tall` rows to pack at once, in whole groups.
+// How many of `tall` rows to pack at once; whole groups.
 Index rows_a_block(Index tall, const Weights& w) {
   return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, tall);
 }
 
-// A depth that gives blocks of equal size, a multiple of 8 because Eigen's kernel unrolls by 8.
+// The depth of blocks of equal size, a multiple of 8 because Eigen's kernel unrolls by 8.
 Index balanced_depth(Index k) {
   const Index blocks = std::max<Index>(1, (k + kMostDepth - 1) / kMostDepth);
   return std::max<Index>(8, ((k + blocks - 1) / blocks + 7) / 8 * 8);
 }
 
-// Calls add(k, depth) for the blocks of weights.
+// Calls add(k, depth) for every block of weights.
 template <class Add>
 void each_block(const Weights& w, Add add) {
   for (std::int64_t k = 0; k < w.rows(); k += w.depth())
@@ -81,7 +81,7 @@ void multiply_groups(Index tall, const float* a, Index a_stride, const Weights& 
   }
 }
 
-// The product of less than a group of rows, padded with zeros to a whole one.
+// Adds the product of fewer rows than a group, padded with zeros to a group.
 void multiply_padded(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
                      Stretch& memory) {
   const auto parts = memory.take(std::array<std::int64_t, 2>{kHeight * w.depth(), kHeight * w.cols()});
@@ -95,7 +95,7 @@ void multiply_padded(Index count, const float* a, Index a_stride, const Weights&
   for (Index column = 0; column < w.cols(); ++column) std::copy_n(product + column * kHeight, count, &out(0, column));
 }
 
-// The same as a transposed product: rows are padded only to the tile's width instead of its height.
+// The same as a transposed product: rows are padded only to the width of the tile, not to its height.
 void multiply_turned(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
                      Stretch& memory) {
   const Index n = w.cols(), height = whole(n, kHeight), width = whole(count, kWidth);
@@ -118,7 +118,8 @@ void multiply_turned(Index count, const float* a, Index a_stride, const Weights&
   }
 }
 
-// Packs the columns of a [depth, count] as rows of the transpose: groups of kHeight columns, the last one padded with zeros.
+// Packs the columns of a [depth, count] matrix as rows of the transpose: groups of kHeight columns, the last one padded with
+// zeros.
 void pack_transposed(const float* a, Index depth, Index count, float* packed) {
   for (Index first = 0; first < count; first += kHeight) {
     const Index own = std::min<Index>(kHeight, count - first);
@@ -144,8 +145,7 @@ void pack_transposed(const float* a, Index depth, Index count, float* packed) {
   }
 }
 
-// Turns a block of packed columns [depth, n] into packed rows of the transpose: groups of kHeight columns, the last one padded
-// with zeros.
+// Transposes a block of packed columns [depth, n] into packed rows: groups of kHeight columns, the last one padded with zeros.
 void turn(const float* columns, Index depth, Index n, float* groups) {
   const Index wide = n / kWidth * kWidth;
   for (Index column = 0; column < whole(n, kHeight); ++column) {

@@ -13,7 +13,7 @@
 
 namespace probust::cpu {
 
-/// An operand of a kernel: elements laid out [elements][lanes], with the lanes of its extent (1 for a constant).
+/// An operand of a kernel, laid out [elements][lanes] with the lanes of its extent (1 for a constant).
 struct Operand {
   const float* data;
   const Shape* shape;
@@ -25,7 +25,7 @@ struct Operand {
 struct Fused {
   Op op;
   std::size_t operand = 0;
-  std::int64_t inner = 1, size = 0;  ///< element e of the result meets element e / inner % size of a constant
+  std::int64_t inner = 1, size = 0;  ///< element e of the result uses element e / inner % size of a constant
 };
 
 /// One call of a kernel. The output has the largest extent among the operands; its lane s * examples + b reads lane b of an
@@ -35,21 +35,21 @@ struct Call {
   float* out;
   const Shape* shape;
   Batch batch;
-  std::int64_t lanes;  ///< of the output
+  std::int64_t lanes;  ///< lanes of the output
   Workspace* workspace;
   std::span<const Fused> fused{};
 
   std::int64_t lanes_of(std::size_t operand) const { return batch.lanes(in[operand].extent); }
 
-  /// Scratch memory of exactly this size, or in several parts. Earlier parts become invalid.
+  /// Scratch memory of exactly this size, or several parts of these sizes. Memory returned earlier becomes invalid.
   float* scratch(std::int64_t size) const { return workspace->scratch.take(size); }
   template <std::size_t N>
   std::array<float*, N> scratch(const std::array<std::int64_t, N>& sizes) const {
     return workspace->scratch.take(sizes);
   }
 
-  /// Floats first .. first + count - 1 of the output are complete: applies what is fused. Kernels of products with constants call
-  /// it once for every float of the output.
+  /// Applies the fused operations to floats first .. first + count - 1 of the output, which are complete. Kernels of products
+  /// with constants call it once for every float of the output.
   void finish(std::int64_t first, std::int64_t count) const {
     if (!fused.empty()) apply_fused(first, count);
   }
@@ -59,64 +59,68 @@ struct Call {
   bool combine_elements(const Fused& stage, std::int64_t element, std::int64_t count) const;
   void combine_repeated(Op op, const float* x, std::int64_t own, float* y, std::int64_t count) const;
 
-  /// Kernels that may take long call this now and then. Throws Error{interrupted}.
+  /// Throws Error{interrupted} if a stop was requested. Kernels that may take long call it regularly.
   void stop_if_asked() const { probust::stop_if_asked(workspace->stop); }
 };
 
 using Kernel = std::function<void(const Call&)>;
 
-/// Prepares the kernel of one node. Work that depends only on constants and shapes is done here, once.
+/// Creates the kernel of one node, and does all work that depends only on constants and shapes.
 using MakeKernel = Kernel (*)(const Graph&, const Node&);
 
 /// How a kernel may use memory.
 struct KernelEntry {
   MakeKernel make = nullptr;
-  bool in_place = false;  ///< may write its output over its first operand
+  bool in_place = false;  ///< whether the output may overwrite the first operand
 };
 
-/// The kernel of an operator; if there is no fast one, the reference evaluation, lane by lane.
+/// The kernel of an operator. If there is no fast one, it calls the reference evaluation for each lane.
 KernelEntry kernel_entry(Op op);
 
 /// The kernel of a product with a constant.
 struct Product {
   Kernel kernel;
-  std::int64_t rows = 0;          ///< that one lane contributes to its matrix products
-  std::int64_t packed_bytes = 0;  ///< of the constant in the order in which the kernel reads it
-  /// Bytes of scratch memory for this many lanes, if they may be many.
+  std::int64_t rows = 0;          ///< rows that one lane contributes to the matrix product
+  std::int64_t packed_bytes = 0;  ///< size of the constant in the order in which the kernel reads it
+  /// The bytes of scratch memory for this many lanes. Null if the kernel needs little.
   std::function<std::int64_t(std::int64_t lanes)> scratch_bytes = nullptr;
 };
 
-/// Prepares it. `bias` has one value per channel, or none; it costs nothing because it is the initial value of the sums. Of the
-/// products below, those that may not apply have no kernel then.
+/// Creates the kernel of a product. `bias` has one value per channel, or none; it costs nothing because the sums start from it.
+/// If an algorithm below does not apply, the Product has no kernel.
 using MakeProduct = Product (*)(const Graph&, const Node&, std::vector<float> bias);
 
-/// By matrix products of gathered operands, with Eigen's kernel. The same on every machine, and in browsers.
+/// Matrix products of gathered operands by Eigen's kernel. The results are the same on every machine, including in browsers.
 Product make_product(const Graph&, const Node&, std::vector<float> bias);
 
-/// By the fastest algorithm for the product's size.
+/// Creates a kernel with the fastest algorithm for the product's size.
 Product make_fast_product(const Graph&, const Node&, std::vector<float> bias);
 
 /// Whether the kernel of this product with a constant can have a bias.
 bool can_add_bias(const Graph& graph, const Node& product);
 
-/// The constant matrix or filter of a node that is a product with one; kNoValue for others.
+/// The constant matrix or filter of a product with a constant; kNoValue for other nodes.
 ValueId constant_factor(const Graph& graph, const Node& node);
 
-/// True if the operator has a fast kernel.
+/// Whether the operator has a fast kernel.
 bool has_fast_kernel(Op op);
 
-// One file per family, named like the operators'.
+// Each of these is defined in the file of its family of operators, named as in ops/.
 ValueId constant_factor_of_matmul(const Graph&, const Node&);
 bool can_add_bias_to_matmul(const Graph&, const Node&);
 Kernel make_matmul(const Graph&, const Node&);
 Product make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
 Product make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_variable_conv(const Graph&, const Node&);
+/// Whether a convolution, or one of its derivatives, has one channel per group on both sides; and the kernel for these.
+bool has_single_channels(const Graph&, const Node&);
+Kernel make_lane_conv(const Graph&, const Node&);
 Kernel make_max_pool(const Graph&, const Node&);
 Kernel make_max_scatter(const Graph&, const Node&);
 Kernel make_max_gather(const Graph&, const Node&);
 Kernel make_sum_pool(const Graph&, const Node&);
 Kernel make_sum_unpool(const Graph&, const Node&);
+Kernel make_grid_sample(const Graph&, const Node&);
 Kernel make_unary(const Graph&, const Node&);
 Kernel make_binary(const Graph&, const Node&);
 Kernel make_select(const Graph&, const Node&);

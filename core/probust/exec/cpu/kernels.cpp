@@ -40,6 +40,8 @@ constexpr std::pair<Op, MakeKernel> kKernels[] = {
     {Op::max_gather, make_max_gather},
     {Op::sum_pool, make_sum_pool},
     {Op::sum_unpool, make_sum_unpool},
+    {Op::grid_sample, make_grid_sample},
+    {Op::grid_sample_transpose, make_grid_sample},
     {Op::reduce_sum, make_reduce_sum},
     {Op::scatter_add, make_reduce_sum},
     {Op::broadcast, make_broadcast},

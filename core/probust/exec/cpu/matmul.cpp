@@ -21,7 +21,7 @@ Matrix last_two(const Shape& shape) { return {shape[shape.size() - 2], shape[sha
 
 std::int64_t leading_count(const Shape& shape) { return element_count({shape.begin(), shape.end() - 2}); }
 
-// Whether a node's second operand (right) or first operand (left) is a single constant matrix.
+// Whether the second operand (right) or the first operand (left) of a node is a single constant matrix.
 bool right_is_constant(const Graph& graph, const Node& node) {
   const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
   return b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent;
@@ -54,17 +54,17 @@ std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, 
   });
 }
 
-constexpr std::int64_t kProductBytes = 1 << 20;  // of the products of gathered rows
+constexpr std::int64_t kProductBytes = 1 << 20;  // limit for the products of gathered rows
 
-// op(a) with many rows i and few lanes: row i begins at i * row_step, its k elements are element_step apart, lanes are
+// op(a) with many rows i and few lanes: row i begins at i * row_step, its k elements are element_step apart, and lanes are
 // contiguous.
 struct ManyRows {
   const float* a;
   std::int64_t count, row_step, element_step, lanes;
 };
 
-// y[i, :] = op(a)[i, :] w + bias for many rows i at once, each with all its lanes: gather, multiply, scatter. One product per i
-// would have too few rows for the kernel, and would read the weights for every i.
+// y[i, :] = op(a)[i, :] w + bias for many rows i at once, each with all its lanes: gather, multiply, scatter. A separate
+// product for each i would have too few rows for the kernel and read all weights again.
 void multiply_together(const Call& call, const ManyRows& rows, const Weights& w, const float* bias, float* out) {
   const std::int64_t k = w.rows(), n = w.cols(), lanes = rows.lanes;
   const std::int64_t fitting = std::min(kGatherBytes / kFloat / std::max<std::int64_t>(1, k), kProductBytes / kFloat / n);
@@ -86,7 +86,7 @@ void multiply_together(const Call& call, const ManyRows& rows, const Weights& w,
   }
 }
 
-// y[.., i, :] = op(a)[.., i, :] w + bias: one product per row i over all lanes; if there are few lanes, one product covers many
+// y[.., i, :] = op(a)[.., i, :] w + bias: one product over all lanes for each row i or, with few lanes, one product for many
 // rows.
 Kernel right_constant(const Graph& graph, const Node& node, std::vector<float> bias) {
   const auto t = std::get<MatmulAttributes>(node.attributes);
@@ -128,8 +128,8 @@ Kernel left_constant(const Graph& graph, const Node& node) {
   };
 }
 
-// An operand of a product of two varying values: its elements are `lanes` apart. Its lanes are those of the output if `varies`,
-// else one lane serves all.
+// An operand of a product of two varying values. Its elements are `lanes` apart. If it `varies`, its lanes are those of the
+// output; otherwise one lane is used for all.
 struct LaneOperand {
   const float* data;
   std::int64_t lanes;
@@ -144,12 +144,12 @@ struct LaneOperand {
   void advance(std::int64_t count) { data += varies ? count : 0; }
 };
 
-// The terms of a sum of products: `count` of them, step_a and step_b elements apart in the operands.
+// The terms of a sum of products: `count` terms, step_a and step_b elements apart in the operands.
 struct Terms {
   std::int64_t count, step_a, step_b;
 };
 
-// The sums of adjacent lanes, in registers. Every lane is summed in the order of the terms.
+// Sums for adjacent lanes, in registers. Every lane adds the terms in the same order.
 template <int Width>
 void sum_lanes(LaneOperand& a, LaneOperand& b, const Terms& terms, std::int64_t& lanes, float*& out) {
   using Block = Eigen::Array<float, Width, 1>;
@@ -168,7 +168,8 @@ void sum_products(LaneOperand a, LaneOperand b, const Terms& terms, std::int64_t
   sum_lanes<1>(a, b, terms, lanes, out);
 }
 
-// Runs of lanes along which each operand either varies or is constant: the lanes of one seed, or all if there is one example.
+// Runs of lanes along which each operand either varies or is constant: the lanes of one seed, or all lanes if there is one
+// example.
 struct LaneRuns {
   explicit LaneRuns(const Call& call)
       : length(call.batch.examples == 1 ? call.lanes : call.batch.examples), count(call.lanes / length) {}
@@ -180,7 +181,7 @@ struct LaneRuns {
   }
 };
 
-// Offsets (in matrices) of each operand for every matrix of the output.
+// The offset of each operand, in matrices, for every matrix of the output.
 std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& output) {
   const Shape from(operand.begin(), operand.end() - 2), to(output.begin(), output.end() - 2);
   const Shape own = row_major_strides(from);
@@ -198,8 +199,8 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
   return offsets;
 }
 
-// y [m, n] = op(a) b of one lane, b [k, n]. Every element is summed in the same order as in lane_by_lane, so a lane gives the
-// same bits alone and among many. Computes blocks of a row of y in registers.
+// y [m, n] = op(a) b for one lane, with b [k, n]. Every element is summed in the same order as in lane_by_lane, so a lane gets
+// the same bits alone and among many. Blocks of a row of y are computed in registers.
 void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l, const float* b, Matrix y_size, std::int64_t k,
                        float* y) {
   const auto [m, n] = y_size;
@@ -218,7 +219,7 @@ void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l,
   }
 }
 
-// b [n, k] as [k, n].
+// Transposes b [n, k] to [k, n].
 const float* transposed(const float* b, std::int64_t k, std::int64_t n, float* to) {
   using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   Eigen::Map<RowMajor>(to, k, n) = Eigen::Map<const RowMajor>(b, n, k).transpose();
@@ -234,7 +235,7 @@ struct Varying {
   float* y;
 };
 
-// Whether gathering the operands pays. Must not depend on the number of lanes, because the order of sums does.
+// Whether gathering the operands is faster. Must not depend on the number of lanes, because it changes the order of sums.
 bool is_large(std::int64_t m, std::int64_t n, std::int64_t k) {
   return std::min({m, n, k}) >= 16 && m * n * k >= std::int64_t{1} << 15;
 }
@@ -253,7 +254,7 @@ Weights weights_of_lane(const Call& call, const Varying& p, std::int64_t lane) {
           }};
 }
 
-// Packs each lane of b once and multiplies it by all lanes of a that pair with it, several at once as one product of many rows.
+// Packs each lane of b once and multiplies it by all lanes of a that use it: one product of many rows for several lanes.
 void multiply_large(const Call& call, const Varying& p) {
   const std::int64_t lanes_a = call.lanes_of(0), lanes_b = call.lanes_of(1), meeting = call.lanes / lanes_b;
   const std::int64_t step_i = (p.t.transpose_a ? 1 : p.k) * lanes_a, step_l = (p.t.transpose_a ? p.m : 1) * lanes_a;

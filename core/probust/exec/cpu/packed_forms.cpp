@@ -7,7 +7,8 @@
 namespace probust::cpu {
 namespace {
 
-// The packed forms of a constant that may still be in use. `constant` detects that its address now belongs to another one.
+// The packed forms of a constant that may still be in use. If `constant` has expired, the address may belong to another
+// constant.
 struct PackedForms {
   std::weak_ptr<const Tensor> constant;
   std::map<std::vector<std::int64_t>, std::weak_ptr<const void>> by_order;

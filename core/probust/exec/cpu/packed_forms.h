@@ -10,15 +10,15 @@
 
 namespace probust::cpu {
 
-/// Which packed form of a constant: the kernels that read it, and then what else tells forms apart.
+/// The kind of a packed form of a constant, which depends on the kernel that reads it.
 enum class Form : std::int64_t { matrix, strips, filter, tiles, coefficients };
 
-/// A packed form of a constant, shared between programs such as the forward and backward sweeps of a network. Calls make() if it
-/// does not exist yet.
+/// A packed form of a constant, shared between programs such as the forward and backward sweeps of a network. `order`
+/// distinguishes forms of the same kind. Calls make() if the form does not exist yet.
 std::shared_ptr<const void> shared_form(const std::shared_ptr<const Tensor>& constant, Form form, std::vector<std::int64_t> order,
                                         const std::function<std::shared_ptr<const void>()>& make);
 
-/// The same; make() returns a std::shared_ptr<const T>.
+/// The same for a make() that returns a std::shared_ptr<const T>.
 template <class T, class Make>
 std::shared_ptr<const T> shared_form(const std::shared_ptr<const Tensor>& constant, Form form, std::vector<std::int64_t> order,
                                      const Make& make) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pooling over all lanes at once. The position of a maximum depends on the example only, so it is found once for all seeds.
+// Pooling over all lanes at once. The position of a maximum depends only on the example, so it is found once for all seeds.
 #include <algorithm>
 #include <type_traits>
 
@@ -13,7 +13,7 @@ namespace {
 
 std::int64_t plane_count(const Shape& shape) { return shape[0] * shape[1]; }
 
-// Calls visit(plane, window, its cells) for every window.
+// Calls visit(plane, window, cells) for every window.
 template <class Visit>
 void each_window(const Windows& windows, std::int64_t planes, const Visit& visit) {
   for (std::int64_t p = 0; p < planes; ++p) {
@@ -21,7 +21,7 @@ void each_window(const Windows& windows, std::int64_t planes, const Visit& visit
   }
 }
 
-// Zeros in a register of this many lanes; one float for one lane.
+// A register of zeros for this many lanes; a single float for one lane.
 template <int Lanes>
 auto zeros() {
   using Register = typename Eigen::internal::find_best_packet<float, Lanes>::type;
@@ -32,14 +32,15 @@ auto zeros() {
   }
 }
 
-// Calls visit(their number, the first one) for groups of lanes: whole registers, then smaller ones, then single lanes.
+// Splits lanes into groups: whole registers, then smaller ones, then single lanes. Calls visit(size, first lane) for each
+// group.
 template <int Lanes = kPacket, class Visit>
 void for_groups(std::int64_t lanes, const Visit& visit, std::int64_t first = 0) {
   for (; first + Lanes <= lanes; first += Lanes) visit(std::integral_constant<int, Lanes>(), first);
   if constexpr (Lanes > 1) for_groups<(Lanes > 4 ? Lanes / 2 : 1)>(lanes, visit, first);
 }
 
-// In each lane of a group, the index of the first largest cell of a window. The first NaN wins over everything.
+// For each lane of a group, the index of the first largest cell of a window. The first NaN counts as largest.
 template <int Lanes>
 struct Largest {
   using Register = decltype(zeros<Lanes>());
@@ -56,19 +57,20 @@ struct Largest {
     }
   }
 
-  // x where this cell is the largest, else 0.
+  // x in the lanes in which this cell is the largest, 0 in the others.
   Register if_chosen(std::size_t cell, const float* x) const {
     using namespace Eigen::internal;
     return pselect(pcmp_eq(index, pset1<Register>(static_cast<float>(cell))), ploadu<Register>(x), zeros<Lanes>());
   }
 };
 
-// The first largest cell of a window of one lane.
+// The index of the first largest cell of a window, for one lane.
 std::int64_t first_largest(const float* plane, std::span<const std::int64_t> cells) {
   return cells[static_cast<std::size_t>(Largest<1>(plane, 1, cells).index)];
 }
 
-// Adds the cotangents c of a window to its largest cells in the image `to`, or writes them there and zeros to its other cells.
+// Adds the cotangents c of a window to its largest cells in the image `to`. If `assign`, overwrites all cells of the window
+// instead, with zeros in those that are not the largest.
 template <int Lanes>
 void scatter(const Largest<Lanes>& largest, std::span<const std::int64_t> cells, std::int64_t lanes, bool assign, const float* c,
              float* to) {
@@ -80,7 +82,7 @@ void scatter(const Largest<Lanes>& largest, std::span<const std::int64_t> cells,
   }
 }
 
-// Reads the image v at the largest cells of a window.
+// Reads the largest cells of a window from another image v.
 template <int Lanes>
 void gather(const Largest<Lanes>& largest, std::span<const std::int64_t> cells, std::int64_t lanes, const float* v, float* to) {
   auto sum = zeros<Lanes>();
@@ -113,7 +115,7 @@ Kernel make_max_pool(const Graph&, const Node& node) {
   };
 }
 
-// Operands: the image whose maxima count (example), the cotangent (usually seeded).
+// Operands: the image whose maxima are chosen (example), and the cotangent (usually seeded).
 Kernel make_max_scatter(const Graph& graph, const Node& node) {
   const Extent image = graph[node.inputs[0]].extent, cotangent = graph[node.inputs[1]].extent;
   if (cotangent != node.extent || image == Extent::constant) return make_reference(graph, node);
@@ -140,7 +142,7 @@ Kernel make_max_scatter(const Graph& graph, const Node& node) {
   };
 }
 
-// Operands: the image whose maxima count, the image that is read.
+// Operands: the image whose maxima are chosen, and the image that is read.
 Kernel make_max_gather(const Graph& graph, const Node& node) {
   const Extent image = graph[node.inputs[0]].extent, values = graph[node.inputs[1]].extent;
   if (values != node.extent || image == Extent::constant) return make_reference(graph, node);

@@ -9,8 +9,8 @@
 
 namespace probust::cpu {
 
-/// to[e * lanes + l] = x[e * step * own + l % own] for `count` elements e: an operand with `own` lanes, for a result with more.
-/// `to` has room for another block, because blocks are written whole and overwritten by the next.
+/// to[e * lanes + l] = x[e * step * own + l % own] for `count` elements e: repeats the lanes of an operand that has `own`
+/// lanes. `to` must have room for another block, because whole blocks are written and the next ones overwrite their ends.
 inline void repeat_lanes(const float* x, std::int64_t step, std::int64_t own, std::int64_t lanes, std::int64_t count, float* to) {
   using namespace Eigen::internal;
   for (std::int64_t e = 0; e < count; ++e, x += step * own) {

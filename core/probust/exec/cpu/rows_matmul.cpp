@@ -13,15 +13,15 @@
 namespace probust::cpu {
 namespace {
 
-// A strip of W that a tile covers, in packets and floats, and the rows of x.
+// The strip of W that a tile covers, in packets and in floats, and the number of rows of x in a tile.
 constexpr int kStripPackets = 3;
 constexpr std::int64_t kStrip = kStripPackets * kPacket;
 constexpr int kTileRows = kTileSums / kStripPackets;
 constexpr std::int64_t kMostTerms = 192;        // a strip of this many rows of W stays in the first-level cache
-constexpr std::int64_t kSumBytes = 128 << 10;   // sums of a strip
-constexpr std::int64_t kRowBytes = 1024 << 10;  // of x
+constexpr std::int64_t kSumBytes = 128 << 10;   // limit for the sums of a strip
+constexpr std::int64_t kRowBytes = 1024 << 10;  // limit for the rows of x
 
-// sums[i, j] += x[i, k] w[k, j]; rows of x begin at x[i], their elements are `step` apart.
+// sums[i, j] += x[i, k] w[k, j]. Row i of x begins at x[i]; its elements are `step` apart.
 template <int Rows, int V>
 void add_rows(const float* const* x, std::int64_t step, const float* w, std::int64_t terms, float* sums) {
   using namespace Eigen::internal;
@@ -49,15 +49,15 @@ void add_rows(const float* const* x, std::int64_t step, const float* w, std::int
   add_rows<Rows, 1>(x, step, w, terms, sums);
 }
 
-constexpr int kTileColumns = std::gcd(kTileRows, static_cast<int>(kStrip));  // of W, where a tile's vectors are lanes
+constexpr int kTileColumns = std::gcd(kTileRows, static_cast<int>(kStrip));  // columns of W in a tile whose vectors are lanes
 
-// A vector of lanes of a row: where it is in x, and where its first column is in the output.
+// A vector of lanes of a row: its address in x, and the address of its first column in the output.
 struct LanesOfRow {
   const float* x;
   float* out;
 };
 
-// out[j, l] = start[j] + sum over k of w[k, j] x[k, l] for V vectors of lanes l and the first `columns` j.
+// out[j, l] = start[j] + sum over k of w[k, j] x[k, l], for V vectors of lanes l and the first `columns` columns j.
 template <int V>
 void lanes_tile(const LanesOfRow* at, std::int64_t step, const float* w, std::int64_t terms, const float* start,
                 std::int64_t columns, std::int64_t column, std::int64_t out_step) {
@@ -92,7 +92,7 @@ std::shared_ptr<const std::vector<float>> pack_strips(const Tensor& matrix, bool
   return std::make_shared<const std::vector<float>>(std::move(packed));
 }
 
-// How x is stored: row i of a matrix begins at i * row_step, its elements are element_step apart, and lanes are contiguous.
+// The layout of x: row i of a matrix begins at i * row_step, its elements are element_step apart, and lanes are contiguous.
 struct Layout {
   std::int64_t rows, row_step, element_step, lanes;
   const float* at(const float* x, std::int64_t row) const { return x + row / lanes * row_step + row % lanes; }
@@ -112,7 +112,7 @@ class RowsMatmul {
 
   std::int64_t packed_bytes() const { return static_cast<std::int64_t>(strips_->size()) * kFloat; }
 
-  // Both ways sum in the order of k, so that the result does not depend on the number of lanes.
+  // Both branches add terms in the order of k, so that the result does not depend on the number of lanes.
   void operator()(const Call& call) const {
     const Shape& shape = *call.shape;
     const std::int64_t m = shape[shape.size() - 2], matrices = element_count(shape) / std::max<std::int64_t>(1, m * n_);
@@ -129,7 +129,7 @@ class RowsMatmul {
   }
 
  private:
-  // With vectors of lanes: some rows that stay in the second-level cache, times strip after strip of W.
+  // Multiplies vectors of lanes: some rows that stay in the second-level cache, times one strip of W after the other.
   void multiply_lanes(const Call& call, const Layout& layout, const float* x, float* out) const {
     const std::int64_t together = std::max<std::int64_t>(1, kRowBytes / kFloat / std::max<std::int64_t>(1, k_ * layout.lanes));
     for (std::int64_t first = 0; first < layout.rows; first += together) {
@@ -143,7 +143,7 @@ class RowsMatmul {
     }
   }
 
-  // Of some rows. The last two of a row may overlap.
+  // The vectors of lanes of rows first .. end - 1. The last two vectors of a row may overlap.
   std::vector<LanesOfRow> vectors_of(const Layout& layout, std::int64_t first, std::int64_t end, const float* x,
                                      float* out) const {
     std::vector<LanesOfRow> all;
@@ -182,7 +182,7 @@ class RowsMatmul {
     call.finish(out - call.out, all * n_);
   }
 
-  // Rows first .. end - 1, a row being a lane of a row of x, times a strip of W.
+  // Multiplies rows first .. end - 1 by a strip of W. Here a row is one lane of a row of x.
   void multiply_strip(const Layout& layout, const float* x, std::int64_t first, std::int64_t end, std::int64_t column,
                       float* sums) const {
     const float* const w = strips_->data() + column * k_;
@@ -220,7 +220,7 @@ class RowsMatmul {
   std::int64_t k_, n_;
   bool transpose_a_;
   std::shared_ptr<const std::vector<float>> strips_;
-  std::vector<float> start_;  // of the sums: the bias, padded
+  std::vector<float> start_;  // initial value of the sums: the bias, padded
 };
 
 }  // namespace

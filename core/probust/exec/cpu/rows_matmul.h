@@ -5,9 +5,9 @@
 
 namespace probust::cpu {
 
-/// Products x W with a constant matrix on the right. With few lanes, a row of x and one of its lanes are broadcast against rows
-/// of W, so that x is read where it is; with more, elements of W against vectors of lanes. No kernel for other products, nor for
-/// one row: then lanes are the rows.
+/// Products x W with a constant matrix W. With few lanes, each element of a row of x is broadcast and multiplied by rows of W,
+/// so x needs no packing; with more lanes, elements of W are broadcast and multiplied by vectors of lanes. The result has no
+/// kernel for other products, nor if x has one row, because lanes then serve as rows.
 Product make_rows_matmul(const Graph& graph, const Node& node, const std::vector<float>& bias);
 
 }  // namespace probust::cpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Convolutions whose filter is a value, and the gradients of filters: as in training, where a batch is in the first axis of the
-// image and there is one lane. Patches of many images are gathered together, since one small image has too few rows for the
-// kernel of the product. Each lane is computed alone, so that its sums do not depend on the number of lanes.
+// Convolutions whose filter is not constant, and the gradients of filters, as in training: the batch is the first axis of the
+// image, and there is one lane. Patches of many images are gathered together, because one small image has too few rows for the
+// kernel of the product. Each lane is computed separately, so its sums do not depend on the number of lanes.
 #include <algorithm>
 #include <array>
 
@@ -12,21 +12,21 @@
 namespace probust::cpu {
 namespace {
 
-// More rows in one sum of products would only add rounding error.
+// The maximum number of rows in one sum of products: longer sums only add rounding error.
 constexpr std::int64_t kMostRows = 1024;
 
 std::int64_t pixels_of(const Shape& shape) { return element_count({shape.begin() + 2, shape.end()}); }
 
-// How many of `rows` rows of k values to gather at once.
+// The number of rows of k values, of `rows` in all, to gather at once.
 std::int64_t rows_together(std::int64_t k, std::int64_t rows) {
   const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k);
   return std::min({std::max(kLeastRows, fitting / kLeastRows * kLeastRows), kMostRows / kLeastRows * kLeastRows, rows});
 }
 
-// Floats that a lane of an operand or of the result takes in scratch memory: none if it is in one piece.
+// The scratch floats for one lane of an operand or of the result: none if there is one lane, which is contiguous.
 std::int64_t lane_size(const Shape& shape, std::int64_t lanes) { return lanes == 1 ? 0 : element_count(shape); }
 
-// One lane of an operand in one piece; `memory` has lane_size() floats.
+// One lane of an operand as contiguous values. If they must be copied, `memory` has room for lane_size() floats.
 const float* lane_of(const Call& call, std::size_t operand, std::int64_t lane, float* memory) {
   const std::int64_t own = call.lanes_of(operand), size = element_count(*call.in[operand].shape);
   const float* const from = call.in[operand].data;
@@ -36,11 +36,11 @@ const float* lane_of(const Call& call, std::size_t operand, std::int64_t lane, f
 }
 
 void write_lane(const Call& call, std::int64_t lane, const float* from) {
-  if (call.lanes == 1) return;  // it was computed in place
+  if (call.lanes == 1) return;  // the result was computed in place
   for (std::int64_t e = 0; e < element_count(*call.shape); ++e) call.out[e * call.lanes + lane] = from[e];
 }
 
-// Calls visit(image, first cell, last cell, row) for the rows begin .. end - 1 of all images; `row` counts from `begin`.
+// Calls visit(image, first cell, last cell, row) for rows begin .. end - 1 of all images; `row` is relative to `begin`.
 template <class Visit>
 void each_image(std::int64_t cells, std::int64_t begin, std::int64_t end, Visit visit) {
   for (std::int64_t row = begin; row < end;) {
@@ -69,7 +69,7 @@ void gather_patches(const Cells& cells, const Planes& planes, std::int64_t begin
   });
 }
 
-// Adds rows first .. last - 1 of a column to the pixels from which copy_rows would copy them.
+// Adds rows first .. last - 1 of a column to the pixels from which copy_rows would copy: its transpose.
 void add_rows(const std::vector<CopyRange>& ranges, const float* column, std::int64_t first, std::int64_t last, float* plane) {
   auto range =
       std::partition_point(ranges.begin(), ranges.end(), [&](const CopyRange& r) { return r.first + r.length <= first; });
@@ -104,7 +104,7 @@ void gather_planes(const Planes& planes, std::int64_t begin, std::int64_t end, f
   });
 }
 
-// The extents that the three operators share: a filter [O, C / groups, taps], images and output pixels.
+// The extents that the three operators share: those of a filter [O, C / groups, taps], of images and of output pixels.
 struct Sizes {
   Sizes(const Cells& cells, const Shape& image, const Shape& output, std::int64_t group_count)
       : images(image[0]),
@@ -118,7 +118,7 @@ struct Sizes {
         rows(images * pixels),
         block(rows_together(k, rows)) {}
 
-  std::int64_t images, groups, channels, filters;  // of a group
+  std::int64_t images, groups, channels, filters;  // `filters` per group
   std::int64_t image_pixels, pixels, taps, k, rows, block;
 
   Planes image_planes(const float* image, std::int64_t group) const {
@@ -138,7 +138,7 @@ struct Sizes {
   }
 };
 
-// The filters of a group as a right-hand side [k, O], or transposed as [O, k]. Rows of the image are in the order (channel, tap).
+// The filters of a group as a right-hand side [k, O], or transposed [O, k], with k = (channel, tap).
 Weights filter_weights(const Sizes& size, const float* filter, std::int64_t group, bool transposed) {
   const float* const own = filter + group * size.filters * size.k;
   const std::int64_t rows = transposed ? size.filters : size.k, columns = transposed ? size.k : size.filters;
@@ -175,7 +175,7 @@ void run_conv(const Call& call, const Cells& cells, const Sizes& size, const Lan
   }
 }
 
-// As patches of the result, which are added up: fewer products than a convolution of the cotangent with zeros around it.
+// Computes patches of the result and adds them up: fewer multiplications than a convolution of the cotangent padded with zeros.
 void run_conv_transpose(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
   std::fill_n(lane.out, element_count(*call.shape), 0.0F);
   for (std::int64_t group = 0; group < size.groups; ++group) {
@@ -190,7 +190,7 @@ void run_conv_transpose(const Call& call, const Cells& cells, const Sizes& size,
   }
 }
 
-// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has a patch per output pixel, c its cotangents.
+// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has one patch per output pixel, and c has the cotangents.
 void run_filter_grad(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
   const std::int64_t height = padded_rows(size.k);
   for (std::int64_t group = 0; group < size.groups; ++group) {
@@ -208,7 +208,8 @@ void run_filter_grad(const Call& call, const Cells& cells, const Sizes& size, co
 
 }  // namespace
 
-Kernel make_variable_conv(const Graph&, const Node& node) {
+Kernel make_variable_conv(const Graph& graph, const Node& node) {
+  if (has_single_channels(graph, node)) return make_lane_conv(graph, node);
   const auto& window = std::get<Window>(node.attributes);
   const Op op = node.op;
   return [cells = plan_conv(window)[0], groups = window.groups, op](const Call& call) {

@@ -13,15 +13,15 @@
 
 namespace probust::cpu {
 
-/// Replaces Eigen::internal::gebp_kernel.
+/// Replaces Eigen::internal::gebp_kernel, and has its interface.
 struct WasmProducts {
   using Index = Eigen::Index;
   using Out = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
   static constexpr int kHeight = 8, kWidth = 4;
 
-  /// out += rows columns, with `rows` packed in groups of kHeight, `columns` in groups of kWidth and the last n % kWidth of them
-  /// one by one. `count`, the number of rows, is a multiple of kHeight. Each element's products are summed in the order of depth
-  /// before they are added to it. Nothing needs to be aligned. The factor of Eigen's interface must be 1.
+  /// out += rows columns, with `rows` packed in groups of kHeight, and `columns` in groups of kWidth with the last n % kWidth
+  /// of them one by one. `count`, the number of rows, is a multiple of kHeight. Each element's products are summed in the order
+  /// of depth before they are added to it. No operand needs alignment. The factor, which Eigen's interface requires, must be 1.
   void operator()(const Out& out, const float* rows, const float* columns, Index count, Index depth, Index n, float /*one*/) {
     const Index wide = n / kWidth * kWidth;
     for (Index column = 0; column < wide; column += kWidth) {

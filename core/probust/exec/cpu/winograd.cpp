@@ -12,20 +12,20 @@
 namespace probust::cpu {
 namespace {
 
-// Rows of a product, a row being a lane of a tile, that are transformed at once.
+// The rows of a product that are transformed at once. A row is one lane of a tile.
 constexpr std::int64_t kWide = kPacket;
-constexpr std::int64_t kLeastRows = 48;  // whole tiles of every instruction set
+constexpr std::int64_t kLeastRows = 48;  // whole tiles for every instruction set
 using Wide = Eigen::Array<float, kWide, 1>;
 using Rows = Eigen::Map<Wide>;
 using ConstRows = Eigen::Map<const Wide>;
 
 // The transformations along one dimension: a tile's inputs d to coefficients, sums of products of coefficients s to outputs y,
-// and filters g to coefficients. They interpolate polynomials at the points below and at infinity. The points are powers of two
-// and sums of two of them, so that inputs and outputs are multiplied exactly or nearly so.
+// and filters g to coefficients. They interpolate polynomials at infinity and at the points given below. The points are powers
+// of two and sums of two of them, so that products with inputs and outputs are exact or nearly so.
 template <int Outputs>
 struct Transform;
 
-// 0, +-1
+// Points 0, +-1.
 template <>
 struct Transform<2> {
   static constexpr int kInputs = 4;
@@ -50,7 +50,8 @@ struct Transform<2> {
   }
 };
 
-// 0, +-a, +-b. With these, outputs have half the error of the usual 0, +-1, +-2, and twice that of the direct product.
+// Points 0, +-a, +-b. The errors of the outputs are half of those with the usual 0, +-1, +-2, and twice those of a direct
+// product.
 template <>
 struct Transform<4> {
   static constexpr int kInputs = 6;
@@ -88,7 +89,7 @@ struct Transform<4> {
   }
 };
 
-// A convolution as seen by its filter, with inputs and outputs exchanged for a transposed one.
+// The parameters of a convolution. For a transposed one, inputs and outputs are exchanged.
 struct Convolution {
   std::shared_ptr<const Tensor> filter;  // [out, in, 3, 3]; if transposed, [in, out, 3, 3]
   bool transposed;
@@ -97,7 +98,7 @@ struct Convolution {
   std::array<std::int64_t, 2> pad;      // zeros before the inputs; the output at y depends on inputs y - pad .. y - pad + 2
 };
 
-// The coefficients of all filters: [coefficient][block of outputs][input][output of the block].
+// The transformed filters: [coefficient][block of outputs][input][output of the block].
 template <int Outputs>
 std::shared_ptr<const std::vector<float>> coefficients(const Convolution& c) {
   using T = Transform<Outputs>;
@@ -109,7 +110,7 @@ std::shared_ptr<const std::vector<float>> coefficients(const Convolution& c) {
     for (std::int64_t in = 0; in < ins; ++in) {
       for (std::int64_t out = first; out < first + block; ++out) {
         const float* const g = c.filter->data.data() + (c.transposed ? in * outs + out : out * ins + in) * 9;
-        // A transposed convolution with stride 1 is a convolution with the filter turned by 180 degrees.
+        // A transposed convolution with stride 1 is a convolution with the filter rotated by 180 degrees.
         const auto tap = [&](int y, int x) { return double{c.transposed ? g[8 - 3 * y - x] : g[3 * y + x]}; };
         double along_y[kSide][3];
         for (int i = 0; i < kSide; ++i) {
@@ -127,7 +128,7 @@ std::shared_ptr<const std::vector<float>> coefficients(const Convolution& c) {
   return std::make_shared<const std::vector<float>>(std::move(packed));
 }
 
-// A tile's rows and columns in the image.
+// The number of rows and columns of tiles in the image.
 struct Grid {
   std::int64_t rows, columns;
   std::int64_t count() const { return rows * columns; }
@@ -147,7 +148,7 @@ class Winograd {
     weights_ =
         shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
                                         [&] { return coefficients<Outputs>(convolution_); });
-    convolution_.filter.reset();  // held by the graph
+    convolution_.filter.reset();  // the graph holds it
   }
 
   std::int64_t tiles() const { return grid_.count(); }
@@ -183,7 +184,8 @@ class Winograd {
  private:
   static constexpr std::int64_t kTransformedBytes = 1 << 20;
 
-  // As many as stay in the cache. If the weights do not, more, so that they are read less often.
+  // The number of rows to transform at once: as many as stay in the cache, or more if the weights do not fit, so that they are
+  // read less often.
   std::int64_t rows_at_once(std::int64_t rows) const {
     const std::int64_t ins = convolution_.channels_in, outs = convolution_.channels_out;
     const std::int64_t fitting = kTransformedBytes / kFloat / (kCoefficients * (ins + outs)) / kLeastRows * kLeastRows;
@@ -191,12 +193,12 @@ class Winograd {
     return std::min(std::max(fitting, large ? 3 * kLeastRows : kLeastRows), (rows + kWide - 1) / kWide * kWide);
   }
 
-  // Rows begin .. end - 1 of all, in whole vectors, `stride` floats from channel to channel.
+  // Rows begin .. end - 1, padded to `tall`, a multiple of kWide. Channels are `stride` floats apart.
   struct Part {
     std::int64_t begin, end, tall, stride, lanes;
   };
 
-  // The products of one coefficient.
+  // Multiplies the coefficients with one index for all channels.
   void multiply(const Part& part, std::span<const std::int64_t> offsets, const float* x, const float* w, float* out) const {
     for (const std::int64_t block : blocks_) {
       add_outputs(block, {offsets, x, w}, {out, part.stride, nullptr, false}, part.tall);
@@ -207,8 +209,8 @@ class Winograd {
 
   static std::int64_t pixels(const std::array<std::int64_t, 2>& extents) { return extents[0] * extents[1]; }
 
-  // Calls use(row, tile, lane, count) for the runs of the kWide rows from `row` that share a tile; `row` counts from 0 within
-  // them.
+  // Calls use(row, tile, lane, count) for each run of rows of the same tile among the kWide rows from `row` on. The `row` that
+  // is passed counts from 0.
   template <class Use>
   static void each_run(const Part& part, std::int64_t row, Use use) {
     const std::int64_t end = std::min(part.end, part.begin + row + kWide);
@@ -219,7 +221,7 @@ class Winograd {
     }
   }
 
-  // Pixel (i, j) of a tile in the input; -1 if it is outside of it.
+  // The offset of pixel (i, j) of a tile in the input; -1 if it is outside the image.
   std::int64_t source(std::int64_t tile, int i, int j) const {
     const std::int64_t y = tile / grid_.columns * Outputs - convolution_.pad[0] + i,
                        x = tile % grid_.columns * Outputs - convolution_.pad[1] + j;
@@ -227,7 +229,7 @@ class Winograd {
     return inside ? y * convolution_.in[1] + x : -1;
   }
 
-  // Channel by channel, so that neighbouring lanes of a pixel are read together.
+  // Transforms one channel after the other, so that neighbouring lanes of a pixel are read together.
   void transform_inputs(const Part& part, const float* in, float* transformed) const {
     const std::int64_t channels = convolution_.channels_in, plane = pixels(convolution_.in) * part.lanes;
     std::vector<std::vector<Run>> groups;
@@ -249,7 +251,7 @@ class Winograd {
     }
   }
 
-  // Writes the coefficients of a tile `step` floats apart.
+  // Writes the coefficients of a tile, `step` floats apart.
   static void transform(Wide (&d)[kSide][kSide], float* to, std::int64_t step) {
     for (int i = 0; i < kSide; ++i) T::inputs(d[i]);
     for (int j = 0; j < kSide; ++j) {
@@ -260,10 +262,10 @@ class Winograd {
     }
   }
 
-  // Rows that share a tile.
+  // Consecutive rows of the same tile.
   struct Run {
-    std::int64_t row, count;                         // within kWide rows
-    std::array<std::int64_t, kCoefficients> source;  // of each pixel, in floats from a plane's begin; -1: zeros
+    std::int64_t row, count;                         // position among the kWide rows
+    std::array<std::int64_t, kCoefficients> source;  // offset of each pixel in floats from the start of a plane; -1: zeros
   };
 
   std::vector<Run> find_runs(const Part& part, std::int64_t row) const {
@@ -331,7 +333,7 @@ class Winograd {
     }
   }
 
-  // The outputs of a tile, whose coefficients are `step` floats apart.
+  // Computes the outputs of a tile from its coefficients, which are `step` floats apart.
   static void transform(const float* from, std::int64_t step, Wide (&y)[Outputs][Outputs]) {
     Wide columns[kSide][Outputs];  // [coefficient along x][output along y]
     for (int j = 0; j < kSide; ++j) {
@@ -346,10 +348,10 @@ class Winograd {
     }
   }
 
-  // Where rows that share a tile go.
+  // The destination of consecutive rows of the same tile.
   struct Target {
-    std::int64_t row, count;            // within kWide rows
-    std::int64_t pixel, height, width;  // the first pixel of the tile, and how many are in the image
+    std::int64_t row, count;            // position among the kWide rows
+    std::int64_t pixel, height, width;  // first pixel of the tile, and the number of rows and columns that are in the image
     LaneGroup lanes;
     bool together;
   };
@@ -366,7 +368,7 @@ class Winograd {
     return targets;
   }
 
-  // `first` is the element of the output with the plane's first pixel.
+  // Writes the outputs of a tile to the plane whose first pixel is element `first` of the output.
   void store(const Call& call, Wide (&y)[Outputs][Outputs], const Target& target, std::int64_t first) const {
     const std::int64_t next = pixels(convolution_.out) * call.lanes;
     for (std::int64_t i = 0; i < target.height; ++i) {
@@ -388,11 +390,11 @@ class Winograd {
   Convolution convolution_;
   std::vector<float> bias_;
   Grid grid_;
-  std::vector<std::int64_t> blocks_;  // of outputs
+  std::vector<std::int64_t> blocks_;  // of output channels
   std::shared_ptr<const std::vector<float>> weights_;
 };
 
-// The convolution if Winograd's algorithm applies: 3x3 filters, stride 1, one group.
+// The parameters of a node to which Winograd's algorithm applies: 3x3 filters, stride 1, one group.
 std::optional<Convolution> applicable(const Graph& graph, const Node& node) {
   const auto& window = std::get<Window>(node.attributes);
   const Shape ones{1, 1};
@@ -405,11 +407,11 @@ std::optional<Convolution> applicable(const Graph& graph, const Node& node) {
   return Convolution{filter, false, filter->shape[1], filter->shape[0], large, small, pad};
 }
 
-// The side of a tile of outputs: 4 or 2, or 0 if the direct product is better. Rounding depends on it, so it depends on shapes
-// alone and not on the number of lanes.
+// The side of a tile of outputs: 4, 2, or 0 if the direct product is faster. Rounding depends on the tile, so the choice
+// depends only on shapes, not on the number of lanes.
 int best_tile(const Convolution& c) {
   const auto in = static_cast<double>(c.channels_in), out = static_cast<double>(c.channels_out);
-  // In units of a product within a matrix product, estimated from measurements.
+  // Costs relative to a multiplication within a matrix product, estimated from measurements.
   constexpr double kGather = 6, kTransform = 12;
   const auto cost = [&](std::int64_t tile) {
     const std::int64_t tiles = (c.out[0] + tile - 1) / tile * ((c.out[1] + tile - 1) / tile);

@@ -8,9 +8,9 @@
 namespace probust {
 namespace {
 
-constexpr Eigen::Index kRowsAtOnce = 256;  // of D, so that all of D is never in memory
+constexpr Eigen::Index kRowsAtOnce = 256;  // so that D is never in memory as a whole
 
-// Rows first .. first + count - 1 of D: W_t - W_i for these margins of `target`.
+// Rows first .. first + count - 1 of D, which are W_t - W_i for the margins of `target`.
 Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::Index first, Eigen::Index count) {
   Eigen::MatrixXd rows(count, last.weights.cols());
   const Eigen::RowVectorXd own = last.weights.row(target).cast<double>();

@@ -10,11 +10,12 @@
 #include "probust/exec/points.h"
 #include "probust/passes/head_split.h"
 
-// Margins of classifiers whose last layer is split off (passes/head_split.h), from the results for the layer's inputs.
+// For classifiers whose last layer is split off (passes/head_split.h): margins, computed from the results for the layer's
+// inputs.
 namespace probust {
 
-/// [C - 1] The variances of the margins of `target` under noise of unit scale, from the features' Gram matrix: the diagonal of
-/// D G Dᵀ.
+/// [C - 1] The variances of the margins of `target` under noise of unit scale, from the features' Gram matrix G: the diagonal
+/// of D G Dᵀ.
 Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target, const StopToken* stop);
 
 /// The same points with target 0, for HeadSplit::features.

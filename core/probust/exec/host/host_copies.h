@@ -9,10 +9,10 @@
 #include "probust/exec/batch_device.h"
 #include "probust/exec/cpu/block.h"
 
-// Loops over copies of points in lanes, on the processor.
+// Loops over lanes of noisy samples, on the processor.
 namespace probust {
 
-/// Calls use(point, first_lane, end_lane) for runs of lanes that share a point.
+/// Calls use(point, first_lane, end_lane) for runs of lanes of the same point.
 template <class Use>
 void for_points(const CopyRange& copies, Use use) {
   for (std::int64_t lane = 0; lane < copies.lanes;) {
@@ -22,12 +22,12 @@ void for_points(const CopyRange& copies, Use use) {
   }
 }
 
-inline constexpr std::int64_t kTile = 16;  ///< lanes, and elements; with fewer copies of a point, lanes are taken to differ
+inline constexpr std::int64_t kTile = 16;  ///< lanes, and elements; with fewer samples per point, lanes count as different points
 
-/// Values of rows as programs want them: tile[e][lane].
+/// A square of values of rows in the layout of programs: tile[e][lane].
 using Tile = std::array<std::array<float, kTile>, kTile>;
 
-/// Elements e .. e + count - 1 of kTile rows.
+/// Reads elements e .. e + count - 1 of kTile rows.
 inline void read_tile(const std::array<const float*, kTile>& rows, std::int64_t e, std::int64_t count, Tile& tile) {
   using cpu::kPacket, cpu::Packet;
   if (count < kTile) {
@@ -46,8 +46,8 @@ inline void read_tile(const std::array<const float*, kTile>& rows, std::int64_t 
   }
 }
 
-/// Calls use(to, values) for groups of up to kTile lanes of every element of x, laid out [elements][lanes], with the values of
-/// the lanes' rows; row_of(lane) points to its elements.
+/// Calls use(to, values) for groups of up to kTile lanes of every element of x [elements][lanes]. `values` are those of the
+/// lanes' rows; row_of(lane) points to the elements of a row.
 template <class RowOf, class Use>
 void for_rows(std::int64_t lanes, std::int64_t elements, float* x, const RowOf& row_of, Use use) {
   for (std::int64_t first = 0; first < lanes; first += kTile) {
@@ -64,7 +64,8 @@ void for_rows(std::int64_t lanes, std::int64_t elements, float* x, const RowOf& 
   }
 }
 
-/// Applies change(old, value) to every element of every lane of x, laid out [elements][lanes]; `value` is that of the point.
+/// Applies change(old, value) to every element of every lane of x [elements][lanes]; `value` is the element of the lane's
+/// point.
 template <class Change>
 void change_lanes(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Change change) {
   const float* const points = placed.points.x.data.data();

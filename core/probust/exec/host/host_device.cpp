@@ -65,8 +65,8 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
 
   void release() override { make_workers(); }
 
-  // Frees our memory first, or both would hold all of it. The last layer's weights exist three times: as constant, packed and as
-  // a matrix; the features' lanes subtract their own.
+  // Frees memory first, because otherwise both devices would hold all of it. The weights of the last layer exist three times:
+  // as a constant, packed, and as a matrix. The device for the features subtracts its own weights.
   std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) override {
     make_workers();
     ExecutorOptions rest = memory_.options();
@@ -77,12 +77,12 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return std::make_unique<HostDevice>(facts_.name, compile_, split.features, rest);
   }
 
-  // Frees our memory first, as above.
+  // Frees memory first, as above.
   std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) override {
     make_workers();
     ExecutorOptions own = memory_.options();
     own.memory = static_cast<std::int64_t>(static_cast<double>(own.memory) * share);
-    own.weights_included = false;  // they are, in what is left to us
+    own.weights_included = false;  // they are already subtracted from the memory
     return std::make_unique<HostDevice>(facts_.name, compile_, part, own);
   }
 
@@ -134,7 +134,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
       if (!graph_)
         throw gradient_ ? no_moments()
                         : Error{ErrorCode::unsupported, "gradients", "are not available from " + facts_.name,
-                                "ask for what needs logits alone"};
+                                "use an estimator without gradients, such as probit:N"};
       compile_into(program, at == LinearizeAt::input ? gradient_graph(*graph_) : smoothed_gradient_graph(*graph_));
     }
     return {at, memory_.gradient_batch(*program, rows)};
@@ -154,8 +154,8 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     own.along_own = RowMatrix(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
-    // Another engine may end a run because it has no answer yet, and then all is repeated. So it must have all answers before the
-    // first group is added to anything.
+    // If the logits come from another engine, a run may end because an answer is missing, and everything is then repeated. So
+    // all answers must be known before the first group is added to anything.
     if (program_of(which).answers_later() && seeds.rows > which.batch.seeds) {
       for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) run_group(which, seeds, first, count, own);
     }
@@ -165,7 +165,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
       const std::int64_t together = own.group.seeds, lanes = together * count;
       take(first, together);
       progress_->passes += lanes + (first == 0 ? count : 0);
-      // Keep those of the first seed.
+      // Keeps the logits of the first seed.
       for (std::int64_t c = 0; c < classes_; ++c) std::copy_n(logits + c * lanes, count, logits + c * count);
     }
     own.lanes = count;
@@ -181,7 +181,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
 
   void propagate(int worker, const Noise& noise, std::int64_t lanes) override {
     HostWorker& own = workers_[worker];
-    const std::int64_t point = 0;  // any
+    const std::int64_t point = 0;  // any point, because the noise is the same at all points
     fill_variances(noise, std::span(&point, 1), own);
     const float* const inputs[] = {own.inputs.data(), own.variances.data()};
     float* outputs[] = {own.logits.take(classes_ * lanes), own.logit_variances.take(classes_ * lanes)};
@@ -357,7 +357,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
   }
 
   Error no_moments() const {
-    return {ErrorCode::unsupported, "moments", "are not available from " + facts_.name, "use another estimator than adf"};
+    return {ErrorCode::unsupported, "moments", "are not available from " + facts_.name, "use an estimator other than adf"};
   }
 
   void compile_into(std::unique_ptr<Program>& program, const Graph& derived) {
@@ -367,7 +367,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     fit();
   }
 
-  // Call it after compiling a program.
+  // Must be called after compiling a program.
   void fit() {
     std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get(), moments_.get()};
     if (first_layer_) {
@@ -395,18 +395,18 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     if (facts_.options.verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
   }
 
-  // Only sweeps for sums need it.
+  // Called only for sweeps for sums.
   void find_first_layer() {
     if (const auto split = split_first_layer(*graph_)) {
       memory_.check_values_fit(split->rest);
-      make_workers();  // as in compile_into
+      make_workers();  // frees memory, as in compile_into
       first_layer_.emplace(*split, compile_);
       fit();
     }
     sought_first_layer_ = true;
   }
 
-  // Runs a sweep for the seeds from `first` on. Returns the logits, which have one lane per seed and example.
+  // Runs a sweep for the group of seeds that begins with `first`. Returns the logits, which have one lane per seed and example.
   float* run_group(const Sweep& which, const Seeds& seeds, std::int64_t first, std::int64_t count, HostWorker& own) const {
     const std::int64_t together = std::min(which.batch.seeds, seeds.rows - first), lanes = together * count;
     std::vector<const float*> inputs{own.inputs.data()};
@@ -424,11 +424,11 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return which.at == LinearizeAt::input ? *gradient_ : *smoothed_;
   }
 
-  // Elements of the gradients of a sweep.
+  // The elements of a gradient of this sweep.
   std::int64_t gradient_size(const Sweep& which) const { return which.to_first_layer ? first_layer_->outputs() : elements_; }
 
-  // The noise of the copies in the lanes, and how it moves the outputs of the first layer. These are found in a workspace of
-  // their own because the other one has values of the sweep.
+  // Computes the noise of the samples in the lanes and, if requested, the resulting change of the outputs of the first layer.
+  // The latter uses a workspace of its own, because the other one holds values of the sweep.
   void fill_noise(const PlacedPoints& placed, const CopyRange& copies, HostWorker& own, bool to_first_layer) const {
     float* const noise = own.noise.take(elements_ * copies.lanes);
     std::copy_n(own.inputs.data(), elements_ * copies.lanes, noise);
@@ -438,7 +438,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     verify(own);
   }
 
-  // Writes the variances of the noise at the points `index`, an input of smoothed programs.
+  // Writes the variances of the noise at the points `index`, which are an input of smoothed programs.
   void fill_variances(const Noise& noise, std::span<const std::int64_t> index, HostWorker& own) const {
     const auto count = static_cast<std::int64_t>(index.size());
     float* variances = own.variances.take(elements_ * count);
@@ -447,7 +447,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     noise.shape->variances(own.points, elements_, variances);
   }
 
-  // Cotangents [classes][seeds][examples].
+  // Writes the cotangents [classes][seeds][examples].
   const float* fill_seeds(const Seeds& all, std::int64_t first, std::int64_t seeds, std::int64_t examples,
                           HostWorker& own) const {
     float* cotangents = own.cotangents.take(classes_ * seeds * examples);
@@ -473,7 +473,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
   HostMemory memory_;
   Progress* progress_ = nullptr;
   std::unique_ptr<Program> forward_, gradient_, smoothed_, moments_;
-  std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end there
+  std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end at the first layer
   bool sought_first_layer_ = false;
   std::vector<HostWorker> workers_;
 };

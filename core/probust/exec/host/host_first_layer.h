@@ -18,16 +18,16 @@ class HostFirstLayer {
   HostFirstLayer(const FirstLayerSplit& layer, Compile compile);
 
   std::int64_t outputs() const { return outputs_; }
-  /// FirstLayerSplit::rest.
+  /// The program of FirstLayerSplit::rest.
   const Program& rest() const { return *rest_; }
-  /// All of them.
+  /// All programs.
   std::array<const Program*, 3> programs() const { return {rest_.get(), forward_.get(), backward_.get()}; }
 
   /// W e for each lane of e [inputs][lanes], as [outputs][lanes].
   void move(const float* e, std::int64_t lanes, float* moved, Workspace& workspace) const;
 
-  /// Gradients by the outputs, one matrix [rows, outputs] per point, as gradients by the inputs. Multiplies `together` rows at a
-  /// time.
+  /// Converts gradients with respect to the outputs, one matrix [rows, outputs] per point, to gradients with respect to the
+  /// inputs. Multiplies `together` rows at a time.
   std::vector<RowMatrix> by_inputs(const std::vector<RowMatrix>& by_outputs, std::int64_t together, Workspace& workspace) const;
 
  private:

@@ -10,14 +10,14 @@ namespace {
 constexpr std::int64_t kPreferredLanes = 960;  // enough for every kernel to run at full speed
 constexpr std::int64_t kScratchBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;     // a workspace of this size stays in the cache
-constexpr std::int64_t kProgramBytes = std::int64_t{14} << 20;  // code and tables
+constexpr std::int64_t kProgramBytes = std::int64_t{14} << 20;  // of code and tables
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 struct WeightBytes {
   std::int64_t constants = 0, packed = 0;
 };
 
-// Of the graph's constants and of their packed forms in the programs.
+// The bytes of the graph's constants, and of their packed forms in the programs.
 WeightBytes weight_bytes(const Graph& graph, std::span<const Program* const> programs) {
   std::set<const Tensor*> constants;
   for (const Node& node : graph.nodes) {
@@ -34,13 +34,14 @@ WeightBytes weight_bytes(const Graph& graph, std::span<const Program* const> pro
   return bytes;
 }
 
-// At most half as many lanes: a multiple of 48 (whole groups of any kernel), of 16 (whole vectors) or of 3 if that is too many.
+// The next smaller number of lanes to try: at most half as many, and a multiple of 48 (whole groups of any kernel) or, below
+// that, of 16 (whole vectors) or 3.
 std::int64_t fewer(std::int64_t lanes) {
   const std::int64_t half = lanes / 2, group = half >= 48 ? 48 : half >= 16 ? 16 : half >= 3 ? 3 : 1;
   return half / group * group;
 }
 
-// About half as many, a multiple of 3 if there are enough.
+// The next smaller number of seeds to try: about half as many, a multiple of 3 if there are enough.
 std::int64_t fewer_seeds(std::int64_t seeds) {
   const std::int64_t half = (seeds + 1) / 2;
   return half > 3 ? std::min(seeds - 1, (half + 2) / 3 * 3) : half;
@@ -63,7 +64,7 @@ void HostMemory::subtract_weights(const Graph& graph, std::span<const Program* c
     const bool transformed = bytes.packed > 2 * bytes.constants;  // by Winograd's algorithm
     throw Error{ErrorCode::resources, option("memory"),
                 "is too small: the model's weights take " + std::to_string((taken >> 10) + 1) + "K",
-                transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which takes less"
+                transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which needs less"
                             : "give more than that, or leave it out"};
   }
   options_.memory = given_ - taken;
@@ -77,7 +78,7 @@ void HostMemory::check_values_fit(const Graph& graph) {
   }
 }
 
-// Kernels use about this much in addition to the values; less for the small --memory of a tiny network.
+// Kernels use about this much memory in addition to the values; a tiny network with a small --memory needs less.
 std::int64_t HostMemory::scratch_bytes() const { return options_.weights_included ? std::min(kScratchBytes, given_ / 64) : 0; }
 
 std::int64_t HostMemory::forward_bytes(const Program& forward, std::int64_t lanes) const {
@@ -89,8 +90,8 @@ std::int64_t HostMemory::gradient_bytes(const Program& gradient, const Batch& ba
   const std::int64_t lanes = batch.examples * batch.seeds;
   return scratch_bytes() + gradient.scratch_bytes(batch) + gradient.workspace_bytes(batch) +
          (elements_ + 2 * classes_) * lanes * kFloatBytes + 2 * elements_ * batch.examples * kFloatBytes +
-         // whitened gradients in double, for the Gram matrix, or raw and whitened sums of half as many points, but at least of
-         // one
+         // whitened gradients in double precision, for the Gram matrix; or raw and whitened sums of half as many points, at
+         // least one
          elements_ * std::max<std::int64_t>(2, batch.examples) * rows * static_cast<std::int64_t>(sizeof(double));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Eigen::Index kGroup = 16;  // lanes whose sums stay in registers
 
-// Rows a, ..., a + Rows - 1 of u along kGroup copies.
+// The products of rows a, ..., a + Rows - 1 of u and the noise of kGroup samples.
 template <int Rows>
 Eigen::Matrix<double, Rows, kGroup> products(const RowMatrix& u, Eigen::Index a, const float* x, const float* noisy,
                                              std::int64_t stride) {
@@ -53,7 +53,7 @@ Eigen::MatrixXd gram_of(const RowMatrix& u, const StopToken& stop) {
   return sum;
 }
 
-// A few elements at a time, so that both sides stay in the cache.
+// Processes a few elements at a time, so that both sides stay in the cache.
 void unpack(const float* gradients, std::int64_t first_row, std::int64_t seeds, std::vector<RowMatrix>& to) {
   constexpr std::int64_t kTogether = 16;
   const auto count = static_cast<std::int64_t>(to.size());

@@ -10,7 +10,7 @@
 #include "probust/exec/host/host_rows.h"
 #include "probust/exec/programs/workspace.h"
 
-// What the lanes of the processor keep (host_device.cpp).
+// The memory of a worker of the processor (host_device.cpp).
 namespace probust {
 
 struct HostCounts final : DeviceBuffer {
@@ -34,10 +34,10 @@ struct GradientGroup {
 struct HostWorker {
   Workspace workspace, first_layer;
   Stretch inputs, variances, logits, logit_variances, cotangents, gradients;
-  Stretch noise, moved;  // of the copies, and how it moves the outputs of the first layer
+  Stretch noise, moved;  // of the samples, and the change of the first layer's outputs that it causes
   std::vector<std::uint32_t> points, samples;
-  std::vector<std::int64_t> index;  // of the points of a sweep, in the data
-  std::int64_t lanes = 0;           // of the logits
+  std::vector<std::int64_t> index;  // positions in the data of the points of a sweep
+  std::int64_t lanes = 0;           // number of lanes of the logits
   GradientGroup group;
   std::array<std::vector<RowMatrix>, 2> kept;  // by GradientForm, per example
   RowMatrix along_own;                         // [rows, examples]

@@ -5,10 +5,10 @@
 
 #include "probust/exec/executor.h"
 
-// Where the time of a run goes.
+// Measures how the time of a run is divided among its steps.
 namespace probust {
 
-/// Times the steps of programs during its lifetime.
+/// While it exists, measures the time of each step of the programs.
 struct Timing {
   Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
   ~Timing() { workspace.seconds = nullptr; }
@@ -17,7 +17,7 @@ struct Timing {
   Workspace& workspace;
 };
 
-/// The times of a run's steps, added up by kind, longest first.
+/// The times of a run's steps, summed by kind, longest first.
 std::vector<KindTime> by_kind(const std::vector<ProgramStep>& steps, const std::vector<double>& seconds, const Batch& batch);
 
 }  // namespace probust

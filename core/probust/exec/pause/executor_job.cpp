@@ -27,7 +27,7 @@ bool ExecutorJob::advance() {
   const Result<bool> more = guarded("the run", [this] { return piece(); });
   passes_ += stepwise_->progress.passes - before;
   if (stepwise_->paused()) {
-    if (more) throw Error{ErrorCode::internal, "the run", "was continued without an answer", "please report it"};
+    if (more) throw Error{ErrorCode::internal, "the run", "resumed without its results", "please report it"};
     return true;
   }
   stepwise_->forget();

@@ -15,30 +15,30 @@ namespace probust {
 
 class StepwiseExecutor;
 
-/// A job whose pieces are ordinary code that asks an executor. When a step is over, or an external engine must answer first, the
-/// question that is being asked ends with Error{interrupted}, and the next step repeats the piece: its earlier questions are
-/// answered from memory. So a piece asks the same questions again if it is repeated (Error{internal} if an argument differs; a
-/// noise must have the same shape object), and changes the state of the job only after the last one.
+/// A job whose pieces are ordinary code that asks an executor. If the time of a step is over, or an external engine must answer
+/// first, the current question ends with Error{interrupted}. The next step repeats the piece, and its earlier questions are
+/// answered from memory. So a repeated piece must ask the same questions (Error{internal} if an argument differs; a noise must
+/// have the same shape object), and must change the state of the job only after the last question.
 class ExecutorJob : public Job {
  public:
   ~ExecutorJob() override;
 
-  /// Forward and backward passes, or inputs that the external engine has evaluated.
+  /// Forward and backward passes or, with an external engine, inputs that it has evaluated.
   std::int64_t done() const final;
 
  protected:
-  /// `executor` must outlive it, and so must `external`, if its logits come from there.
+  /// `executor` must outlive it, and so must `external`, the source of its logits, if any.
   explicit ExecutorJob(Executor& executor, ExternalEngine* external = nullptr);
 
-  /// What a piece asks.
+  /// The executor that a piece must use.
   Executor& executor();
   const Executor& executor() const;
 
-  /// Whether the piece may be paused and repeated; not if the step has no limit.
+  /// Whether the piece may be paused and repeated. False if the step has no time limit.
   bool can_pause();
 
  private:
-  /// Does the next piece. Returns whether there are more.
+  /// Runs the next piece. Returns whether there are more.
   virtual bool piece() = 0;
   bool advance() final;
 
@@ -56,7 +56,7 @@ class Computation final : public ExecutorJob {
 
   std::int64_t planned() const override { return planned_; }
 
-  /// Once it is finished.
+  /// The result, once the job is finished.
   const T& result() const { return result_.value(); }
 
  private:

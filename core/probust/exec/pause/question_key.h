@@ -15,8 +15,8 @@
 
 namespace probust {
 
-/// A number that identifies a question by its kind and all of its arguments. Every attempt computes it again, so lists are taken
-/// eight words at a time: 8 GB a second.
+/// A number that identifies a question by its kind and all of its arguments. Every attempt computes it again, so arrays are
+/// hashed eight words at a time: 8 GB per second.
 class QuestionKey {
  public:
   explicit QuestionKey(std::string_view kind) { add(kind); }
@@ -57,7 +57,7 @@ class QuestionKey {
   void add(const NoiseShape& shape) { add(shape.serial()); }
   void add(const Noise& noise) { with(*noise.shape, noise.scale); }
 
-  // Eight words at a time, because each step of one sum waits for the one before.
+  // Uses eight independent sums, because each step of a sum waits for the previous one.
   void add_bytes(std::span<const std::byte> bytes) {
     std::array<std::uint64_t, 8> sums{1, 2, 3, 4, 5, 6, 7, 8}, words{};
     const std::size_t whole = bytes.size() / sizeof words * sizeof words;

@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kLeastLanes = 16;  // a group that kernels process at once
+constexpr std::int64_t kLeastLanes = 16;  // as many as kernels process at once
 
 }  // namespace
 
@@ -46,19 +46,19 @@ void StepwiseExecutor::pause() {
   throw interruption();
 }
 
-// A question's part is about to be computed.
+// Called before a part of a question is computed. Pauses if the time is over.
 void StepwiseExecutor::begin_part() {
   if (time_.new_work_begun() && time_.over()) pause();
   time_.begin_new_work();
 }
 
-// Whether the attempt cannot be paused from here on: then questions are passed on as they are, and no answer is kept.
+// Whether the attempt cannot be paused from here on. Questions are then passed on unchanged, and answers are not stored.
 bool StepwiseExecutor::unlimited() const {
   return time_.left() == std::numeric_limits<double>::infinity() && external_ == nullptr && next_ == questions_.size();
 }
 
-// As many units as fit the time left at the pace so far, in whole groups of lanes; few at first. Requests to `external` must be
-// the same in every attempt, so they do not depend on time.
+// The number of units to compute next: as many as fit the remaining time at the pace so far, in whole groups of lanes; few at
+// first. Requests to `external` must be the same in every attempt, so their size does not depend on time.
 std::int64_t StepwiseExecutor::chunk(const Asked& asked, std::int64_t left, std::int64_t lanes_a_unit) const {
   const std::int64_t lanes = std::max<std::int64_t>(1, lanes_a_unit);
   const std::int64_t threads = inner().options().threads;
@@ -73,16 +73,17 @@ std::int64_t StepwiseExecutor::chunk(const Asked& asked, std::int64_t left, std:
   return std::min(count, left);
 }
 
-// The question that is asked now: a new one, or the one that the last attempt asked here. Throws its refusal.
+// The current question: a new one, or the one that the last attempt asked at this place. Throws its Error if it has been
+// refused.
 StepwiseExecutor::Asked& StepwiseExecutor::next_question(std::uint64_t key) {
   if (next_ == questions_.size()) questions_.push_back({key});
   Asked& asked = questions_[next_];
-  if (asked.key != key) throw Error{ErrorCode::internal, "the run", "repeated a piece of work differently", "please report it"};
+  if (asked.key != key) throw Error{ErrorCode::internal, "the run", "did not repeat its steps identically", "please report it"};
   if (asked.refused) refuse(asked, *asked.refused);
   return asked;
 }
 
-// An Error is an answer, too: the piece may go on without this one, as `auto` does if there are no moments.
+// An Error is also an answer: the piece may continue without the result, as `auto` does if there are no moments.
 void StepwiseExecutor::refuse(Asked& asked, const Error& error) {
   if (error.code != ErrorCode::interrupted) {
     asked.refused = error;
@@ -117,7 +118,7 @@ T StepwiseExecutor::ask(std::uint64_t key, std::int64_t units, std::int64_t lane
   return std::get<T>(asked.answer);
 }
 
-// A question whose units are points.
+// Asks a question whose units are points.
 template <class T, class Part>
 std::vector<T> StepwiseExecutor::ask_points(std::uint64_t key, const Points& points, Part part) {
   return ask<std::vector<T>>(
@@ -181,7 +182,7 @@ std::vector<LogitMoments> StepwiseExecutor::in_parts(const PropagateMoments& que
                                   [&](const Points& some, std::int64_t) { return inner().moments(some, question.noise); });
 }
 
-// Averages are a job of their own, because a point may have many copies.
+// Averages are a separate job, because a point may have many noisy samples.
 const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise& noise, std::int64_t samples) {
   Asked& asked = next_question(QuestionKey("linearize_averaged").with(points, noise, samples));
   if (!asked.begun) {
@@ -203,7 +204,7 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
   return averages;
 }
 
-// Its answers are not needed again, because the averages keep what they have.
+// Its answers are not needed again, because the averages store their sums.
 void StepwiseExecutor::add_one_piece(Averages& averages) {
   const auto added = guarded("the model", [&] { return averages.step(0); });
   if (external_->wanted() != nullptr) pause();
@@ -214,7 +215,7 @@ void StepwiseExecutor::add_one_piece(Averages& averages) {
 std::vector<Linearization> StepwiseExecutor::in_parts(const LinearizeAveraged& question) {
   const Points& points = question.points;
   check(inner(), points, *question.noise.shape);
-  const std::int64_t together = std::max(1, inner().options().threads);  // points
+  const std::int64_t together = std::max(1, inner().options().threads);  // number of points
   std::vector<const Averages*> groups;
   for (std::int64_t first = 0; first < points.size(); first += together) {
     const Points some = slice(points, first, std::min(together, points.size() - first));
@@ -255,8 +256,8 @@ std::vector<Pairs> StepwiseExecutor::in_parts(const PairMargins& question) {
   return ask<std::vector<Pairs>>(QuestionKey("pairs").with(points, noise, count, first), count, points.size(), part, add);
 }
 
-// First the gradients of all points and the projected noise of their copies, then the copies' margins in parts, which draws their
-// noise again.
+// Computes first the gradients of all points and the projected noise, then the margins of the samples in parts, which draws
+// their noise again.
 std::vector<Projection> StepwiseExecutor::in_parts(const ProjectNoise& question) {
   const auto& [points, rivals, noise, count, known, at] = question;
   const QuestionKey key = QuestionKey("project").with(points, rivals, noise, count, std::int64_t{at == LinearizeAt::noise_mean});

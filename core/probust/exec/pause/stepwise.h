@@ -13,25 +13,25 @@
 
 namespace probust {
 
-/// What a piece of an ExecutorJob asks; used there alone. It answers questions until the time of the step is over, or an external
-/// engine must answer first. Then it is paused: the question ends with Error{interrupted}. The next attempt asks the same
-/// questions again, and each continues where it was: answers so far are kept until `forget`. No result depends on where it was
-/// paused, because none depends on chunks.
+/// The executor that pieces of an ExecutorJob use. It answers questions until the time of the step is over or an external
+/// engine must answer first. It then pauses: the current question ends with Error{interrupted}. The next attempt asks the same
+/// questions again, and each continues where it was paused, because answers so far are stored until `forget`. No result depends
+/// on where it was paused, because no result depends on chunks.
 ///
-/// It is paused between lanes, copies and points. The gradients of one point, and the end of its averages, are not split.
+/// It pauses between lanes, samples and points. The gradients of one point, and the last step of its averages, are not split.
 class StepwiseExecutor final : public ForwardingExecutor {
  public:
-  /// `inner` and `time` must outlive it, and so must `external`, if the logits of `inner` come from there.
+  /// `inner` and `time` must outlive it, and so must `external`, the source of the logits of `inner`, if any.
   StepwiseExecutor(Executor& inner, StepTime& time, ExternalEngine* external)
       : ForwardingExecutor(inner), time_(time), external_(external) {}
 
-  /// The questions begin again with the first.
+  /// Starts again with the first question.
   void begin_attempt();
 
   /// Whether the attempt has been paused.
   bool paused() const;
 
-  /// Drops all answers: the next question is a new one.
+  /// Drops all answers, so that the next question is a new one.
   void forget();
 
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override;
@@ -45,9 +45,9 @@ class StepwiseExecutor final : public ForwardingExecutor {
 
   /// A question that was asked, and its answer so far.
   struct Asked {
-    std::uint64_t key;  ///< of what is asked
+    std::uint64_t key;  ///< key of the question
     Partial answer{};
-    std::int64_t done = 0;  ///< of its units: rows, points or samples
+    std::int64_t done = 0;  ///< number of units of the answer that are done: rows, points or samples
     bool begun = false;
     double pace = 0;  ///< milliseconds per unit
     std::optional<Error> refused{};

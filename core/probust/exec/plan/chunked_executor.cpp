@@ -95,7 +95,7 @@ class ChunkedExecutor final : public Executor {
     const Sweep which = prepare(classes());
     std::vector<float> rows(static_cast<std::size_t>(classes() * elements_));
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t unknown = 0;  // the place in the data; nothing is whitened
+      const std::int64_t unknown = 0;  // the position does not matter, because nothing is whitened
       device_->inputs().load(0, asked.x.data.data() + i * elements_, 1);
       device_->runs().sweep(0, which, std::span(&unknown, 1), {.rows = classes()}, [&](std::int64_t row, std::int64_t) {
         device_->gradients().read_gradients(0, rows.data() + row * elements_);
@@ -123,7 +123,8 @@ class ChunkedExecutor final : public Executor {
     const Points& points = asked.points;
     check(*this, points, *asked.noise.shape);
     if (asked.noise.shape->differs()) {
-      throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point", ""};
+      throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point, so its moments cannot be propagated",
+                  ""};
     }
     const Batch batch = device_->runs().prepare_moments();
     std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));
@@ -143,8 +144,8 @@ class ChunkedExecutor final : public Executor {
       return through(points, features->linearize_averaged(for_features(points), asked.noise, asked.samples));
     const Sweep which = prepare_sums();
     std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-    // Copies of several points fill whole batches together. The sums of a group take as much memory as the gradients of twice
-    // as many examples.
+    // Samples of several points fill whole batches together. The sums of a group of points take as much memory as the gradients
+    // of twice as many examples.
     const std::int64_t fitting = which.batch.examples / 2;
     loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting), [&](std::int64_t first, std::int64_t count, int worker) {
       GroupMean mean(loops_, slice(points, first, count), asked.noise, asked.samples, which);
@@ -199,19 +200,19 @@ class ChunkedExecutor final : public Executor {
     return result;
   }
 
-  // A public call, from any thread.
+  // Runs a public call, on any thread.
   template <class Body>
   auto call(const Body& body) -> Result<decltype(body())> {
     auto result = guarded("the model", [&] {
       device_->use();
       return body();
     });
-    facts_.forward_batch = device_->facts().forward_batch;  // what the call compiled takes memory
+    facts_.forward_batch = device_->facts().forward_batch;  // programs that the call compiled take memory
     facts_.options.memory = device_->facts().options.memory;
     return result;
   }
 
-  // Sweeps over the margins at the input or, with LinearizeAt::noise_mean, under the noise.
+  // Prepares sweeps over the margins at the input or, with LinearizeAt::noise_mean, under the noise.
   Sweep prepare(std::int64_t rows, LinearizeAt at = LinearizeAt::input, const Noise* noise = nullptr) {
     Sweep which = device_->runs().prepare(at, rows);
     if (at == LinearizeAt::noise_mean) which.noise = noise;
@@ -225,14 +226,14 @@ class ChunkedExecutor final : public Executor {
     return which;
   }
 
-  // The executor of the last layer's inputs, made when first needed; null if the layer is not split off.
+  // The executor for the inputs of the last layer, created on first use; null if the layer is not split off.
   Executor* without_head() {
     if (!split_) return nullptr;
     if (!features_) features_ = std::make_unique<ChunkedExecutor>(device_->without_head(*split_), &progress);
     return features_.get();
   }
 
-  // For draws that points share, made when first needed; null if the classifier does not begin with an affine layer.
+  // The object for draws that points share, created on first use; null if the classifier does not begin with an affine layer.
   const SharedDraws* shared_draws() {
     if (std::exchange(sought_start_, true) || device_->facts().classifier == nullptr) return shared_draws_.get();
     if (const std::optional<AffinePrefix> start = split_affine_prefix(*device_->facts().classifier))
@@ -268,7 +269,7 @@ class ChunkedExecutor final : public Executor {
     return result;
   }
 
-  // linearize_averaged, a batch of copies of each point at a time.
+  // LinearizeAveraged as a job, one batch of samples of each point at a time.
   class CopyByCopy final : public Averages {
    public:
     CopyByCopy(ChunkedExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
@@ -298,7 +299,7 @@ class ChunkedExecutor final : public Executor {
       return added.value();
     }
 
-    // A batch of copies is added after all its passes.
+    // A batch of samples is added only after all its passes.
     bool can_repeat(const Error& error) const override {
       return error.code == ErrorCode::interrupted && !executor_.progress.stop;
     }

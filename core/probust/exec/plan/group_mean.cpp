@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// Of the copies' points, one per lane.
+// The values of the samples' points, one per lane.
 std::vector<std::int64_t> per_lane(const std::vector<std::int64_t>& values, const CopyRange& copies) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(copies.lanes));
   for (std::int64_t lane = 0; lane < copies.lanes; ++lane) result[lane] = values[copies.point(lane)];

@@ -9,20 +9,20 @@
 
 namespace probust {
 
-/// Margins and gradients of a few points, averaged over `samples` noisy copies that are added little by little. Sums run in the
-/// order of the copies, so the result depends neither on the instalments nor on the points that share a sweep.
+/// Margins and gradients of a few points, averaged over `samples` noisy samples that are added in batches. Sums run in the
+/// order of the samples, so the result depends neither on the batches nor on the points that share a sweep.
 class GroupMean {
  public:
   GroupMean(const LaneLoops& loops, Points points, const Noise& noise, std::int64_t samples, const Sweep& which);
   GroupMean(const GroupMean&) = delete;
   GroupMean& operator=(const GroupMean&) = delete;
 
-  /// Adds copies until each point has at least `count`, in whole batches. With the last ones the results are computed.
+  /// Adds whole batches of samples until each point has at least `count`. Computes the results after the last batch.
   void add(std::int64_t count, int worker);
   bool done() const { return done_ == samples_; }
-  std::int64_t copies() const { return done_; }  ///< added so far, of each point
+  std::int64_t copies() const { return done_; }  ///< samples added so far, per point
 
-  /// One per point, once it is done.
+  /// One per point, available after the last batch.
   std::vector<Linearization>& results() { return results_; }
 
  private:
@@ -32,7 +32,7 @@ class GroupMean {
   const LaneLoops& loops_;
   Points points_;
   Noise noise_;
-  std::int64_t samples_, done_ = 0;  // copies of each point
+  std::int64_t samples_, done_ = 0;  // samples per point
   Sweep which_;
   std::unique_ptr<PlacedPoints> placed_;
   std::unique_ptr<DeviceBuffer> sums_;

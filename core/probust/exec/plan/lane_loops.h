@@ -10,14 +10,14 @@
 
 namespace probust {
 
-/// Lanes `begin` .. `begin` + `lanes` - 1 of the same copies.
+/// Lanes `begin` .. `begin` + `lanes` - 1 of the same samples.
 inline CopyRange part(CopyRange copies, std::int64_t begin, std::int64_t lanes) {
   copies.begin = begin;
   copies.lanes = lanes;
   return copies;
 }
 
-/// The loops over the lanes of a device, with its workers, its batches and stop requests. Throw Error.
+/// Loops over the lanes of a device, with its workers, batches and stop requests. All of them throw Error.
 class LaneLoops {
  public:
   LaneLoops(BatchDevice& device, Progress& progress) : device_(device), progress_(progress) {}
@@ -37,8 +37,8 @@ class LaneLoops {
     });
   }
 
-  /// Draws the copies `all` of every placed point, in chunks, and calls body(copies, worker, meanwhile) for each. The body calls
-  /// meanwhile() when the device is busy with them: drawing the next ones may take time on the host.
+  /// Draws the samples `all` of every placed point, in chunks, and calls body(samples, worker, meanwhile) for each chunk. The
+  /// body must call meanwhile() while the device computes, because drawing the next samples may take time on the host.
   template <class Body>
   void for_copies(const PlacedPoints& placed, const CopyRange& all, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count;
@@ -47,7 +47,7 @@ class LaneLoops {
     });
   }
 
-  /// The same by one worker.
+  /// The same with one worker.
   template <class Body>
   void for_copies(const PlacedPoints& placed, const CopyRange& all, int worker, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count, step = device_.facts().forward_batch.examples;

@@ -4,12 +4,12 @@
 namespace probust {
 namespace {
 
-// The first copies of pairs. If the noise cannot be mirrored, each pair takes two samples.
+// The first samples of pairs. If the noise cannot be mirrored, each pair takes two consecutive samples.
 CopyRange first_of_pairs(const Noise& noise, std::int64_t first, std::int64_t count) {
   return {.first = first, .count = count, .scale = noise.scale, .stride = noise.shape->mirrored() ? 1 : 2, .of_pairs = true};
 }
 
-// Overwrites the first copies with the second ones. Additive noise is reflected at x instead of drawn again.
+// Overwrites the first samples of pairs with the second ones. Additive noise is reflected at x instead of drawn again.
 void draw_second(BatchDevice& device, const PlacedPoints& placed, CopyRange copies, int worker) {
   if (placed.shape.additive()) return device.inputs().reflect(worker, placed, copies);
   if (placed.shape.mirrored()) {
@@ -20,7 +20,8 @@ void draw_second(BatchDevice& device, const PlacedPoints& placed, CopyRange copi
   device.inputs().draw(worker, placed, copies);
 }
 
-// Computes margins of the pairs whose first copies are in the lanes. pairs(i) is where those of point i go: column j is copy j.
+// Computes the margins of the pairs whose first samples are in the lanes. pairs(i) returns the Pairs of point i; sample j is
+// column j.
 template <class Meanwhile, class PairsOf>
 void run_pairs(BatchDevice& device, const PlacedPoints& placed, const CopyRange& copies, int worker, const Meanwhile& meanwhile,
                const PairsOf& pairs) {

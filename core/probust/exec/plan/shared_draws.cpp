@@ -15,12 +15,12 @@
 namespace probust {
 namespace {
 
-constexpr double kShare = 0.25;      // of the memory, for each part of the classifier; as much again for the values between them
-constexpr std::int64_t kBytes = 16;  // per value between the parts: of a point, and of its share of the draws
+constexpr double kShare = 0.25;      // share of the memory for each part of the classifier, and for the values between them
+constexpr std::int64_t kBytes = 16;  // per value between the parts, for a point and its share of the draws
 
-constexpr std::int64_t kPairs = 4;  // of each point that run together: many lanes, of which one draw is in the cache
+constexpr std::int64_t kPairs = 4;  // pairs of each point that run together: many lanes, while one draw stays in the cache
 
-constexpr std::int64_t kMostGradients = std::int64_t{1} << 15;  // values of a point: as much memory for a block as its draws
+constexpr std::int64_t kMostGradients = std::int64_t{1} << 15;  // values per point; a block takes as much memory as its draws
 constexpr std::int64_t kPointsTogether = 32;
 
 Tensor zeros(std::int64_t count, const Shape& point) {
@@ -29,10 +29,10 @@ Tensor zeros(std::int64_t count, const Shape& point) {
   return Tensor(shape);
 }
 
-// What draws add to the outputs of the first layer, keyed by the sample and the draw.
+// The changes that draws cause in the outputs of the first layer, as a noise keyed by the sample and the draw.
 class MovedOutputs final : public SampledNoise {
  public:
-  /// `moved` [samples draws, outputs].
+  /// `moved` is [samples draws, outputs].
   MovedOutputs(Tensor moved, std::int64_t draws) : SampledNoise("shared draws"), moved_(std::move(moved)), draws_(draws) {}
 
   std::string name() const override { return "shared draws"; }
@@ -50,9 +50,9 @@ class MovedOutputs final : public SampledNoise {
   std::int64_t draws_;
 };
 
-// The draws of some pairs, and which one each point has.
+// The draws of some pairs, and the draw of each point.
 struct Draws {
-  std::vector<std::int64_t> keys;                  // different ones, ascending
+  std::vector<std::int64_t> keys;                  // without repetition, ascending
   std::vector<std::vector<std::int64_t>> of_pair;  // [pairs][points] positions in `keys`
 };
 
@@ -69,7 +69,7 @@ Draws draws_of(std::span<const std::vector<std::int64_t>> keys) {
   return draws;
 }
 
-// [samples draws, ...] The noise of samples first .. first + samples - 1 at positions `keys` of the data.
+// [samples draws, ...] The noise of samples first .. first + samples - 1 with the keys `keys`.
 Tensor drawn(const Noise& noise, const std::vector<std::int64_t>& keys, std::uint64_t seed, std::int64_t first,
              std::int64_t samples, const Shape& point, int threads) {
   const std::vector<std::uint32_t> positions(keys.begin(), keys.end());
@@ -84,7 +84,7 @@ Tensor drawn(const Noise& noise, const std::vector<std::int64_t>& keys, std::uin
   return rows;
 }
 
-// W e for rows e; W 0 + b is `unmoved`.
+// W e for each row e. The executor computes W e + b; `unmoved` is b.
 Tensor moved_by(Executor& first, const Tensor& unmoved, const Tensor& e) {
   Tensor moved = first.logits(e).value();
   for (std::int64_t j = 0; j < moved.shape[0]; ++j) {
@@ -137,7 +137,7 @@ std::unique_ptr<SharedDraws> SharedDraws::of(BatchDevice& device, const AffinePr
   } catch (const Error& error) {
     if (error.code != ErrorCode::resources) throw;
     throw Error{ErrorCode::resources, option("memory"),
-                "is too small: points with shared draws take four times as much as one example",
+                "is too small: points with shared draws need four times as much as one example",
                 "give more, or choose estimators without shared draws"};
   }
 }

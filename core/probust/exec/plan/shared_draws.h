@@ -11,29 +11,29 @@
 
 namespace probust {
 
-/// The bytes that project_by_draw keeps per point for this number of gradients; 0 if it is not used.
+/// The bytes per point that project_by_draw holds for this number of gradients; 0 if it is not used.
 std::int64_t bytes_to_project_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
-/// Whether project_by_draw may project the noise of shared draws on this number of gradients per point: it keeps all of them.
+/// Whether project_by_draw may be used for this number of gradients per point, all of which it holds in memory.
 bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
 /// Projection::along for pairs 0 .. count - 1 of points that share draws of additive noise, from their gradients [points][rows,
-/// elements]. Draws each pair once for all points.
+/// elements]. Each pair is drawn once for all points.
 void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& noise, std::int64_t count,
                      std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result);
 
-/// Executor::pairs of points that share draws of additive noise, for classifiers with an affine prefix (passes/affine_prefix.h).
-/// On the processor only.
+/// Executor::pairs for points that share draws of additive noise and classifiers with an affine prefix
+/// (passes/affine_prefix.h). Only on the processor.
 class SharedDraws {
  public:
   /// Null if the device cannot run parts of the classifier. Error{resources} if there is too little memory for them. Passes
-  /// through the remaining layers are added to `progress`.
+  /// through the remaining layers are counted in `progress`.
   static std::unique_ptr<SharedDraws> of(BatchDevice& device, const AffinePrefix& start, Progress& progress);
 
   std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,
                            const StopToken& stop) const;
 
-  /// Executor::release of the parts.
+  /// Calls Executor::release for the parts.
   void release() const;
 
  private:

@@ -54,7 +54,8 @@ class ExternalProgram final : public Program {
   std::int64_t elements_, classes_;
 };
 
-// Prepares the examples, requests their logits and the gradients by the prepared inputs, and pulls these back to the points.
+// Prepares the examples, requests their logits and the gradients with respect to the prepared inputs, and computes from these
+// the gradients at the points.
 class ExternalGradientProgram final : public Program {
  public:
   ExternalGradientProgram(ExternalEngine& external, const Graph& preparation, std::int64_t classes, std::int64_t most)
@@ -87,7 +88,7 @@ class ExternalGradientProgram final : public Program {
   }
 
  private:
-  // [examples, elements]
+  // The prepared inputs [examples, elements].
   std::vector<float> prepared(std::int64_t examples, const float* x, Workspace& workspace) const {
     std::vector<float> lanes(static_cast<std::size_t>(elements_ * examples)), rows(lanes.size());
     float* out = lanes.data();
@@ -96,7 +97,7 @@ class ExternalGradientProgram final : public Program {
     return rows;
   }
 
-  // Every seed has the logits of its example.
+  // Writes the logits of each example for all of its seeds.
   void write_logits(const Batch& batch, const std::vector<float>& examples, float* out) const {
     const std::vector<float>& logits = external_.ask({batch.examples, examples});
     for (std::int64_t c = 0; c < classes_; ++c) {
@@ -106,7 +107,7 @@ class ExternalGradientProgram final : public Program {
     }
   }
 
-  // By the prepared inputs, [lanes, elements]; `seeds` is [classes][lanes].
+  // The gradients with respect to the prepared inputs, [lanes, elements]. `seeds` is [classes][lanes].
   std::vector<float> gradients_of(const Batch& batch, const std::vector<float>& examples, const float* seeds) const {
     const std::int64_t lanes = batch.examples * batch.seeds;
     std::vector<float> all;
@@ -132,12 +133,12 @@ class ExternalGradientProgram final : public Program {
 }  // namespace
 
 void ExternalEngine::answer(std::vector<float> values, std::int64_t classes) {
-  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "answer only what step asks for"};
+  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
   const std::int64_t count = wanted_->count;
   const bool logits = wanted_->cotangents.empty();
   const std::int64_t width = logits ? classes : static_cast<std::int64_t>(wanted_->values.size()) / count;
   if (static_cast<std::int64_t>(values.size()) != count * width)
-    throw Error{ErrorCode::usage, logits ? "logits" : "gradients", "are " + std::to_string(values.size()) + " numbers",
+    throw Error{ErrorCode::usage, logits ? "logits" : "gradients", "have " + std::to_string(values.size()) + " values",
                 "give " + std::to_string(width) + " for each of " + std::to_string(count) + " inputs"};
   answers_.push_back({std::move(*wanted_), std::move(values)});
   wanted_.reset();

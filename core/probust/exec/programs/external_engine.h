@@ -11,26 +11,26 @@
 
 namespace probust {
 
-/// Passes that run elsewhere and cannot be waited for, such as in another inference engine on a web page. When unknown logits or
-/// gradients are needed, the call ends with an Error. The caller fetches them and calls again; the same inputs are then requested
-/// in the same order (ExecutorJob). For executors with one thread.
+/// Passes that run elsewhere and for which the call cannot wait, such as in another inference engine on a web page. If logits
+/// or gradients are unknown, the call ends with an Error. The caller fetches them and calls again; the same inputs are then
+/// requested in the same order (ExecutorJob). For executors with one thread.
 class ExternalEngine {
  public:
   /// Inputs whose logits are needed or, if there are cotangents, their gradients.
   struct Inputs {
     std::int64_t count = 0;
-    std::vector<float> values;        ///< [count, d], each as the model takes it
-    std::vector<float> cotangents{};  ///< [count, classes] c: the gradient of cᵀ logits is needed
+    std::vector<float> values;        ///< [count, d] in the form that the model accepts
+    std::vector<float> cotangents{};  ///< [count, classes] c, if the gradient of cᵀ logits is needed
   };
 
-  /// The inputs whose answer was missing last; null if it has been supplied.
+  /// The inputs for which the last request had no answer; null if it has been supplied since.
   const Inputs* wanted() const { return wanted_ ? &*wanted_ : nullptr; }
 
-  /// Supplies the logits [count, classes] of the wanted inputs, or their gradients [count, d]. Throws Error{usage} if nothing is
-  /// wanted or the size is wrong.
+  /// Supplies the logits [count, classes] of the wanted inputs, or their gradients [count, d]. Throws Error{usage} if nothing
+  /// is wanted or the size is wrong.
   void answer(std::vector<float> values, std::int64_t classes);
 
-  /// Inputs answered so far.
+  /// The number of inputs answered so far.
   std::int64_t passes() const { return passes_; }
 
   /// The logits of `inputs`, or their gradients. Throws Error{interrupted} if they are not known yet.
@@ -50,12 +50,12 @@ class ExternalEngine {
   std::int64_t passes_ = 0;
 };
 
-/// A program whose logits [classes] come from `external`. Its input first goes through `preparation` (one input, one output).
+/// A program whose logits [classes] come from `external`. Its input first passes through `preparation` (one input, one output).
 /// `external` must outlive it.
 std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
 
-/// The same with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), c seeded, as gradient_graph. It requests
-/// gradients of at most `most` inputs together.
+/// The same with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in gradient_graph.
+/// Requests gradients of at most `most` inputs at a time.
 std::unique_ptr<Program> external_gradient_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes,
                                                    std::int64_t most);
 

@@ -23,13 +23,13 @@ Tensor tensor_of(const float* value, const Shape& shape, std::int64_t lanes) {
   return tensor;
 }
 
-// What a function threw, as an error that no estimator can be blamed for (concerns_one_estimator).
+// Converts an exception of a function to an Error that does not concern a single estimator (concerns_one_estimator).
 Error failure_of(const char* function, const Error& error) {
   if (error.code == ErrorCode::interrupted || error.code == ErrorCode::usage) return error;
   return {ErrorCode::internal, function, error.message(), ""};
 }
 
-// What the function returns, with the shape that it must have.
+// Calls a function and checks the shape of its result.
 template <class Call>
 Tensor called(const char* function, const Shape& shape, Call&& call) {
   Tensor result;
@@ -42,7 +42,7 @@ Tensor called(const char* function, const Shape& shape, Call&& call) {
   }
   if (result.shape != shape || result.size() != element_count(shape))
     throw Error{ErrorCode::usage, function,
-                "returned " + to_string(result.shape) + " with " + std::to_string(result.size()) + " numbers",
+                "returned an array of shape " + to_string(result.shape) + " with " + std::to_string(result.size()) + " numbers",
                 "return " + to_string(shape)};
   return result;
 }
@@ -73,7 +73,7 @@ class FunctionProgram : public Program {
   std::int64_t d_, classes_;
 };
 
-// Lane s * examples + b is that of seed s and example b.
+// Lane s * examples + b belongs to seed s and example b.
 class FunctionGradientProgram final : public FunctionProgram {
  public:
   FunctionGradientProgram(ClassifierFunctions functions, Shape point, std::int64_t classes, std::int64_t most)
@@ -103,7 +103,7 @@ class FunctionGradientProgram final : public FunctionProgram {
  private:
   static std::int64_t lanes_of(const Batch& batch) { return batch.examples * batch.seeds; }
 
-  // Those of up to most_ lanes.
+  // Writes the gradients of up to most_ lanes.
   void write_gradients(const Tensor& x, const Tensor& cotangents, std::int64_t first, float* out) const {
     const std::int64_t lanes = cotangents.shape[0], count = std::min(most_, lanes - first);
     std::vector<std::int64_t> examples(static_cast<std::size_t>(count));

@@ -10,19 +10,21 @@
 
 namespace probust {
 
-/// A classifier as functions, such as a remote service or a model of another library. They are called by the thread that asks, or
-/// by several at once if the executor has several threads. What they throw ends the call as an Error, even if there are other
-/// estimators: as Error{internal}, unless it is one of a stop or of usage. NaN counts as no class.
+/// A classifier given as functions, such as a remote service or a model of another library. They are called on the thread of
+/// the call, or on several threads at once if the executor has several. An exception ends the call as Error{internal}, even if
+/// there are other estimators; but Error{interrupted} and Error{usage} are passed on unchanged. A point with NaN logits counts
+/// for no class.
 struct ClassifierFunctions {
-  /// Logits [n, C] of the points x [n, ...]. A point's must not depend on the others.
+  /// Returns the logits [n, C] of the points x [n, ...]. The logits of a point must not depend on other points.
   std::function<Tensor(Tensor x)> logits;
-  /// Gradients [n, ...] of cᵀ logits at x, for the cotangents c [n, C]. Without it, estimators that need gradients are refused.
+  /// Returns the gradients [n, ...] of cᵀ logits at x, for the cotangents c [n, C]. Without this function, estimators that need
+  /// gradients are refused.
   std::function<Tensor(Tensor x, Tensor cotangents)> vjp = {};
 };
 
-/// The programs of `functions` for points of this shape: (x) -> logits, and (x, c [C]) -> (logits, the gradient of cᵀ logits), c
-/// seeded, as gradient_graph. vjp is called with at most `most` points. A run throws Error{usage} if a function returns another
-/// shape.
+/// The programs of `functions` for points of this shape: (x) -> logits, and (x, c [C]) -> (logits, the gradient of cᵀ logits),
+/// with c seeded, as in gradient_graph. vjp is called with at most `most` points. A run throws Error{usage} if a function
+/// returns a result of the wrong shape.
 std::unique_ptr<Program> function_program(ClassifierFunctions functions, Shape point, std::int64_t classes);
 std::unique_ptr<Program> function_gradient_program(ClassifierFunctions functions, Shape point, std::int64_t classes,
                                                    std::int64_t most);

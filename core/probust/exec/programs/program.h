@@ -13,9 +13,9 @@
 
 namespace probust {
 
-/// How many examples and cotangent seeds a run has. A value's elements are laid out [elements][lanes], with one lane per example
-/// (lane b) or per seed and example (lane s * examples + b). Every lane gets the same arithmetic, so its result depends neither
-/// on its position nor on the number of lanes.
+/// The number of examples and cotangent seeds of a run. A value's elements are laid out [elements][lanes], with one lane per
+/// example (lane b) or per seed and example (lane s * examples + b). Every lane is computed by the same arithmetic, so its
+/// result depends neither on its position nor on the number of lanes.
 struct Batch {
   std::int64_t examples = 1;
   std::int64_t seeds = 1;
@@ -25,7 +25,7 @@ struct Batch {
   }
 };
 
-/// A step of a program: what it does, in a few words, and its cost for one lane of its extent.
+/// A step of a program: its kind, in a few words, and its cost for one lane of its extent.
 struct ProgramStep {
   std::string kind;  ///< "conv 3x3", "matmul", "relu"
   double flops = 0;
@@ -40,10 +40,10 @@ struct PackedConstant {
   auto operator<=>(const PackedConstant&) const = default;
 };
 
-/// What a run may reuse from the previous run in the same workspace, which must be of the same program.
+/// What a run may reuse from the previous run in the same workspace, which must have been a run of the same program.
 enum class Reuse {
   nothing,
-  examples,  ///< all values that do not depend on the seed: the examples and their inputs are the same
+  examples,  ///< all values that do not depend on the seed; the run must have the same examples and inputs
 };
 
 /// A graph compiled for this machine's processor.
@@ -51,19 +51,19 @@ class Program {
  public:
   virtual ~Program() = default;
 
-  /// Bytes of workspace for a run of this size, without inputs and outputs.
+  /// The bytes of workspace for a run of this size, without inputs and outputs.
   virtual std::int64_t workspace_bytes(const Batch& batch) const = 0;
 
-  /// Bytes of scratch memory in addition, if that is more than a few hundred KB.
+  /// The bytes of additional scratch memory, if they are more than a few hundred KB.
   virtual std::int64_t scratch_bytes(const Batch&) const { return 0; }
 
-  /// The most weights held in addition to the graph's own constants.
+  /// All packed weights, which are held in addition to the graph's constants.
   virtual std::vector<PackedConstant> packed() const { return {}; }
 
-  /// The number of lanes from which most of the work runs at full speed.
+  /// The smallest number of lanes at which most of the work runs at full speed.
   virtual std::int64_t least_lanes() const { return 1; }
 
-  /// Whether a run may end because its answer is not known yet, and is then repeated (external_engine.h).
+  /// Whether a run may end because an answer is not known yet, and is then repeated (external_engine.h).
   virtual bool answers_later() const { return false; }
 
   /// The steps of a run, in order; empty if unknown.
@@ -76,17 +76,17 @@ class Program {
                    Workspace& workspace, Reuse reuse = Reuse::nothing) const = 0;
 };
 
-/// Evaluates node by node, one lane at a time, with the operators' reference definitions. Slow; the other programs are tested
-/// against it.
+/// Evaluates one node after the other, one lane at a time, with the operators' reference definitions. Slow; the other programs
+/// are tested against it.
 std::unique_ptr<Program> compile_reference(const Graph& graph);
 
-/// Kernels over planned buffers, with the fastest algorithm for each product.
+/// Runs kernels over planned buffers, with the fastest algorithm for each product.
 std::unique_ptr<Program> compile_cpu(const Graph& graph);
 
 /// The fastest of these that is compiled in (devices.cpp).
 std::unique_ptr<Program> compile_on_processor(const Graph& graph);
 
-/// The same with Eigen's matrix products for all of them: as in browsers.
+/// The same, but with only Eigen's matrix products, as in browsers.
 std::unique_ptr<Program> compile_eigen(const Graph& graph);
 
 }  // namespace probust

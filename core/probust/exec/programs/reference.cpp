@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-// Lane `lane` of a value laid out [elements][lanes].
+// Reads lane `lane` of a value laid out [elements][lanes].
 void read_lane(const float* from, std::int64_t lanes, std::int64_t lane, Tensor& to) {
   for (std::int64_t i = 0; i < to.size(); ++i) to.data[i] = from[i * lanes + lane];
 }
@@ -46,7 +46,7 @@ class ReferenceProgram final : public Program {
  private:
   std::vector<Tensor> evaluate(const Batch& batch, std::int64_t lane, std::span<const float* const> inputs,
                                const Workspace& workspace) const {
-    std::vector<Tensor> values(graph_.nodes.size());  // constants stay where they are
+    std::vector<Tensor> values(graph_.nodes.size());  // constants are not copied
     const auto value = [&](ValueId id) {
       return graph_[id].op == Op::constant ? &constant_value(graph_, id) : &values[static_cast<std::size_t>(id)];
     };

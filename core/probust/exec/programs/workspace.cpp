@@ -53,7 +53,7 @@ void allow([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t co
 #endif
 }
 
-// Under AddressSanitizer reading is forbidden, and a write would have been reported.
+// Under AddressSanitizer, reading is forbidden, and a write would already have been reported.
 bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
 #ifndef PROBUST_ADDRESS_SANITIZER
   for (std::int64_t i = 0; i < count; ++i) {
@@ -65,7 +65,7 @@ bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t 
   return true;
 }
 
-// The zone after a part, up to the next part: at least kZone.
+// The size of the zone between a part and the next one: at least kZone.
 std::int64_t zone_after(std::int64_t size) { return padded(size) + kZone - size; }
 
 }  // namespace
@@ -82,17 +82,17 @@ Stretch& Stretch::operator=(Stretch&& other) noexcept {
   return *this;
 }
 
-// Memory must be readable again before it is freed or reallocated.
+// Memory must be accessible again before it is freed or reallocated.
 void Stretch::unguard() { allow(memory_.get(), size_); }
 
 void FreeAligned::operator()(float* memory) const { ::operator delete(memory, std::align_val_t(alignment)); }
 
-// Large memory in large pages, if the system has them: kernels read from many places at once, and touching small pages for the
-// first time takes as long as a few forwards.
+// Allocates large memory in large pages if the system has them: kernels read from many places at once, and touching small pages
+// for the first time takes as long as a few forwards.
 void Stretch::allocate(std::int64_t floats) {
-  memory_.reset();  // first, so that both do not exist at once
+  memory_.reset();  // first, so that old and new memory do not exist at once
   size_ = 0;
-  const bool large = bytes_of(floats) >= 8 * kLargePage;  // the last page is part of it
+  const bool large = bytes_of(floats) >= 8 * kLargePage;  // its end may be in small pages
   const std::size_t alignment = large ? kLargePage : kAlignment;
   memory_ = {static_cast<float*>(::operator new(bytes_of(floats), std::align_val_t(alignment))), FreeAligned{alignment}};
   size_ = floats;

@@ -13,14 +13,15 @@
 
 namespace probust {
 
-/// Frees what was allocated with an alignment.
+/// Frees memory that was allocated with an alignment.
 struct FreeAligned {
   std::size_t alignment = 0;
   void operator()(float* memory) const;
 };
 
-/// Memory for floats that is reused from call to call. Each part has exactly the requested size, is aligned to 64 bytes and has a
-/// guard zone on both sides. AddressSanitizer reports any access to a zone when it happens; without it, `intact` detects writes.
+/// Memory for floats, reused from call to call. Each part has exactly the requested size, is aligned to 64 bytes and has a
+/// guard zone on both sides. AddressSanitizer reports any access to a zone when it happens; without it, `intact` detects
+/// writes.
 class Stretch {
  public:
   Stretch() = default;
@@ -30,10 +31,11 @@ class Stretch {
   Stretch(Stretch&& other) noexcept { *this = std::move(other); }
   Stretch& operator=(Stretch&& other) noexcept;
 
-  /// Floats that a part of `size` takes, including its share of the guard zones.
+  /// The floats that a part of `size` takes, including its share of the guard zones.
   static std::int64_t footprint(std::int64_t size);
 
-  /// Takes one part per entry of `sizes`, in order. Earlier parts become invalid; contents are undefined. Throws std::bad_alloc.
+  /// Takes one part per entry of `sizes`, in order. Earlier parts become invalid; contents are undefined. Throws
+  /// std::bad_alloc.
   void take(std::span<const std::int64_t> sizes, std::span<float*> parts);
 
   float* take(std::int64_t size) {
@@ -52,10 +54,10 @@ class Stretch {
   /// The first part.
   float* data() const { return parts_.empty() ? nullptr : parts_.front().begin; }
 
-  /// Shortens a part to `size` floats: its guard zone then begins there. It can grow again up to the size taken.
+  /// Shortens a part to `size` floats; its guard zone then begins there. It can grow again up to its original size.
   void limit(float* part, std::int64_t size);
 
-  /// True if nothing was written to the guard zones.
+  /// Whether nothing was written to the guard zones.
   bool intact() const;
 
   /// Drops all parts and fills the memory with NaN.
@@ -77,14 +79,14 @@ class Stretch {
 
 /// Memory and settings for runs of a program; one per thread.
 struct Workspace {
-  Stretch values;   ///< of the graph
-  Stretch scratch;  ///< of one kernel
-  Stretch packed;   ///< operands of a matrix product
-  /// For tests: before every kernel, fill uninitialized memory with NaN; after it, check the guard zones.
+  Stretch values;   ///< for the values of the graph
+  Stretch scratch;  ///< for one kernel
+  Stretch packed;   ///< for the operands of a matrix product
+  /// For tests: fills uninitialized memory with NaN before every kernel, and checks the guard zones after it.
   bool verify = false;
-  /// If given, a run ends with Error{interrupted} soon after it is set.
+  /// If not null, a run ends with Error{interrupted} soon after it is set.
   const StopToken* stop = nullptr;
-  /// If given, the time of each step of the program is added here: [steps] seconds.
+  /// If not null, the time of each step of the program is added here: [steps] seconds.
   std::vector<double>* seconds = nullptr;
 };
 

@@ -12,7 +12,7 @@
 namespace probust::onnx {
 namespace {
 
-// Integers are stored as float32, which is exact up to 2^24; sentinels of 2^30 and more only mean "to the end".
+// Integers are stored as float32, which is exact up to 2^24; sentinels of 2^30 and more only stand for "to the end".
 void require_exact(Lowering& l, const Tensor& integers) {
   for (const float value : integers.data) {
     if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F)
@@ -83,7 +83,7 @@ void Lowering::unsupported(const std::string& what, const std::string& hint) con
 }
 
 const Named& Lowering::named(std::size_t i) const {
-  if (!has(i)) malformed("lacks operand " + std::to_string(i));
+  if (!has(i)) malformed("has no operand " + std::to_string(i));
   const auto found = values_.find(node.inputs[i]);
   if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which the model does not define");
   if (found->second.id == kNoValue) unsupported("reads '" + node.inputs[i] + "', an output of another node that is not computed");
@@ -105,7 +105,7 @@ std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
   return result;
 }
 
-// Null if there is none; fails if it has another type.
+// The attribute of this name; null if there is none. Throws if it has a different type.
 const AttributeProto* Lowering::find_attribute(const std::string& name, AttributeType type) const {
   const auto found = node.attributes.find(name);
   if (found == node.attributes.end()) return nullptr;
@@ -176,7 +176,7 @@ Shape Lowering::without_batch(Shape shape) const {
 
 std::int64_t Lowering::axis(std::int64_t value, std::int64_t rank) const {
   if (value < -rank || value >= rank)
-    malformed("names axis " + std::to_string(value) + ", which does not exist in a tensor of rank " + std::to_string(rank));
+    malformed("has axis " + std::to_string(value) + ", which does not exist in a tensor of rank " + std::to_string(rank));
   return value < 0 ? value + rank : value;
 }
 
@@ -191,6 +191,7 @@ std::span<const OperatorFamily> operator_families() {
       {"Shapes and moves", "", arrange_operators()},
       {"Positions", "", index_operators()},
       {"Resizing", "", resize_operators()},
+      {"Sampling at positions", "", grid_operators()},
       {"Quantisation", "", quantize_operators()},
       {"Classical models", "ai.onnx.ml", ml_operators()},
       {"Decision trees", "ai.onnx.ml", tree_operators()},

@@ -14,26 +14,26 @@
 // Lowering: each ONNX operator becomes nodes of the core's closed set.
 namespace probust::onnx {
 
-/// A named value of the ONNX graph. Everything that depends only on weights and shapes becomes a constant as soon as it is known.
+/// A named value of the ONNX graph. Values that depend only on weights and shapes become constants as soon as they are known.
 struct Named {
-  ValueId id = kNoValue;  ///< kNoValue: an output that its node's lowering does not compute
+  ValueId id = kNoValue;  ///< kNoValue if the lowering of the node does not compute this output
   bool integer = false;
-  std::int32_t type = 0;  ///< ONNX's number of the element type, if known: of weights, constants, casts and texts
+  std::int32_t type = 0;  ///< ONNX's number for the element type, if known: for weights, constants, casts and texts
 };
 
-/// A limit on the cost of computing constants at import. A small file must not take much memory or time, so the budget grows with
-/// the file: real models compute constants from weights that they contain.
+/// A limit on the cost of computing constants at import. A small file must not take much memory or time, so the budget grows
+/// with the file; real models compute constants only from weights that they contain.
 class Budget {
  public:
   explicit Budget(std::size_t file_bytes);
-  /// Call before allocating. Throws Error{resources} if the budget is exceeded.
+  /// Must be called before allocating. Throws Error{resources} if the budget is exceeded.
   void spend(std::int64_t elements, double flops = 0);
 
  private:
   double elements_, flops_;
 };
 
-/// The value as a constant node if it depends only on constants, else the value itself. Throws as Budget::spend does.
+/// The value as a constant node if it depends only on constants, otherwise the value itself. Throws like Budget::spend.
 ValueId fold(Graph& graph, ValueId id, Budget& budget, const std::string& name);
 
 class GraphLowering;
@@ -59,7 +59,7 @@ class Lowering {
   std::int32_t type(std::size_t i) const { return named(i).type; }
   Shape shape(std::size_t i) const { return graph[in(i)].shape; }
   bool is_constant(std::size_t i) const { return is_constant_value(in(i)); }
-  const Tensor& constant(std::size_t i) const;              ///< fails unless operand i is a constant
+  const Tensor& constant(std::size_t i) const;              ///< throws unless operand i is a constant
   std::vector<std::int64_t> integers(std::size_t i) const;  ///< a constant operand as integers; huge values saturate
 
   // Attributes.
@@ -70,24 +70,23 @@ class Lowering {
   std::vector<std::int64_t> attribute(const std::string& name, const std::vector<std::int64_t>& otherwise) const;
   std::vector<float> attribute(const std::string& name, const std::vector<float>& otherwise) const;
   std::vector<std::string> attribute(const std::string& name, const std::vector<std::string>& otherwise) const;
-  /// The outputs of the graph in an attribute, lowered; fails if the attribute holds no graph.
+  /// Lowers the graph in an attribute and returns its outputs. Throws if the attribute has no graph.
   std::vector<Named> branch(const std::string& name) const;
-  /// Integers that older opsets keep in an attribute and newer ones in operand i; empty if neither is present.
+  /// Integers that are an attribute in older opsets and operand i in newer ones; empty if neither is present.
   std::optional<std::vector<std::int64_t>> attribute_or_input(const std::string& name, std::size_t i) const;
 
   // Results.
   void set(std::size_t output, ValueId value, bool is_integer = false, std::int32_t type = 0);
-  /// Sets output 0; an integer if all the operands are.
+  /// Sets output 0, which is an integer if all operands are.
   void set(ValueId value);
   const std::map<std::string, Named>& results() const { return results_; }
 
-  // Nodes.
-  /// Appends a node; if all operands are constants, its value.
+  // Appends a node; if all operands are constants, a constant with its value.
   ValueId add_node(Op op, std::vector<ValueId> operands, Attributes attributes = {});
   ValueId scalar(float value);
   ValueId tensor(Tensor value) { return append_constant(graph, std::move(value), label()); }
 
-  /// Call before creating lists or tensors whose size the file determines.
+  /// Must be called before creating lists or tensors whose size the file determines.
   void spend(std::int64_t elements) { budget_.spend(elements); }
 
   /// "node 'conv1' (Conv, opset 17)".
@@ -96,10 +95,10 @@ class Lowering {
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 
-  /// A target shape without the batch that the model was exported for: its first extent is divided by the batch, if divisible.
+  /// A target shape without the batch of the exported model: the first extent is divided by the batch, if divisible.
   Shape without_batch(Shape shape) const;
 
-  /// A possibly negative axis as one of 0..rank-1.
+  /// Converts a possibly negative axis to one of 0..rank-1.
   std::int64_t axis(std::int64_t value, std::int64_t rank) const;
 
  private:
@@ -117,7 +116,7 @@ class Lowering {
 /// For an index with extent 1 along `axis`: 1 at that position of an axis of `extent`, 0 elsewhere.
 ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent);
 
-/// sum^(1/p) for a norm, with derivative 0 at 0, where the root has none: a blank patch of an image must not give NaN.
+/// sum^(1/p) for a norm, with derivative 0 at 0, where the root has none: a uniform patch of an image must not give NaN.
 ValueId norm_root(Lowering& l, ValueId sum, std::int64_t p = 2);
 
 /// A row of a table of ONNX operators.
@@ -126,9 +125,9 @@ struct OnnxOperator {
   void (*lower)(Lowering&);
   bool differentiable;     ///< false if the derivative is zero almost everywhere
   std::int64_t since = 1;  ///< the first version of its domain that has it
-  /// The core's operator that means the same, element by element, for floats, and is exported under this name.
+  /// The core's operator with the same values for floats, element by element; it is exported under this ONNX name.
   std::optional<Op> exported = {};
-  std::string_view parameter = {};  ///< the name of the attribute that holds its parameter, if it has one
+  std::string_view parameter = {};  ///< the name of the attribute with the operator's parameter, if it has one
 };
 
 /// A table of operators of one kind.
@@ -148,14 +147,15 @@ std::span<const OnnxOperator> einsum_operators();
 std::span<const OnnxOperator> arrange_operators();
 std::span<const OnnxOperator> index_operators();
 std::span<const OnnxOperator> resize_operators();
+std::span<const OnnxOperator> grid_operators();
 std::span<const OnnxOperator> quantize_operators();
 std::span<const OnnxOperator> ml_operators();
 std::span<const OnnxOperator> tree_operators();
 
-/// Every table: the one list of ONNX operators.
+/// All tables: the only list of ONNX operators.
 std::span<const OperatorFamily> operator_families();
 
-/// The operator's row, or null.
+/// The row of an operator; null if there is none.
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);
 
 }  // namespace probust::onnx

@@ -82,7 +82,7 @@ void constant_of_shape(Lowering& l) {
   bool is_integer = false;
   if (l.has_attribute("value")) {
     const HostTensor& value = l.node.attributes.at("value").t;
-    if (value.values == nullptr || value.values->size() != 1) l.malformed("has an attribute value that is not one number");
+    if (value.values == nullptr || value.values->size() != 1) l.malformed("has an attribute value that is not a single number");
     std::fill(tensor.data.begin(), tensor.data.end(), value.values->data[0]);
     is_integer = value.integer;
   }
@@ -92,7 +92,7 @@ void constant_of_shape(Lowering& l) {
 void range(Lowering& l) {
   const float start = l.constant(0).data.at(0), limit = l.constant(1).data.at(0), delta = l.constant(2).data.at(0);
   const double count = delta == 0 ? -1 : std::ceil((double{limit} - double{start}) / double{delta});
-  if (!(count >= 0) || count > 1e7) l.malformed("has an empty step or too many values");
+  if (!(count >= 0) || count > 1e7) l.malformed("has a step with the wrong sign, or too many values");
   l.spend(static_cast<std::int64_t>(count));
   Tensor tensor({static_cast<std::int64_t>(count)});
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.data[i] = start + static_cast<float>(i) * delta;
@@ -103,7 +103,9 @@ void flatten(Lowering& l) {
   const Shape from = l.shape(0);
   std::int64_t axis = l.attribute("axis", std::int64_t{1});
   if (axis < 0) axis += rank_of(l);
-  if (axis < 0 || axis > rank_of(l)) l.malformed("has an axis out of range");
+  if (axis < 0 || axis > rank_of(l))
+    l.malformed("has axis " + std::to_string(l.attribute("axis", std::int64_t{1})) + ", which does not exist in " +
+                to_string(from));
   l.set(build::reshape(l.graph, l.in(0),
                        {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
 }
@@ -116,12 +118,13 @@ void reshape(Lowering& l) {
   std::int64_t known = 1, wild = -1;
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (to[i] == 0 && !zero_is_zero) {
-      if (i >= from.size()) l.malformed("keeps an extent that its operand " + to_string(from) + " does not have");
+      if (i >= from.size())
+        l.malformed("copies extent " + std::to_string(i) + ", which its operand of shape " + to_string(from) + " does not have");
       to[i] = from[i];
     }
-    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the extent " + std::to_string(to[i]));
+    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the invalid extent " + std::to_string(to[i]));
     if (to[i] == -1) {
-      if (wild >= 0) l.malformed("leaves two extents open");
+      if (wild >= 0) l.malformed("has -1 for two extents");
       wild = static_cast<std::int64_t>(i);
     } else {
       known = element_count({known, to[i]});
@@ -129,7 +132,7 @@ void reshape(Lowering& l) {
   }
   if (wild >= 0) to[wild] = known == 0 ? 0 : element_count(from) / known;
   if (element_count(to) != element_count(from)) {
-    l.malformed("reshapes " + to_string(from) + " to " + to_string(to) + ", which has another number of elements");
+    l.malformed("reshapes " + to_string(from) + " to " + to_string(to) + ", which has a different number of elements");
   }
   l.set(build::reshape(l.graph, l.in(0), to));
 }
@@ -148,7 +151,8 @@ void squeeze(Lowering& l) {
   if (axes) {
     for (const std::int64_t value : *axes) {
       const std::int64_t axis = l.axis(value, rank_of(l));
-      if (from[axis] != 1) l.malformed("drops axis " + std::to_string(axis) + " of " + to_string(from) + ", which is not 1");
+      if (from[axis] != 1)
+        l.malformed("drops axis " + std::to_string(axis) + " of " + to_string(from) + ", whose extent is not 1");
       drop[axis] = true;
     }
   } else {
@@ -168,7 +172,7 @@ void unsqueeze(Lowering& l) {
   std::vector<bool> added(static_cast<std::size_t>(rank), false);
   for (const std::int64_t axis : *axes) added[l.axis(axis, rank)] = true;
   if (std::count(added.begin(), added.end(), true) != static_cast<std::ptrdiff_t>(axes->size()))
-    l.malformed("names an axis twice");
+    l.malformed("lists an axis twice");
   Shape to;
   std::size_t next = 0;
   for (const bool is_new : added) to.push_back(is_new ? 1 : l.shape(0)[next++]);
@@ -181,13 +185,13 @@ void concat(Lowering& l) {
   l.set(l.add_node(Op::concat, operands, AxisAttribute{l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l))}));
 }
 
-// Elements start, start + step, ... before end along one axis; a negative step becomes a gather.
+// The elements start, start + step, ... before `end` along one axis; with a negative step, by a gather.
 ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   const Shape from = l.graph[x].shape;
   const std::int64_t extent = from[axis];
   if (step == 0) l.malformed("has a step of 0");
-  if (extent == 0) return x;                               // nothing to pick
-  step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also picks one element
+  if (extent == 0) return x;                               // there is nothing to select
+  step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also selects only one element
   if (start < 0) start += extent;
   if (end < 0) end += extent;
   start = std::clamp<std::int64_t>(start, 0, step > 0 ? extent : extent - 1);
@@ -208,12 +212,13 @@ ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start
 
 void slice(Lowering& l) {
   const auto starts = l.attribute_or_input("starts", 1), ends = l.attribute_or_input("ends", 2);
-  if (!starts || !ends || starts->size() != ends->size()) l.malformed("has starts and ends that do not match");
+  if (!starts || !ends || starts->size() != ends->size()) l.malformed("has starts and ends of different lengths");
   std::vector<std::int64_t> every(starts->size());
   std::iota(every.begin(), every.end(), 0);
   const auto axes = l.attribute_or_input("axes", 3).value_or(every);
   const auto steps = l.has(4) ? l.integers(4) : std::vector<std::int64_t>(starts->size(), 1);
-  if (axes.size() != starts->size() || steps.size() != starts->size()) l.malformed("has axes or steps that do not match starts");
+  if (axes.size() != starts->size() || steps.size() != starts->size())
+    l.malformed("has axes or steps that differ in length from starts");
   ValueId x = l.in(0);
   for (std::size_t i = 0; i < axes.size(); ++i)
     x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
@@ -246,7 +251,7 @@ void expand(Lowering& l) {
 void tile(Lowering& l) {
   const auto repeats = l.integers(1);
   if (static_cast<std::int64_t>(repeats.size()) != rank_of(l))
-    l.malformed("has " + std::to_string(repeats.size()) + " repeats for rank " + std::to_string(rank_of(l)));
+    l.malformed("has " + std::to_string(repeats.size()) + " repeats for an input of rank " + std::to_string(rank_of(l)));
   ValueId x = l.in(0);
   for (std::int64_t axis = 0; axis < rank_of(l); ++axis) {
     if (repeats[axis] < 0 || repeats[axis] > kMaxElements)
@@ -273,7 +278,7 @@ std::int64_t padded_source(std::int64_t position, std::int64_t extent, const std
   return folded < extent ? folded : period - folded;
 }
 
-// Cuts off negative pads; returns them as zeros.
+// Removes cells for negative pads. These pads are then set to zero.
 ValueId crop(Lowering& l, ValueId x, std::vector<std::int64_t>& low, std::vector<std::int64_t>& high) {
   for (std::size_t i = 0; i < low.size(); ++i) {
     const std::int64_t extent = l.graph[x].shape[i];
@@ -292,14 +297,15 @@ void pad(Lowering& l) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (l.has(3)) axes = l.integers(3);
-  if (!given || given->size() != 2 * axes.size()) l.malformed("has the wrong number of pads");
+  if (!given || given->size() != 2 * axes.size()) l.malformed("does not have two pads per axis");
   std::vector<std::int64_t> low(rank, 0), high(rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = l.axis(axes[i], rank_of(l));
     low[axis] = (*given)[i];
     high[axis] = (*given)[axes.size() + i];
     for (const std::int64_t cells : {low[axis], high[axis]}) {
-      if (cells < -kMaxElements || cells > kMaxElements) l.malformed("has pads out of range");
+      if (cells < -kMaxElements || cells > kMaxElements)
+        l.malformed("has " + std::to_string(cells) + " cells of padding, which is out of range");
     }
   }
   ValueId x = crop(l, l.in(0), low, high);
@@ -308,7 +314,7 @@ void pad(Lowering& l) {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t extent = l.graph[x].shape[i];
       if (low[i] == 0 && high[i] == 0) continue;
-      if (extent == 0) l.malformed("repeats the cells of an axis that has none");
+      if (extent == 0) l.malformed("pads an empty axis with its own cells");
       GatherAttributes g{static_cast<std::int64_t>(i), {}, extent};
       l.spend(extent + low[i] + high[i]);
       for (std::int64_t p = -low[i]; p < extent + high[i]; ++p) g.indices.push_back(padded_source(p, extent, mode));
@@ -321,7 +327,8 @@ void pad(Lowering& l) {
   const Shape inner = l.graph[x].shape;
   ValueId y = l.add_node(Op::pad, {x}, zeros);
   if (value != 0) {
-    // The frame: the value everywhere except at the operand (not by subtraction: the value may be infinite).
+    // The frame has the pad value everywhere except at the operand. It is not computed by subtraction, because the value may be
+    // infinite.
     l.spend(element_count(l.graph[y].shape) + element_count(inner));
     Tensor ones(inner), frame(l.graph[y].shape);
     std::fill(ones.data.begin(), ones.data.end(), 1.0F);
@@ -333,12 +340,12 @@ void pad(Lowering& l) {
   l.set(0, y, l.integer(0));
 }
 
-// Blocks of channels become blocks of pixels; CRD has the block after the channel, DCR before it.
+// Blocks of channels become blocks of pixels. In CRD order, the block index comes after the channel, in DCR order before it.
 void depth_to_space(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
   if (from.size() != 4 || b < 1 || b > (1 << 15) || from[1] % (b * b) != 0)
-    l.malformed("has a blocksize that does not fit " + to_string(from));
+    l.malformed("has blocksize " + std::to_string(b) + ", which does not fit an input of shape " + to_string(from));
   const std::int64_t n = from[0], c = from[1] / (b * b), h = from[2], w = from[3];
   const bool channel_first = l.attribute("mode", std::string("DCR")) == "CRD";
   const ValueId split = build::reshape(l.graph, l.in(0), channel_first ? Shape{n, c, b, b, h, w} : Shape{n, b, b, c, h, w});
@@ -351,16 +358,17 @@ void space_to_depth(Lowering& l) {
   const Shape from = l.shape(0);
   const std::int64_t b = l.attribute("blocksize", std::int64_t{0});
   if (from.size() != 4 || b < 1 || b > (1 << 15) || from[2] % b != 0 || from[3] % b != 0)
-    l.malformed("has a blocksize that does not fit " + to_string(from));
+    l.malformed("has blocksize " + std::to_string(b) + ", which does not fit an input of shape " + to_string(from));
   const std::int64_t n = from[0], c = from[1], h = from[2] / b, w = from[3] / b;
   const ValueId split = build::reshape(l.graph, l.in(0), {n, c, h, b, w, b});
   l.set(build::reshape(l.graph, build::transpose(l.graph, split, {0, 3, 5, 1, 2, 4}), {n, c * b * b, h, w}));
 }
 
-// A constant condition selects a branch at import; one that depends on the input selects between the branches' values.
+// A constant condition selects a branch at import; otherwise both branches are computed, and the condition selects between
+// their values.
 void if_else(Lowering& l) {
   if (l.is_constant(0)) {
-    if (l.constant(0).size() != 1) l.malformed("has a condition that is not one value");
+    if (l.constant(0).size() != 1) l.malformed("has a condition that is not a single value");
     const std::vector<Named> chosen = l.branch(l.constant(0).data[0] != 0 ? "then_branch" : "else_branch");
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (chosen[i].id != kNoValue) l.set(i, chosen[i].id, chosen[i].integer);
@@ -368,7 +376,7 @@ void if_else(Lowering& l) {
     return;
   }
   const std::vector<Named> yes = l.branch("then_branch"), no = l.branch("else_branch");
-  if (yes.size() != no.size()) l.malformed("has branches of different numbers of outputs");
+  if (yes.size() != no.size()) l.malformed("has branches with different numbers of outputs");
   for (std::size_t i = 0; i < yes.size(); ++i) {
     if (yes[i].id == kNoValue || no[i].id == kNoValue) continue;
     if (l.graph[yes[i].id].shape != l.graph[no[i].id].shape)

@@ -21,7 +21,8 @@ ValueId split_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const Shape shape = l.graph[x].shape;
   if (shape.size() == 4) return x;
   if (shape.size() != 3) l.malformed("takes operands of rank 3 or 4, not " + to_string(shape));
-  if (heads < 1 || shape[2] % heads != 0) l.malformed("has a number of heads that does not divide " + to_string(shape));
+  if (heads < 1 || shape[2] % heads != 0)
+    l.malformed("has " + std::to_string(heads) + " heads, which do not divide the last extent of " + to_string(shape));
   return build::transpose(l.graph, build::reshape(l.graph, x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
@@ -34,18 +35,19 @@ ValueId with_past(Lowering& l, Operand past, ValueId present) {
   return l.has(past) ? l.add_node(Op::concat, {l.in(past), present}, AxisAttribute{2}) : present;
 }
 
-// Repeats each head once per query head that uses it; copies are adjacent.
+// Repeats each head once per query head that uses it; the repetitions are adjacent.
 ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const std::int64_t own = l.graph[x].shape[1];
   if (own == heads) return x;
-  if (own == 0 || heads % own != 0) l.malformed("has key heads that do not divide the query heads");
+  if (own == 0 || heads % own != 0) l.malformed("has a number of key heads that does not divide the number of query heads");
   GatherAttributes g{1, {}, own};
   l.spend(heads);
   for (std::int64_t h = 0; h < heads; ++h) g.indices.push_back(h / (heads / own));
   return l.add_node(Op::gather, {x}, g);
 }
 
-// The bias from operand 3: numbers to add, or booleans that allow a key. A mask shorter than the keys hides the rest.
+// The bias from operand 3: numbers to add, or booleans that say whether a key is visible. If the mask is shorter than the keys,
+// the remaining keys are hidden.
 ValueId mask_bias(Lowering& l, std::int64_t keys) {
   ValueId bias = l.in(kMask);
   if (l.integer(kMask)) bias = l.add_node(Op::select, {bias, l.scalar(0), l.scalar(-kInfinity)});
@@ -81,7 +83,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   if (!lengths.empty())
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t, std::int64_t k) { return k < lengths[b]; }));
   if (l.attribute("is_causal", std::int64_t{0}) != 0) {
-    // Query i comes after all earlier keys: the cache, or the keys that are not queries.
+    // Query i comes after all earlier keys: those of the cache, or those without a query.
     const std::int64_t past = l.has(kPastKey) ? l.shape(kPastKey).at(2) : 0;
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t q, std::int64_t k) {
       return k <= q + (l.has(kPastKey) || lengths.empty() ? past : lengths[b] - queries);
@@ -90,7 +92,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   return bias;
 }
 
-// Softmax over the keys; a query with all keys masked gets zeros.
+// Softmax over the keys. A query whose keys are all masked gets zeros.
 ValueId masked_softmax(Lowering& l, ValueId scores) {
   const auto axis = static_cast<std::int64_t>(l.graph[scores].shape.size()) - 1;
   const ValueId least = l.scalar(-std::numeric_limits<float>::max());

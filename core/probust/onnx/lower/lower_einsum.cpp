@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Einsum as matrix products: operands are joined two at a time, each pair as one batched product. Labels that occur in only one
+// Einsum as matrix products: operands are joined two at a time, each pair by one batched product. Labels that occur in only one
 // operand and not in the output are summed first, repeated labels become a diagonal, and an ellipsis stands for unnamed labels.
 #include <algorithm>
 #include <numeric>
@@ -13,7 +13,7 @@
 namespace probust::onnx {
 namespace {
 
-using Labels = std::vector<int>;  // letters; axes under an ellipsis count down from -1, the last axis first
+using Labels = std::vector<int>;  // letters; axes of an ellipsis count down from -1, the last axis first
 
 // A value whose axes have labels, each at most once.
 struct Term {
@@ -27,7 +27,7 @@ std::optional<std::size_t> find(const Labels& labels, int label) {
   return static_cast<std::size_t>(at - labels.begin());
 }
 
-// The labels of "ab...c" for a given rank; if no rank is given, the ellipsis covers `covered` axes.
+// The labels of "ab...c" for a value of this rank. Without a rank, the ellipsis has `covered` axes.
 Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int64_t> rank, std::int64_t covered) {
   const auto letters =
       static_cast<std::int64_t>(std::count_if(text.begin(), text.end(), [](char c) { return c != '.' && c != ' '; }));
@@ -42,7 +42,7 @@ Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int6
       for (std::int64_t axis = covered; axis-- > 0;) labels.push_back(static_cast<int>(-1 - axis));
       i += 2;
     } else if (text[i] == '.') {
-      l.malformed("has an equation with a stray dot");
+      l.malformed("has an equation with a misplaced dot");
     } else {
       labels.push_back(text[i]);
     }
@@ -153,7 +153,7 @@ Term join(Lowering& l, Term a, Term b, const std::set<int>& needed) {
     Labels labels = batch;
     labels.insert(labels.end(), second.begin(), second.end());
     labels.insert(labels.end(), third.begin(), third.end());
-    const Shape whole = extents(l, a, b, labels);  // an extent of 1 under an ellipsis is repeated
+    const Shape whole = extents(l, a, b, labels);  // an extent of 1 within an ellipsis is repeated
     const auto count = [&](std::size_t first, std::size_t size) {
       return element_count(
           {whole.begin() + static_cast<std::ptrdiff_t>(first), whole.begin() + static_cast<std::ptrdiff_t>(first + size)});
@@ -169,7 +169,7 @@ Term join(Lowering& l, Term a, Term b, const std::set<int>& needed) {
   return {build::reshape(l.graph, product, extents(l, a, b, labels)), labels};
 }
 
-// Without "->": the labels that occur once, in order, after those of the ellipsis.
+// The output labels without "->": those of the ellipsis, then the letters that occur once, in alphabetical order.
 Labels implicit_output(const std::vector<Term>& terms) {
   std::map<int, int> counts;
   for (const Term& t : terms) {
@@ -186,7 +186,8 @@ void einsum(Lowering& l) {
   const std::string equation = l.attribute("equation", std::string());
   const std::size_t arrow = equation.find("->");
   const std::vector<std::string> parts = split_commas(equation.substr(0, arrow));
-  if (parts.size() != l.inputs()) l.malformed("has an equation of " + std::to_string(parts.size()) + " terms");
+  if (parts.size() != l.inputs())
+    l.malformed("has an equation of " + std::to_string(parts.size()) + " terms, but " + std::to_string(l.inputs()) + " operands");
   std::vector<Term> terms;
   std::int64_t covered = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {

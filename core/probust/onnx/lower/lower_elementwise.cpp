@@ -22,7 +22,7 @@ void binary(Lowering& l) {
   l.set(l.add_node(op, {l.in(0), l.in(1)}));
 }
 
-// The core's operator under its name in ONNX.
+// Lowers to the core's operator of the same meaning.
 template <Op op>
 constexpr OnnxOperator one(std::string_view name, bool differentiable, std::int64_t since = 1) {
   return {name, unary<op>, differentiable, since, op};
@@ -45,7 +45,7 @@ ValueId truncated(Lowering& l, ValueId x) {
   return l.add_node(Op::multiply, {l.add_node(Op::sign, {x}), size});
 }
 
-// Integer division truncates; in double, quotients of integers below 2^24 never round up to the next integer.
+// Integer division truncates. In double precision, quotients of integers below 2^24 never round up to the next integer.
 void divide(Lowering& l) {
   if (!l.integer(0) || !l.integer(1)) return binary<Op::divide>(l);
   if (l.is_constant(1)) {
@@ -62,7 +62,7 @@ void divide(Lowering& l) {
   l.set(l.tensor(std::move(result)));
 }
 
-// The remainder has the divisor's sign; with fmod, the dividend's.
+// The remainder has the divisor's sign; with fmod, that of the dividend.
 void modulo(Lowering& l) {
   const ValueId a = l.in(0), b = l.in(1), quotient = l.add_node(Op::divide, {a, b});
   const bool truncate = l.attribute("fmod", std::int64_t{0}) != 0;
@@ -76,7 +76,7 @@ void ceil(Lowering& l) { l.set(l.add_node(Op::negate, {l.add_node(Op::floor, {l.
 // sin / cos
 void tangent(Lowering& l) { l.set(l.add_node(Op::divide, {l.add_node(Op::sine, {l.in(0)}), l.add_node(Op::cosine, {l.in(0)})})); }
 
-// One operand or more: ((a op b) op c) ...
+// Lowers an operator with one or more operands: ((a op b) op c) ....
 template <Op op>
 void variadic(Lowering& l) {
   ValueId result = l.in(0);
@@ -134,7 +134,7 @@ void celu(Lowering& l) {
   l.set(l.add_node(Op::add, {l.add_node(Op::relu, {l.in(0)}), l.add_node(Op::multiply, {curve, l.scalar(alpha)})}));
 }
 
-// x where it is above alpha, else 0.
+// x if it is above alpha, else 0.
 void thresholded_relu(Lowering& l) {
   const ValueId above = l.add_node(Op::less, {l.scalar(l.attribute("alpha", 1.0F)), l.in(0)});
   l.set(l.add_node(Op::select, {above, l.in(0), l.scalar(0)}));
@@ -170,7 +170,7 @@ void gelu(Lowering& l) {
   l.set(l.add_node(Op::multiply, {twice, l.scalar(0.5F)}));
 }
 
-// Bounds are attributes before opset 11, operands from then on; either may be omitted.
+// Bounds are attributes before opset 11 and operands from then on. Either may be omitted.
 void clip(Lowering& l) {
   const bool old = l.opset < 11;
   ValueId x = l.in(0);
@@ -204,7 +204,7 @@ void mish(Lowering& l) {
 // ONNX MatMul promotes vectors to matrices and removes the extra axis afterwards.
 void matmul(Lowering& l) {
   Shape a = l.shape(0), b = l.shape(1);
-  if (a.empty() || b.empty()) l.malformed("multiplies a scalar");
+  if (a.empty() || b.empty()) l.malformed("has a scalar operand");
   ValueId left = l.in(0), right = l.in(1);
   if (a.size() == 1) left = build::reshape(l.graph, left, {1, a[0]});
   if (b.size() == 1) right = build::reshape(l.graph, right, {b[0], 1});
@@ -246,14 +246,14 @@ void equal(Lowering& l) {
 
 void logical_not(Lowering& l) { l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.in(0)}), true); }
 
-// Exactly one of the two.
+// 1 if exactly one operand is true.
 void exclusive_or(Lowering& l) {
   const ValueId at_least = l.add_node(Op::greater_equal, {l.in(0), l.in(1)});
   const ValueId at_most = l.add_node(Op::greater_equal, {l.in(1), l.in(0)});
   l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.add_node(Op::multiply, {at_least, at_most})}), true);
 }
 
-// A NaN is not even equal to itself.
+// NaN does not equal itself.
 void is_nan(Lowering& l) {
   l.set(0, l.add_node(Op::subtract, {l.scalar(1), l.add_node(Op::greater_equal, {l.in(0), l.in(0)})}), true);
 }

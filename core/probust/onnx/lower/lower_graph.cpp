@@ -10,11 +10,11 @@
 namespace probust::onnx {
 namespace {
 
-// Functions call functions, and branches contain branches: neither may exhaust the stack or grow without limit.
+// Functions may call functions, and branches may contain branches. The limit protects the stack and the memory.
 constexpr int kDeepestBody = 32;
 constexpr std::int64_t kElementsPerInlinedNode = 64;
 
-// The outer names that a graph in an attribute reads: all its reads except the names it defines.
+// The outer names that a graph in an attribute reads: all names that it reads and does not define.
 void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
   std::set<std::string> own;
   for (const auto& [name, tensor] : graph.initializers) own.insert(name);
@@ -30,7 +30,8 @@ void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
                [&](const std::string& name) { return own.count(name) == 0; });
 }
 
-// A node of a function's body with the caller's attributes replacing references; a reference to an omitted attribute is dropped.
+// A node of a function's body, with references replaced by the caller's attributes. A reference to an omitted attribute is
+// removed.
 NodeProto instantiate(const NodeProto& node, const std::map<std::string, AttributeProto>& given) {
   NodeProto copy = node;
   copy.attributes.clear();
@@ -71,14 +72,15 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
                              std::map<std::string, Named> values, int depth)
     : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
   if (depth > kDeepestBody)
-    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other endlessly", "the model may be damaged"};
+    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other without end", "the model may be damaged"};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
-  // Every name must be computed only once. Otherwise a later node could silently replace a weight or another node's output.
+  // Every name must be computed only once. Otherwise a later node could silently replace a weight or the output of another
+  // node.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& name : nodes_[i].outputs) {
       if (name.empty()) continue;
       if (values_.count(name) != 0 || !producers_.emplace(name, i).second)
-        at(nodes_[i]).malformed("computes '" + name + "', which already exists");
+        at(nodes_[i]).malformed("computes '" + name + "', which is already defined");
     }
   }
 }
@@ -107,7 +109,7 @@ GraphLowering::Needed GraphLowering::needed_for(const std::string& name) const {
   return needed;
 }
 
-// Kahn's algorithm; among the nodes whose operands are ready, the first in the file is next.
+// Kahn's algorithm. Among the nodes whose operands are known, the first in the file comes next.
 std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
   std::map<std::size_t, std::size_t> missing;  // operands not computed yet
   std::map<std::size_t, std::vector<std::size_t>> readers;
@@ -132,7 +134,7 @@ std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
   refuse_cycle(left);
 }
 
-// Every node of `left` reads a value computed by another of them, so following reads from any node leads into a cycle.
+// Every node of `left` reads a value that another one computes, so following reads from any node leads into a cycle.
 void GraphLowering::refuse_cycle(const std::set<std::size_t>& left) {
   std::set<std::size_t> seen;
   for (std::size_t i = *left.begin();;) {
@@ -157,7 +159,7 @@ Named GraphLowering::value(const std::string& name) {
   return found->second;
 }
 
-// Texts, such as class names, are not part of a function of numbers: values computed from them are left out.
+// Texts, such as class names, are not part of a function of numbers, so values computed from them are omitted.
 bool GraphLowering::makes_text(const NodeProto& node) const {
   const auto is_text = [&](const std::string& name) {
     const auto found = values_.find(name);
@@ -184,7 +186,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
       lower_operator(lowering);
     }
   } catch (const Error& error) {
-    // Operators detect shapes that do not fit; they do not know the node's name.
+    // Operators detect shapes that do not fit, but do not know the node's name.
     if (error.op == node.op_type) throw;
     throw lowering.error(error.code, "cannot be converted: " + error.sentence(), error.hint);
   } catch (const std::out_of_range&) {
@@ -193,7 +195,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
     lowering.malformed("is inconsistent");
   }
   for (const std::string& name : node.outputs) {
-    if (!name.empty()) values_[name] = {};  // stays empty if the lowering does not compute it
+    if (!name.empty()) values_[name] = {};  // stays empty if the lowering does not compute the output
   }
   for (const auto& [name, value] : lowering.results()) values_[name] = value;
 }
@@ -210,7 +212,7 @@ void GraphLowering::lower_operator(Lowering& lowering) {
   if (known == nullptr) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".";
     lowering.unsupported("uses the operator " + domain + node.op_type + ", which is not supported",
-                         "export the model without it, or name a tensor before it with " + option("output_name"));
+                         "export the model without it, or choose a tensor before it with " + option("output_name"));
   }
   known->lower(lowering);
 }

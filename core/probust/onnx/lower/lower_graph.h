@@ -11,43 +11,43 @@
 
 namespace probust::onnx {
 
-/// Shared by all bodies of one model: the graph under construction, its source model, and the remaining budget.
+/// The data that all bodies of a model share: the graph under construction, the source model, and the remaining budget.
 struct LoweringTarget {
   Graph& graph;
   const ModelProto& model;
   Budget& budget;
-  std::int64_t batch = 1;  ///< the number of examples that the model was exported for, to be removed from its shapes
+  std::int64_t batch = 1;  ///< number of examples that the model was exported for, which is removed from its shapes
 };
 
 /// Lowers the nodes of one body: of the model's graph, of a branch, or of a function that the model defines. Each node is lowered
 /// once, and only when one of its outputs is needed.
 class GraphLowering {
  public:
-  /// `values` are the names that the body can read from the start. The nodes must outlive this. Throws Error{unreadable} if two
-  /// nodes compute the same name.
+  /// `values` are the names that the body can read at the start. The nodes must outlive this object. Throws Error{unreadable}
+  /// if two nodes compute the same name.
   GraphLowering(LoweringTarget target, const std::vector<NodeProto>& nodes, const Opsets& opsets,
                 std::map<std::string, Named> values, int depth = 0);
 
-  /// True if the body has a value of this name, or a node that computes it.
+  /// Whether the body has a value of this name, or a node that computes it.
   bool has(const std::string& name) const { return values_.count(name) != 0 || producers_.count(name) != 0; }
 
-  /// The value of that name. Lowers the nodes it needs, each after those that compute its operands; the file need not be sorted
-  /// (keras2onnx writes unsorted files), and a sorted file keeps its order. The id is kNoValue if the node's lowering does not
-  /// compute the output. Throws Error{unreadable} if nothing computes the value or nodes form a cycle, Error{unsupported} if a
-  /// needed operator is not supported.
+  /// The value of that name. Lowers the nodes that it needs, each after the nodes that compute its operands. The file need not
+  /// be sorted (keras2onnx writes unsorted files); a sorted file keeps its order. The id is kNoValue if the lowering of the
+  /// node does not compute the output. Throws Error{unreadable} if no node computes the value or nodes form a cycle,
+  /// Error{unsupported} if a needed operator is not supported.
   Named value(const std::string& name);
 
   /// The names of all values lowered so far.
   std::vector<std::string> lowered_names() const;
 
-  /// A value lowered before.
+  /// A value that has been lowered.
   const Named& known(const std::string& name) const { return values_.at(name); }
 
-  /// The outputs of a graph in a node's attribute that reads this body's names.
+  /// The outputs of a graph in an attribute of a node, which can read the names of this body.
   std::vector<Named> branch(const GraphProto& graph);
 
  private:
-  /// Nodes still to be lowered, each with the others among them that compute its operands.
+  /// Nodes that remain to be lowered, each with those of them that compute its operands.
   using Needed = std::map<std::size_t, std::vector<std::size_t>>;
 
   Lowering at(const NodeProto& node);

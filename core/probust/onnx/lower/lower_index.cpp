@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gather, scatter, and operators built from positions. With constant indices, as is usual, each is one gather of numbered
-// elements, whose transpose gives the derivative. Indices that depend on the input are used along one axis.
+// Gather, scatter, and operators built from positions. If indices are constant, as usual, each operator is one gather of
+// numbered elements, and the derivative is its transpose. Indices that depend on the input are supported along one axis.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -32,7 +32,7 @@ std::int64_t rank_of_operand(Lowering& l, std::size_t i = 0) { return static_cas
 
 std::int64_t within(Lowering& l, std::int64_t index, std::int64_t extent) {
   if (index < -extent || index >= extent)
-    l.malformed("has the index " + std::to_string(index) + ", which is outside an axis of " + std::to_string(extent));
+    l.malformed("has the index " + std::to_string(index) + ", which is outside an axis of length " + std::to_string(extent));
   return index < 0 ? index + extent : index;
 }
 
@@ -77,13 +77,13 @@ void gather(Lowering& l) {
   l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
 }
 
-// For each index e of `shape`, which selects along `axis`: the element number in a tensor of shape `data`.
+// For each index e of `shape`, which selects along `axis`: the number of the element in a tensor of shape `data`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
-    l.malformed("has data " + to_string(data) + " and indices " + to_string(shape) + " of different rank");
+    l.malformed("has data of shape " + to_string(data) + " and indices of shape " + to_string(shape) + ", which differ in rank");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (static_cast<std::int64_t>(i) != axis && shape[i] > data[i])
-      l.malformed("has indices " + to_string(shape) + " that reach beyond the data " + to_string(data));
+      l.malformed("has indices of shape " + to_string(shape) + ", which is larger than the data's shape " + to_string(data));
   }
   const Shape strides = row_major_strides(data);
   l.spend(static_cast<std::int64_t>(indices.size()));
@@ -104,7 +104,7 @@ void gather_elements(Lowering& l) {
   const Shape data = l.shape(0), shape = l.shape(1);
   if (l.is_constant(1))
     return l.set(0, pick(l, l.in(0), numbers_along(l, data, shape, axis, l.integers(1)), shape), l.integer(0));
-  if (shape.size() != data.size()) l.malformed("has data and indices of different rank");
+  if (shape.size() != data.size()) l.malformed("has data and indices of different ranks");
   SliceAttributes part{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
   part.size[axis] = data[axis];
   const ValueId lines = part.size == data ? l.in(0) : l.add_node(Op::slice, {l.in(0)}, part);
@@ -116,7 +116,7 @@ Integers numbers_of_slices(Lowering& l, const Shape& data, const Shape& shape, c
   const std::int64_t k = shape.empty() ? 0 : shape.back(), rank = static_cast<std::int64_t>(data.size());
   if (shape.empty() || k < 0 || batch < 0 || batch >= static_cast<std::int64_t>(shape.size()) || batch + k > rank ||
       !std::equal(data.begin(), data.begin() + batch, shape.begin()))
-    l.malformed("has indices " + to_string(shape) + " that do not name slices of " + to_string(data));
+    l.malformed("has indices of shape " + to_string(shape) + ", which cannot select slices of data of shape " + to_string(data));
   const Shape strides = row_major_strides(data);
   const std::int64_t slice = element_count({data.begin() + batch + k, data.end()}),
                      rows = element_count({shape.begin(), shape.end() - 1});
@@ -142,7 +142,7 @@ void gather_nd(Lowering& l) {
   l.set(0, pick(l, l.in(0), std::move(numbers), to), l.integer(0));
 }
 
-// Replaces element numbers[i] of flat x by updates[i]; the numbers must be distinct.
+// Replaces element numbers[i] of the flat x by updates[i]. The numbers must be distinct.
 ValueId replace(Lowering& l, ValueId x, const Integers& numbers, ValueId updates) {
   const std::int64_t count = l.graph[x].shape[0];
   l.spend(count);
@@ -195,7 +195,7 @@ void scatter_elements(Lowering& l) {
 
 void scatter_nd(Lowering& l) { scatter_to(l, numbers_of_slices(l, l.shape(0), l.shape(1), l.integers(1), 0)); }
 
-// Values [off, on], with a new axis of extent `depth`.
+// One-hot encoding with the values [off, on], on a new axis of extent `depth`.
 void one_hot_encode(Lowering& l) {
   const Integers depth = l.integers(1);
   if (depth.size() != 1 || depth[0] < 1 || depth[0] > kMaxElements) l.malformed("has a depth that is not a positive number");
@@ -207,7 +207,7 @@ void one_hot_encode(Lowering& l) {
   l.set(0, l.add_node(Op::select, {one_hot(l, index, axis, depth[0]), on, off}), l.integer(2));
 }
 
-// Positions of the nonzero elements of a constant, one column each.
+// The positions of the nonzero elements of a constant, one column each.
 void non_zero(Lowering& l) {
   const Tensor& x = l.constant(0);
   const Shape strides = row_major_strides(x.shape);

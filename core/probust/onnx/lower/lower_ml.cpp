@@ -31,14 +31,14 @@ Tensor matrix(Lowering& l, const Floats& values, std::int64_t rows, std::int64_t
   return Tensor({rows, columns}, values);
 }
 
-// Softmax over the nonzero scores; zeros stay zero.
+// Softmax over the nonzero scores. Zeros remain zero.
 ValueId softmax_of_nonzero(Lowering& l, ValueId scores) {
   const ValueId present = l.add_node(Op::absolute, {scores});
   const ValueId masked = l.add_node(Op::select, {present, scores, l.scalar(-std::numeric_limits<float>::max())});
   return l.add_node(Op::select, {present, l.add_node(Op::softmax, {masked}, AxisAttribute{1}), l.scalar(0)});
 }
 
-// Expands the score of one of two classes to both; after a logistic function that is a softmax of (0, s).
+// Expands the score of one of two classes to both. After a logistic function, this is a softmax of (0, s).
 ValueId both_of_two(Lowering& l, ValueId score, const std::string& transform) {
   const bool logistic = transform == "LOGISTIC";
   const ValueId other = logistic ? l.add_node(Op::multiply, {score, l.scalar(0)}) : l.add_node(Op::negate, {score});
@@ -52,7 +52,8 @@ ValueId linear(Lowering& l, const Floats& coefficients, const Floats& intercepts
   Tensor weights = matrix(l, coefficients, outputs, l.graph[x].shape[1]);
   ValueId y = l.add_node(Op::matmul, {x, l.tensor(std::move(weights))}, MatmulAttributes{false, true});
   if (intercepts.empty()) return y;
-  if (static_cast<std::int64_t>(intercepts.size()) != outputs) l.malformed("has the wrong number of intercepts");
+  if (static_cast<std::int64_t>(intercepts.size()) != outputs)
+    l.malformed("has " + std::to_string(intercepts.size()) + " intercepts instead of " + std::to_string(outputs));
   return l.add_node(Op::add, {y, l.tensor(Tensor({outputs}, intercepts))});
 }
 
@@ -68,7 +69,8 @@ void linear_classifier(Lowering& l) {
 
 void linear_regressor(Lowering& l) {
   const std::int64_t targets = l.attribute("targets", std::int64_t{1});
-  if (targets < 1 || targets > (1 << 24)) l.malformed("has an attribute targets out of range");
+  if (targets < 1 || targets > (1 << 24))
+    l.malformed("has " + std::to_string(targets) + " targets, which is outside 1..16777216");
   const ValueId y = linear(l, l.attribute("coefficients", Floats{}), l.attribute("intercepts", Floats{}), targets);
   l.set(0, post_transform(l, y, transform_name(l)));
 }
@@ -95,7 +97,8 @@ ValueId kernel_values(Lowering& l, ValueId x, const Floats& vectors) {
   l.malformed("has the unknown kernel_type '" + type + "'");
 }
 
-// Machines for pairs of classes: the coefficients of each pair's own support vectors, as a matrix [vectors, pairs].
+// For machines that separate pairs of classes: the coefficients of the support vectors of each pair, as a matrix [vectors,
+// pairs].
 Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t vectors) {
   const Floats coefficients = l.attribute("coefficients", Floats{});
   const auto classes = static_cast<std::int64_t>(per_class.size()), pairs = classes * (classes - 1) / 2;
@@ -112,7 +115,7 @@ Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t ve
   return result;
 }
 
-// Votes per class: each pair's positive score is a vote for its first class, any other for its second.
+// Votes per class: a pair whose score is positive votes for its first class, otherwise for its second.
 ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
   const std::int64_t pairs = classes * (classes - 1) / 2;
   Tensor first({pairs, classes}), second({pairs, classes});
@@ -127,7 +130,7 @@ ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
 // Platt's probabilities of two classes: 1 / (1 + e^(a s + b)), as a softmax of (-(a s + b), 0).
 ValueId platt(Lowering& l, ValueId score) {
   const Floats a = l.attribute("prob_a", Floats{}), b = l.attribute("prob_b", Floats{});
-  if (a.size() != 1 || b.size() != 1) l.malformed("does not have one prob_a and one prob_b");
+  if (a.size() != 1 || b.size() != 1) l.malformed("does not have exactly one prob_a and one prob_b");
   const ValueId line = l.add_node(Op::add, {l.add_node(Op::multiply, {score, l.scalar(a[0])}), l.scalar(b[0])});
   const ValueId zero = l.add_node(Op::multiply, {score, l.scalar(0)});
   return l.add_node(Op::softmax, {l.add_node(Op::concat, {l.add_node(Op::negate, {line}), zero}, AxisAttribute{1})},
@@ -145,7 +148,7 @@ void svm_classifier(Lowering& l) {
   }
   const std::int64_t pairs = classes * (classes - 1) / 2;
   if (static_cast<std::int64_t>(per_class.size()) != classes || static_cast<std::int64_t>(rho.size()) != pairs)
-    l.malformed("has vectors_per_class or rho that do not match the classes");
+    l.malformed("has vectors_per_class or rho whose length does not match the number of classes");
   const bool probabilities = l.has_attribute("prob_a") && !l.attribute("prob_a", Floats{}).empty();
   if (probabilities && classes > 2)
     l.unsupported("couples the probabilities of more than two classes, which is not supported",
@@ -154,7 +157,7 @@ void svm_classifier(Lowering& l) {
   const std::int64_t count = l.graph[kernels].shape[1];
   if (std::accumulate(per_class.begin(), per_class.end(), std::int64_t{0}) != count ||
       std::any_of(per_class.begin(), per_class.end(), [](std::int64_t n) { return n < 0; }))
-    l.malformed("has vectors_per_class that do not add up");
+    l.malformed("has vectors_per_class whose sum is not the number of support vectors");
   l.spend(element_count({count, pairs}));
   const ValueId sums = l.add_node(Op::matmul, {kernels, l.tensor(pair_coefficients(l, per_class, count))}, MatmulAttributes{});
   const ValueId scores = l.add_node(Op::add, {sums, l.tensor(Tensor({pairs}, rho))});
@@ -169,7 +172,7 @@ void svm_classifier(Lowering& l) {
 void svm_regressor(Lowering& l) {
   const Floats vectors = l.attribute("support_vectors", Floats{}), coefficients = l.attribute("coefficients", Floats{}),
                rho = l.attribute("rho", Floats{});
-  if (rho.size() != 1) l.malformed("does not have one rho");
+  if (rho.size() != 1) l.malformed("does not have exactly one rho");
   if (l.attribute("n_supports", std::int64_t{0}) == 0) return l.set(0, linear(l, coefficients, rho, 1));
   const ValueId kernels = kernel_values(l, rows_of(l), vectors);
   Tensor weights = matrix(l, coefficients, l.graph[kernels].shape[1], 1);
@@ -187,7 +190,7 @@ bool is_softmax_over(Lowering& l, ValueId x, std::int64_t axis) {
 void normalizer(Lowering& l) {
   const ValueId x = l.in(0);
   const auto axis = static_cast<std::int64_t>(l.shape(0).size()) - 1;
-  if (axis < 0) l.malformed("takes a scalar");
+  if (axis < 0) l.malformed("has a scalar operand");
   const std::string norm = l.attribute("norm", std::string("MAX"));
   if (norm == "L1" && is_softmax_over(l, x, axis)) return l.set(x);
   ValueId size = kNoValue;
@@ -204,7 +207,8 @@ void normalizer(Lowering& l) {
 
 ValueId row_vector(Lowering& l, const Floats& values, const std::string& name) {
   const std::int64_t features = l.shape(0).empty() ? 1 : l.shape(0).back(), count = static_cast<std::int64_t>(values.size());
-  if (count != 1 && count != features) l.malformed("has an attribute " + name + " that does not match the features");
+  if (count != 1 && count != features)
+    l.malformed("has an attribute " + name + " whose length does not match the number of features");
   return l.tensor(Tensor({count}, values));
 }
 
@@ -230,7 +234,7 @@ void binarizer(Lowering& l) {
   l.set(0, l.add_node(Op::step, {above}));
 }
 
-// One-hot over a new last axis, [..., keys]: 1 where x equals the key.
+// One-hot encoding on a new last axis, [..., keys]: 1 if x equals the key.
 ValueId matches(Lowering& l, const Floats& keys) {
   Shape column = l.shape(0);
   column.push_back(1);
@@ -248,7 +252,7 @@ void one_hot_encoder(Lowering& l) {
   l.set(0, matches(l, as_floats(categories)));
 }
 
-// The numbers under `stem`, in any of the forms that LabelEncoder allows.
+// The numbers in the attribute `stem`, in any of the forms that LabelEncoder allows.
 Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
   integers = l.has_attribute(stem + "_int64s");
   if (integers) return as_floats(l.attribute(stem + "_int64s", Integers{}));
@@ -278,7 +282,7 @@ void label_encoder(Lowering& l) {
 // Selects columns of x by number; the numbers may depend on the input, e.g. when a label is looked up.
 void array_feature_extractor(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.empty()) l.malformed("takes a scalar");
+  if (shape.empty()) l.malformed("has a scalar operand");
   const std::int64_t extent = shape.back(), rows = element_count({shape.begin(), shape.end() - 1}),
                      count = element_count(l.shape(1));
   const ValueId parts = build::reshape(l.graph, l.in(0), {rows, extent});
@@ -306,7 +310,7 @@ void feature_vectorizer(Lowering& l) {
   l.set(0, l.add_node(Op::concat, parts, AxisAttribute{1}));
 }
 
-// A map from labels to scores is represented by the scores in the labels' order.
+// A map from labels to scores is represented by the scores, in the order of the labels.
 void zip_map(Lowering& l) { l.set(0, l.in(0)); }
 
 constexpr OnnxOperator kMlOperators[] = {

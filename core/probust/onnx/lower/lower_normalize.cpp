@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Normalization: by statistics from training, by statistics of the example, or by a norm.
+// Normalization with statistics from training, with statistics of the example, or by a norm.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -65,7 +65,7 @@ void require_channels(Lowering& l) {
   if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
 }
 
-// If the statistics are constants: one factor and one shift per channel, computed in double.
+// For constant statistics: one factor and one shift per channel, computed in double precision.
 ValueId batch_normalize_constant(Lowering& l, double epsilon) {
   const Tensor &scale = l.constant(1), &bias = l.constant(2), &mean = l.constant(3), &variance = l.constant(4);
   const std::int64_t channels = l.shape(0)[1];
@@ -98,7 +98,8 @@ void batch_normalization(Lowering& l) {
   bool constant = true;
   for (const std::size_t i : {1, 2, 3, 4}) {
     const std::int64_t size = element_count(l.shape(i)), channels = l.shape(0)[1];
-    if (size != channels) l.malformed("has statistics of " + std::to_string(size) + " channels for " + std::to_string(channels));
+    if (size != channels)
+      l.malformed("has statistics of " + std::to_string(size) + " channels instead of " + std::to_string(channels));
     constant = constant && l.is_constant(i);
   }
   const float epsilon = l.attribute("epsilon", 1e-5F);
@@ -136,12 +137,14 @@ void instance_normalization(Lowering& l) {
   l.set(l.add_node(Op::add, {scaled, per_channel(l, 2, rank)}));
 }
 
-// Scale and bias are per group before opset 21, per channel from then on.
+// Scale and bias are per group before opset 21, and per channel from then on.
 void group_normalization(Lowering& l) {
   require_channels(l);
   const Shape shape = l.shape(0);
   const std::int64_t groups = l.attribute("num_groups", std::int64_t{0});
-  if (groups < 1 || shape[1] % groups != 0) l.malformed("has num_groups that does not divide the channels");
+  if (groups < 1 || shape[1] % groups != 0)
+    l.malformed("has num_groups " + std::to_string(groups) + ", which does not divide the " + std::to_string(shape[1]) +
+                " channels");
   const Shape grouped{shape[0], groups, element_count(shape) / std::max<std::int64_t>(1, shape[0] * groups)};
   ValueId x = normalize(l, build::reshape(l.graph, l.in(0), grouped), {2}, l.attribute("epsilon", 1e-5F)).value;
   const bool per_group = l.opset < 21;
@@ -154,7 +157,7 @@ void group_normalization(Lowering& l) {
 // x / |x|_p along an axis; x is unchanged if its norm is zero.
 void lp_normalization(Lowering& l) {
   const std::int64_t axis = first_axis(l), p = l.attribute("p", std::int64_t{2});
-  if (p != 1 && p != 2) l.malformed("has p other than 1 and 2");
+  if (p != 1 && p != 2) l.malformed("has p " + std::to_string(p) + ", which must be 1 or 2");
   const ValueId x = l.in(0), parts = p == 1 ? l.add_node(Op::absolute, {x}) : l.add_node(Op::multiply, {x, x});
   const ValueId sum = build::reduce_sum(l.graph, parts, {axis});
   const ValueId norm = norm_root(l, sum, p);
@@ -166,7 +169,8 @@ void local_response_normalization(Lowering& l) {
   require_channels(l);
   const Shape shape = l.shape(0);
   const std::int64_t size = l.attribute("size", std::int64_t{0}), cells = element_count({shape.begin() + 2, shape.end()});
-  if (size < 1 || size > (std::int64_t{1} << 20)) l.malformed("has an attribute size out of range");
+  if (size < 1 || size > (std::int64_t{1} << 20))
+    l.malformed("has size " + std::to_string(size) + ", which is outside 1..1048576");
   const Shape image{shape[0], 1, shape[1], cells};
   const Window window{{shape[1], cells}, {size, 1}, {1, 1}, {1, 1}, {(size - 1) / 2, 0}, {size / 2, 0}};
   const ValueId squares = build::reshape(l.graph, l.add_node(Op::multiply, {l.in(0), l.in(0)}), image);

@@ -31,7 +31,8 @@ Range range_of(Lowering& l, std::int64_t type) {
   }
 }
 
-// Operand i, a scale or zero point, reshaped to broadcast with x: one for all, one per entry of `axis`, or one per block.
+// Operand i, a scale or zero point, reshaped to broadcast with x: one for all elements, one per entry of `axis`, or one per
+// block.
 ValueId operand_for(Lowering& l, std::size_t i) {
   const Shape x = l.shape(0), own = l.shape(i);
   if (element_count(own) == 1) return build::reshape(l.graph, l.in(i), {});
@@ -71,7 +72,7 @@ void dequantize_linear(Lowering& l) {
 // The smallest uint8 grid that covers all elements and zero.
 void dynamic_quantize_linear(Lowering& l) {
   const std::int64_t count = element_count(l.shape(0));
-  if (count == 0) l.malformed("quantises nothing");
+  if (count == 0) l.malformed("quantises an empty tensor");
   const Window whole{{count}, {count}, {1}, {1}, {0}, {0}};
   const auto largest = [&](ValueId x) {
     const ValueId image = build::reshape(l.graph, x, {1, 1, count});

@@ -13,7 +13,8 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-// Axes of a reduction: attribute or operand 1; none means all, unless noop_with_empty_axes.
+// The axes of a reduction, from the attribute or operand 1. Without axes, it reduces all axes, unless noop_with_empty_axes is
+// set.
 Axes reduced_axes(Lowering& l) {
   const auto rank = static_cast<std::int64_t>(l.shape(0).size());
   Axes axes = l.attribute_or_input("axes", 1).value_or(Axes{});
@@ -88,7 +89,7 @@ ValueId least_of(Lowering& l, ValueId x, const Axes& axes) {
   return l.add_node(Op::negate, {largest_of(l, l.add_node(Op::negate, {x}), axes)});
 }
 
-// Multiplies the halves of each line until one element is left.
+// Multiplies the two halves of each line until one element is left.
 ValueId product_of(Lowering& l, ValueId x, const Axes& axes) {
   const Shape to = kept_shape(l.graph[x].shape, axes);
   ValueId lines = as_lines(l, x, axes);
@@ -140,7 +141,8 @@ void reduce_l2(Lowering& l) {
 
 ValueId log_sum_of(Lowering& l, ValueId x, const Axes& axes) { return l.add_node(Op::log, {sum_of(l, x, axes)}); }
 
-// Subtracts the largest element, so that nothing overflows; if it is infinite, the largest finite float is subtracted.
+// The largest element is subtracted so that nothing overflows; if it is infinite, the largest finite float is subtracted
+// instead.
 ValueId log_sum_exp_of(Lowering& l, ValueId x, const Axes& axes) {
   constexpr float kMost = std::numeric_limits<float>::max();
   const ValueId above = l.add_node(Op::maximum, {largest_of(l, x, axes), l.scalar(-kMost)});
@@ -149,7 +151,7 @@ ValueId log_sum_exp_of(Lowering& l, ValueId x, const Axes& axes) {
   return l.add_node(Op::add, {log_sum_of(l, rest, axes), largest});
 }
 
-// Before opset 13, softmax flattens all axes from `axis` on; since then it works along `axis` only.
+// Before opset 13, softmax flattens all axes from `axis` on; from then on, it applies to `axis` only.
 void along_axis(Lowering& l, ValueId (*function)(Lowering&, ValueId, std::int64_t axis)) {
   const Shape shape = l.shape(0);
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -184,7 +186,7 @@ template <bool least>
 void arg_extreme(Lowering& l) {
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), static_cast<std::int64_t>(l.shape(0).size()));
   const std::int64_t extent = l.shape(0)[axis];
-  if (extent == 0) l.malformed("needs a position on an empty axis");
+  if (extent == 0) l.malformed("reduces an empty axis");
   const bool last = l.attribute("select_last_index", std::int64_t{0}) != 0;
   ValueId x = least ? l.add_node(Op::negate, {l.in(0)}) : l.in(0);
   if (last) x = reversed(l, x, axis);
@@ -196,7 +198,8 @@ void arg_extreme(Lowering& l) {
 void top_k(Lowering& l) {
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{-1}), static_cast<std::int64_t>(l.shape(0).size()));
   const std::vector<std::int64_t> k = l.has(1) ? l.integers(1) : std::vector<std::int64_t>{l.attribute("k", std::int64_t{-1})};
-  if (k.size() != 1 || k[0] < 0 || k[0] > l.shape(0)[axis]) l.malformed("needs more elements than the axis has");
+  if (k.size() != 1 || k[0] < 0 || k[0] > l.shape(0)[axis])
+    l.malformed("has an invalid k: the axis has " + std::to_string(l.shape(0)[axis]) + " elements");
   const bool largest = l.attribute("largest", std::int64_t{1}) != 0;
   const ValueId x = largest ? l.in(0) : l.add_node(Op::negate, {l.in(0)});
   const ValueId order = l.add_node(Op::top_index, {x}, AxisExtent{axis, k[0]});

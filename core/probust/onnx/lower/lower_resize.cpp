@@ -26,8 +26,8 @@ struct Method {
   bool antialias = false, exclude_outside = false;
 };
 
-// The input coordinate of the centre of output cell x. Nearest neighbours are sensitive to ties, and a float32 scale such as 0.6
-// is inexact, so quotients are rounded to float as in other runtimes: 3 / 0.6 is 5.
+// The input coordinate of the centre of output cell x. Nearest neighbours are sensitive to ties, and a float32 scale such as
+// 0.6 is inexact. So quotients are rounded to float, as in other runtimes: 3 / 0.6 is 5.
 double source_of(Lowering& l, const Method& m, const AxisPlan& p, std::int64_t x) {
   const auto rounded = [&](double value) { return m.mode == "nearest" ? double{static_cast<float>(value)} : value; };
   const double in = static_cast<double>(p.in), out = static_cast<double>(p.out), at = static_cast<double>(x);
@@ -62,8 +62,8 @@ double cubic(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-// Weights of the inputs for the point `x`. The weight of a cell outside goes to the nearest cell, or is dropped and the rest
-// rescaled.
+// The weights of the inputs for the point `x`. The weight of a cell outside the image goes to the nearest cell, or is removed
+// and the others are rescaled.
 std::vector<double> weights_at(const Method& m, const AxisPlan& p, double x) {
   const bool linear = m.mode == "linear";
   const double shrink = m.antialias ? std::min(p.scale, 1.0) : 1, base = std::ceil(x) - 1, radius = linear ? 1 : 2;
@@ -109,7 +109,7 @@ ValueId resize_smooth(Lowering& l, const Method& m, const AxisPlan& p, ValueId x
   return build::transpose(l.graph, build::reshape(l.graph, product, shape), order);
 }
 
-// tf_crop_and_resize gives a fixed value outside the image.
+// With tf_crop_and_resize, cells outside the image have a fixed value.
 ValueId fill_outside(Lowering& l, const Method& m, const AxisPlan& p, ValueId x) {
   Shape shape(l.graph[x].shape.size(), 1);
   shape[p.axis] = p.out;
@@ -129,7 +129,7 @@ void resize_axes(Lowering& l, const Method& m, const std::vector<AxisPlan>& plan
   for (const AxisPlan& p : plans) {
     const bool cropped = m.coordinates == "tf_crop_and_resize";
     if (p.in == p.out && p.scale == 1 && !cropped) continue;
-    if (p.in < 1 || p.out < 0 || p.out > kMaxElements || !(p.scale > 0)) l.malformed("has an impossible size");
+    if (p.in < 1 || p.out < 0 || p.out > kMaxElements || !(p.scale > 0)) l.malformed("has an invalid size");
     l.spend(p.out);
     x = m.mode == "nearest" ? resize_nearest(l, m, p, x) : resize_smooth(l, m, p, x);
     if (cropped) x = fill_outside(l, m, p, x);
@@ -186,7 +186,7 @@ Method method_of(Lowering& l) {
           l.attribute("exclude_outside", std::int64_t{0}) != 0};
 }
 
-// Operands since opset 11: x, the region (roi), scales, sizes; one of the last two is omitted or empty.
+// The operands since opset 11: x, the region (roi), scales, sizes. One of the last two is omitted or empty.
 void resize_since_11(Lowering& l) {
   std::vector<AxisPlan> plans = plan_axes(l);
   const Method method = method_of(l);

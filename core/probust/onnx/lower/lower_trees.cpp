@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ai.onnx.ml's tree ensembles: two older operators with one row of attributes per node, and TreeEnsemble, which stores questions
-// and leaves separately. All become one core operator; the final transformation becomes nodes.
+// The tree ensembles of ai.onnx.ml: two older operators with one row of attributes per node, and TreeEnsemble, which stores
+// questions and leaves separately. All of them become one core operator; the final transformation becomes nodes.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,14 +16,15 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Mode = TreeNode::Mode;
 
-// A node as stored in the file: its children's positions in the file, and its weights.
+// A node as stored in the file: the positions of its children in the file, and its weights.
 struct FileNode {
   TreeNode node;
   std::int64_t yes = -1, no = -1;
   std::vector<TreeWeight> weights;
 };
 
-// Stores each tree's nodes contiguously, parents first. Refuses nodes that are reached twice or are missing: not a tree.
+// Stores the nodes of each tree contiguously, parents first. Rejects nodes that are missing or have several parents, because
+// the graph is then not a tree.
 class TreeBuilder {
  public:
   TreeBuilder(Lowering& l, std::vector<FileNode> file) : l_(l), file_(std::move(file)), seen_(file_.size(), false) {}
@@ -79,7 +80,8 @@ Mode mode_named(Lowering& l, const std::string& name) {
 }
 
 std::int32_t small(Lowering& l, std::int64_t value) {
-  if (value < 0 || value >= (std::int64_t{1} << 31)) l.malformed("has a number out of range");
+  if (value < 0 || value >= (std::int64_t{1} << 31))
+    l.malformed("has a node, feature or target number of " + std::to_string(value) + ", which is outside 0..2147483647");
   return static_cast<std::int32_t>(value);
 }
 
@@ -101,7 +103,7 @@ std::vector<float> numbers_of(Lowering& l, const std::string& name) {
                                               : l.attribute(name, std::vector<float>{});
 }
 
-// One row of attributes per node. A tree id and a node id identify a node. `kind` is "class" or "target".
+// Reads one row of attributes per node. A tree id and a node id identify a node. `kind` is "class" or "target".
 Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   const auto ints = [&](const std::string& name) { return l.attribute(name, Integers{}); };
   const Integers tree = ints("nodes_treeids"), id = ints("nodes_nodeids"), yes = ints("nodes_truenodeids"),
@@ -149,7 +151,7 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!child[i]) builder.add_tree(static_cast<std::int64_t>(i));
   }
-  if (!builder.all_reached()) l.malformed("has tree nodes that no root reaches");
+  if (!builder.all_reached()) l.malformed("has tree nodes that cannot be reached from a root");
   builder.trees.targets = targets;
   return std::move(builder.trees);
 }
@@ -162,7 +164,8 @@ ValueId plus_base(Lowering& l, ValueId scores) {
   const auto base = numbers_of(l, "base_values");
   if (base.empty()) return scores;
   const auto count = static_cast<std::int64_t>(base.size());
-  if (count != 1 && count != l.graph[scores].shape[1]) l.malformed("has base_values that do not match the outputs");
+  if (count != 1 && count != l.graph[scores].shape[1])
+    l.malformed("has base_values whose length does not match the number of outputs");
   return l.add_node(Op::add, {scores, l.tensor(Tensor({count}, base))});
 }
 
@@ -221,7 +224,7 @@ void read_members(Lowering& l, std::vector<FileNode>& file, Trees& trees) {
   }
 }
 
-// Questions first, then leaves; a flag says whether a child's number is that of a question or of a leaf.
+// The questions, followed by the leaves. A flag says whether the number of a child is that of a question or of a leaf.
 std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   constexpr Mode kModes[] = {Mode::less_equal, Mode::less,      Mode::greater_equal, Mode::greater,
                              Mode::equal,      Mode::not_equal, Mode::member};
@@ -255,7 +258,7 @@ void tree_ensemble(Lowering& l) {
   Trees lists;
   read_members(l, file, lists);
   TreeBuilder builder(l, std::move(file));
-  // A root that is its own child, with both flags set, is a tree of one leaf.
+  // A root that is its own child and has both flags set is a tree with one leaf.
   for (const std::int64_t root : l.attribute("tree_roots", Integers{})) builder.add_tree(root);
   builder.trees.members = std::move(lists.members);
   builder.trees.targets = small(l, l.attribute("n_targets", std::int64_t{1}));

@@ -19,12 +19,13 @@ void require_image(Lowering& l) {
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
   if (value.size() != rank)
-    l.malformed("has an attribute " + name + " of " + std::to_string(value.size()) + " entries for " + std::to_string(rank) +
+    l.malformed("has " + std::to_string(value.size()) + " entries in attribute " + name + ", but " + std::to_string(rank) +
                 " axes");
   return value;
 }
 
-// auto_pad SAME: ceil(image / stride) windows, the padding split evenly, the odd cell after (UPPER) or before (LOWER) the image.
+// auto_pad SAME: ceil(image / stride) windows. The padding is split evenly; an odd cell goes after (UPPER) or before (LOWER)
+// the image.
 void pad_same(Window& w, bool upper) {
   for (std::size_t i = 0; i < w.image.size(); ++i) {
     const std::int64_t windows = (w.image[i] + w.stride[i] - 1) / w.stride[i];
@@ -83,16 +84,16 @@ void conv(Lowering& l) {
   require_image(l);
   const Shape filter = l.shape(1);
   if (filter.size() != l.shape(0).size())
-    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different rank");
+    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
-    l.malformed("has a kernel_shape that differs from its filter's");
+    l.malformed("has a kernel_shape that differs from the shape of its filter");
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// Padding that gives a transposed convolution, with `extra` cells after its image, the wanted output shape. The odd cell goes
-// after the image for SAME_UPPER, before it otherwise.
+// Sets the padding with which a transposed convolution, with `extra` cells after its image, has the wanted output shape. An odd
+// cell goes after the image for SAME_UPPER, before it otherwise.
 void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape& wanted, bool upper) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -103,8 +104,8 @@ void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape&
   w.image = wanted;
 }
 
-// If a whole stride is left after the last window, another window would fit. These cells are removed from the padding first;
-// the remainder, which no tap reaches, is split off the image. Returns the cells split off along each axis.
+// If a whole stride remained after the last window, another window would fit. Such cells are removed from the padding first;
+// the remainder, which no tap reaches, is removed from the image. Returns the number of removed cells along each axis.
 Shape split_unreached(Window& w, const Shape& in) {
   Shape unreached(in.size(), 0);
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -127,12 +128,12 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
   return l.add_node(Op::pad, {y}, PadAttributes{zeros, high, zeros});
 }
 
-// The output extent of a transposed convolution is (in - 1) stride + reach - pads + output_padding per axis, unless its shape
-// is given or auto_pad makes it in * stride.
+// The output extent of a transposed convolution along an axis is (in - 1) stride + reach - pads + output_padding, unless the
+// output shape is given or auto_pad sets it to in * stride.
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
-  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different rank");
+  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different ranks");
   Window w = window_of(l, in, spatial_of(filter));
   const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
@@ -141,7 +142,9 @@ void conv_transpose(Lowering& l) {
   if (wanted.size() == in.size() + 2) wanted = spatial_of(wanted);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
-    if (extra[i] < 0 || extra[i] >= std::max(w.stride[i], w.dilation[i])) l.malformed("has output_padding out of range");
+    const std::int64_t beyond = std::max(w.stride[i], w.dilation[i]);
+    if (extra[i] < 0 || extra[i] >= beyond)
+      l.malformed("has an output_padding of " + std::to_string(extra[i]) + ", which is outside 0.." + std::to_string(beyond - 1));
     w.image[i] = (in[i] - 1) * w.stride[i] + reach - w.pad_low[i] - w.pad_high[i] + extra[i];
     if (same && !l.has_attribute("output_shape")) wanted.push_back(in[i] * w.stride[i]);
   }
@@ -225,7 +228,7 @@ Tensor window_counts(Lowering& l, const Window& w) {
 void average_pool(Lowering& l) {
   const Window w = pool_window(l);
   Tensor shares = window_counts(l, w);
-  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // a window entirely in the padding sums to 0
+  for (float& share : shares.data) share = share == 0 ? 0.0F : 1.0F / share;  // 0: entirely in the padding
   if (std::all_of(shares.data.begin(), shares.data.end(), [&](float share) { return share == shares.data[0]; }))
     shares = Tensor::scalar(shares.data[0]);
   l.set(l.add_node(Op::multiply, {l.add_node(Op::sum_pool, {l.in(0)}, w), l.tensor(std::move(shares))}));

@@ -13,7 +13,7 @@ std::vector<Estimate> estimate_hoeffding(Evaluation& evaluation, const Noise& no
   const double half = std::sqrt(std::log(40.0) / (2 * static_cast<double>(asked.samples)));
   std::vector<Estimate> estimates;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::int64_t kept = kept_of(evaluation.event(), counts[i], evaluation.points().target[i]);
+    const std::int64_t kept = survivors_of(evaluation.event(), counts[i], evaluation.points().target[i]);
     const double p = static_cast<double>(kept) / static_cast<double>(asked.samples);
     estimates.push_back(from_counts(kept, asked.samples, {std::max(0.0, p - half), std::min(1.0, p + half)}));
   }

@@ -3,7 +3,7 @@
 
 // Marks a function that also runs on a GPU. nvcc compiles it for host and device; other compilers see nothing.
 #ifdef __CUDACC__
-#define PROBUST_EVERYWHERE __host__ __device__
+#define PROBUST_HOST_DEVICE __host__ __device__
 #else
-#define PROBUST_EVERYWHERE
+#define PROBUST_HOST_DEVICE
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/estimators/statistics/mean_shifts.h"
+#include "probust/estimators/statistics/propagated_mean_regression.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,18 +9,18 @@
 namespace probust {
 namespace {
 
-constexpr double kStep = 3;                // ratio of successive variances to try
-constexpr int kMostSteps = 8;              // range in each direction, from the size of the sampling errors
-constexpr double kInCommon = 0.5;          // share of the variance left by the predictors, among similar points
+constexpr double kStep = 3;                // ratio of successive variances that are tried
+constexpr int kMostSteps = 8;              // variances tried in each direction from the size of the sampling errors
+constexpr double kInCommon = 0.5;          // share of the variance left by the predictors that similar points have in common
 constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as one
 
-// An orthonormal basis of the columns, [n, at most q].
+// An orthonormal basis of the columns: [n, at most q].
 Eigen::MatrixXd basis_of(const Eigen::MatrixXd& predictors) {
   const Eigen::VectorXd norms = predictors.colwise().norm().transpose().cwiseMax(1e-300);
   return orthonormal_basis(predictors * norms.cwiseInverse().asDiagonal(), kAlikePredictors);
 }
 
-// y = X b + u + e for each coordinate: X fixed, errors e of covariance S, and u of covariance `own`.
+// The model y = X b + u + e of each coordinate: X fixed, errors e of covariance S, and u of covariance `own`.
 class MixedModel {
  public:
   MixedModel(const Eigen::MatrixXd& errors, const Eigen::MatrixXd& own, const Eigen::MatrixXd& basis, const Eigen::MatrixXd& y)
@@ -29,13 +29,13 @@ class MixedModel {
         gram_(transposed_product(basis_, basis_)),
         residual_(unexplained(root_.solve_lower(y))) {}
 
-  // The restricted log likelihood, but for a constant; `share` are the relative variances of the coordinates.
+  // The restricted log likelihood up to a constant. `share` are the relative variances of the coordinates.
   double log_likelihood(const Eigen::VectorXd& share) const {
     const Eigen::VectorXd squares = residual_.colwise().squaredNorm().transpose().cwiseQuotient(share.cwiseMax(1e-12));
     return -0.5 * (static_cast<double>(share.size()) * (root_.log_determinant() + gram_.log_determinant()) + squares.sum());
   }
 
-  // The remaining e: minus S P y, with covariance S - S P S, where P = V⁻¹ - V⁻¹ X (Xᵀ V⁻¹ X)⁻¹ Xᵀ V⁻¹.
+  // The remaining errors: minus S P y, with covariance S - S P S, where P = V⁻¹ - V⁻¹ X (Xᵀ V⁻¹ X)⁻¹ Xᵀ V⁻¹.
   CommonErrors remaining(const CommonErrors& errors) const {
     const Eigen::MatrixXd explained = unexplained(root_.solve_lower(errors.covariance));
     return {errors.correction - transposed_product(explained, residual_),
@@ -43,7 +43,7 @@ class MixedModel {
   }
 
  private:
-  // L⁻¹ y without its part along L⁻¹ X.
+  // L⁻¹ y minus its projection on L⁻¹ X.
   Eigen::MatrixXd unexplained(const Eigen::MatrixXd& y) const {
     return y - product(basis_, gram_.solve(transposed_product(basis_, y)));
   }
@@ -51,7 +51,7 @@ class MixedModel {
   Cholesky root_;             // L Lᵀ = V
   Eigen::MatrixXd basis_;     // L⁻¹ X
   Cholesky gram_;             // of Xᵀ V⁻¹ X
-  Eigen::MatrixXd residual_;  // L⁻¹ y without its part along L⁻¹ X
+  Eigen::MatrixXd residual_;  // L⁻¹ y minus its projection on L⁻¹ X
 };
 
 }  // namespace
@@ -66,7 +66,7 @@ Propagated propagated(Evaluation& evaluation, const Noise& noise) {
   return std::nullopt;
 }
 
-std::int64_t pairs_beside_propagation(std::int64_t forwards) {
+std::int64_t pairs_with_propagation(std::int64_t forwards) {
   return std::max<std::int64_t>(2, (forwards - kPropagationPasses) / 2);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shifts of the mean under noise: propagated moments of executors, and the regression of sampled shifts on them.
-#include "probust/estimators/statistics/mean_shifts.h"
+#include "probust/estimators/statistics/propagated_mean_regression.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "probust/estimators/learning.h"
+#include "probust/estimators/block_model.h"
 #include "support/evaluate.h"
 #include "support/networks.h"
 #include "support/normals.h"
@@ -100,9 +100,9 @@ TEST(MeanShifts, PropagatedVariancesPredictSizes) {
   const std::vector<std::int64_t> targets(sampled.size(), 0);
   const Tensor x = test::random_tensor({kShifts, 5}, random), logits = test::random_tensor({kShifts, kRivals + 1}, random);
   const auto error = [&](const Propagated& propagated) {
-    const LearnedMargins learned(sampled, targets, x, logits, {}, propagated);
+    const BlockModel model(sampled, targets, x, logits, {}, propagated);
     Eigen::ArrayXd difference(kShifts);
-    for (Eigen::Index i = 0; i < kShifts; ++i) difference[i] = std::log(learned.moments(i).covariance.trace()) - log_sizes[i];
+    for (Eigen::Index i = 0; i < kShifts; ++i) difference[i] = std::log(model.moments(i).covariance.trace()) - log_sizes[i];
     return (difference - difference.mean()).matrix().norm();
   };
   EXPECT_LT(error(moments), 0.5 * error(std::nullopt));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "probust/estimators/learning.h"
+#include "probust/estimators/block_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,17 +14,17 @@
 namespace probust {
 namespace {
 
-constexpr double kWidths[] = {0.1, 0.4};  // of the Gaussian similarities, relative to the spread of the logits
-constexpr std::size_t kNearest = 1;       // position of the narrower kernel among the similarities
-constexpr Eigen::Index kElements = 4096;  // of a point's values, at most: enough for a cosine
-constexpr double kLeastShape = 0.03;      // of the eigenvalues of a whitened shape, whose mean is about 1
-constexpr double kRank = 1e-9;            // directions with less of the largest variance count as constant
-constexpr std::uint32_t kDraws = 9;       // from the posterior, for a standard error
-constexpr Eigen::Index kPointsEach = 8;   // points per coordinate that shifts are regressed on, at least
-constexpr std::int64_t kAsked = 64;       // number of points, at most, whose counts show whether margins are far from normal
+constexpr double kWidths[] = {0.1, 0.4};    // of the Gaussian similarities, relative to the mean squared distance of the logits
+constexpr std::size_t kNearest = 1;         // index of the narrower Gaussian similarity
+constexpr Eigen::Index kElements = 4096;    // maximum number of elements of a point that are compared: enough for a cosine
+constexpr double kLeastShape = 0.03;        // lower limit for the eigenvalues of a whitened shape, whose mean is about 1
+constexpr double kRank = 1e-9;              // directions with a smaller share of the largest variance count as constant
+constexpr std::uint32_t kDraws = 9;         // draws from the posterior for a standard error
+constexpr Eigen::Index kPointsEach = 8;     // minimum number of points per coordinate in regressions of the shifts
+constexpr std::int64_t kTestedPoints = 64;  // maximum number of points whose counts are tested for normal margins
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // stream of the generator, distinct from the streams of noise
 
-// [which, elements] rows in double precision; of large rows, kElements evenly spaced elements.
+// Rows of a tensor in double precision: [which, elements]. Large rows are reduced to kElements evenly spaced elements.
 Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& which) {
   const auto elements = static_cast<Eigen::Index>(tensor.row(0).size()), taken = std::min(elements, kElements);
   Eigen::MatrixXd rows(static_cast<Eigen::Index>(which.size()), taken);
@@ -35,7 +35,7 @@ Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& w
   return rows;
 }
 
-// The cosines of the angles between rows; a row of zeros is similar only to itself.
+// The cosines of the angles between rows. A row of zeros is similar only to itself.
 Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
   Eigen::MatrixXd unit = rows;
   for (Eigen::Index k = 0; k < unit.rows(); ++k) unit.row(k) /= std::max(unit.row(k).norm(), 1e-300);
@@ -44,7 +44,7 @@ Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
   return result;
 }
 
-// Gaussian in the distances between rows; `width` is relative to the mean of the distances' squares.
+// A Gaussian function of the distances between rows; `width` is relative to the mean of the squared distances.
 Eigen::MatrixXd nearness(const Eigen::MatrixXd& rows, double width) {
   const Eigen::VectorXd squares = rows.rowwise().squaredNorm();
   Eigen::MatrixXd distances = -2 * product_with_transposed(rows, rows);
@@ -54,7 +54,7 @@ Eigen::MatrixXd nearness(const Eigen::MatrixXd& rows, double width) {
   return (distances / (-2 * width * std::max(distances.mean(), 1e-300))).array().exp();
 }
 
-// A symmetric matrix [r, r] as a vector of the same Frobenius norm, and back.
+// Conversion of a symmetric matrix [r, r] to a vector of the same Frobenius norm, and back.
 Eigen::Index packed_size(Eigen::Index r) { return r * (r + 1) / 2; }
 
 Eigen::RowVectorXd packed(const Eigen::MatrixXd& matrix) {
@@ -86,8 +86,8 @@ struct OddAndEven {
   Eigen::MatrixXd even, odd;  // [r, h]
 };
 
-// What the pairs of a point show about its covariance in whitened coordinates: the sum over coordinates of each pair's squares,
-// and those of the products that enter the covariance.
+// Statistics of a point's covariance in whitened coordinates, from its pairs: the mean over pairs of the sum of squares over
+// coordinates, with its variance; the mean square of the products that enter the covariance; and the covariance.
 struct Spread {
   double size, size_variance, squares;
   Eigen::MatrixXd covariance;
@@ -122,7 +122,7 @@ Similarities similarities(const Tensor& x, const Tensor& logits, const std::vect
 
 namespace {
 
-// The covariance of the centred logits of each point from its own pairs, and which of them are finite and not zero.
+// The covariance of the centred logits of each point from its own pairs, and the points for which it is finite and not zero.
 struct OwnCovariances {
   std::vector<std::int64_t> usable;
   std::vector<Eigen::MatrixXd> of_logits;  // [usable]
@@ -163,15 +163,15 @@ OddAndEven odd_and_even(const Pairs& pairs, std::int64_t target, const Whitening
   return parts;
 }
 
-// The part of y explained by the regression of y on x, both [n, d], with one nonnegative slope for all columns.
+// The part of y [n, d] that a regression on x [n, d] explains. All columns share one nonnegative slope.
 Eigen::MatrixXd explained_by(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y) {
   const Eigen::MatrixXd dx = x.rowwise() - x.colwise().mean(), dy = y.rowwise() - y.colwise().mean();
   return dx * std::max(0.0, dx.cwiseProduct(dy).sum() / std::max(dx.squaredNorm(), 1e-300));
 }
 
-// Smooths the part that `predicted` [n, d], if any, does not explain.
-Smoothed smooth_beside(const Eigen::MatrixXd& predicted, const Similarities& alike, const Eigen::MatrixXd& observed,
-                       double sampling) {
+// Smooths the part of `observed` that a regression on `predicted` [n, d] does not explain. `predicted` may be empty.
+Smoothed smooth_residuals(const Eigen::MatrixXd& predicted, const Similarities& alike, const Eigen::MatrixXd& observed,
+                          double sampling) {
   if (predicted.size() == 0) return smooth(alike, observed, sampling);
   const Eigen::MatrixXd explained = explained_by(predicted, observed);
   Smoothed smoothed = smooth(alike, observed - explained, sampling);
@@ -179,7 +179,8 @@ Smoothed smooth_beside(const Eigen::MatrixXd& predicted, const Similarities& ali
   return smoothed;
 }
 
-// `predicted`: logarithms of sizes by moment propagation, if available; only their differences matter.
+// Smooths the logarithms of the sizes. `predicted` are logarithms of sizes by moment propagation, or empty; only their
+// differences matter.
 Smoothed smoothed_log_sizes(const Eigen::VectorXd& predicted, const Similarities& alike, const std::vector<Spread>& spreads) {
   Eigen::MatrixXd logs(static_cast<Eigen::Index>(spreads.size()), 1);
   double sampling = 0;
@@ -187,7 +188,7 @@ Smoothed smoothed_log_sizes(const Eigen::VectorXd& predicted, const Similarities
     logs(k, 0) = std::log(spreads[k].size);
     sampling += spreads[k].size_variance / (spreads[k].size * spreads[k].size) / static_cast<double>(logs.rows());
   }
-  return smooth_beside(predicted, alike, logs, sampling);
+  return smooth_residuals(predicted, alike, logs, sampling);
 }
 
 Smoothed smoothed_shapes(const Eigen::MatrixXd& predicted, const Similarities& alike, const std::vector<Spread>& spreads,
@@ -200,11 +201,12 @@ Smoothed smoothed_shapes(const Eigen::MatrixXd& predicted, const Similarities& a
     const double squares = spreads[k].squares / (sizes[k] * sizes[k]) - shapes.row(k).squaredNorm();
     sampling += squares / static_cast<double>((pairs - 1) * entries * n);
   }
-  return smooth_beside(predicted, alike, shapes, std::max(sampling, 0.0));
+  return smooth_residuals(predicted, alike, shapes, std::max(sampling, 0.0));
 }
 
-// [n] A pair's variance of the even part, averaged over the coordinates: the geometric mean of the variance in a point's own
-// pairs and of that predicted from its size, if the even part has the same share of the variance at all points.
+// [n] The variance of the even part of a pair, averaged over the coordinates. It is the geometric mean of the variance among
+// the point's own pairs and the variance predicted from its size; the prediction assumes that the even part has the same share
+// of the variance at all points.
 Eigen::VectorXd even_variances(const std::vector<Eigen::MatrixXd>& even, const Eigen::VectorXd& sizes) {
   Eigen::VectorXd own(sizes.size());
   for (Eigen::Index k = 0; k < own.size(); ++k)
@@ -222,13 +224,14 @@ Eigen::VectorXd shares(const std::vector<Eigen::MatrixXd>& even, const Eigen::Ve
   return all / std::max(all.mean(), 1e-300);
 }
 
-// Predictors of a point's moments by moment propagation. Empty without it, for few points, or if it is not finite.
+// Predictors of the moments of points, from moment propagation. Empty if there are no propagated moments, few points, or values
+// that are not finite.
 struct Predictors {
-  Eigen::VectorXd log_sizes;      // [n] sizes of covariances
-  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] their shapes if logits were independent
+  Eigen::VectorXd log_sizes;      // [n] logarithms of the sizes of covariances
+  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] shapes of covariances if logits were independent
   Eigen::MatrixXd unmoved;        // [n, r] whitened logits without noise
-  Eigen::MatrixXd log_variances;  // [n, C]
-  Eigen::MatrixXd of_shifts;  // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean, and logits, in the q leading coordinates
+  Eigen::MatrixXd log_variances;  // [n, C] logarithms of the variances of logits
+  Eigen::MatrixXd of_shifts;      // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean and logits in q coordinates
 };
 
 Predictors predictors_of(const Tensor& logits, const Propagated& propagated, const std::vector<std::int64_t>& which,
@@ -236,7 +239,7 @@ Predictors predictors_of(const Tensor& logits, const Propagated& propagated, con
   const auto n = static_cast<Eigen::Index>(which.size()), r = whitening.to.rows(), q = std::min(r, n / kPointsEach);
   if (!propagated || n < kLeastPoints) return {};
   const Eigen::RowVectorXd weights =
-      whitening.to.colwise().squaredNorm();  // share of the logits' variances in that of all coordinates
+      whitening.to.colwise().squaredNorm();  // how much the variance of each logit contributes to that of all coordinates
   Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)),
                         product_with_transposed(rows_of(logits, which), whitening.to), Eigen::MatrixXd(n, logits.row(0).size()),
                         Eigen::MatrixXd(n, 2 + 2 * q)};
@@ -253,7 +256,7 @@ Predictors predictors_of(const Tensor& logits, const Propagated& propagated, con
   return predictors.shapes.allFinite() && predictors.of_shifts.allFinite() ? predictors : Predictors{};
 }
 
-// [n, r] by which the whitened means differ from `unmoved`.
+// [n, r] The whitened means minus `unmoved`.
 Eigen::MatrixXd shifts(const std::vector<Eigen::VectorXd>& means, Eigen::MatrixXd unmoved, const Whitening& whitening) {
   for (std::size_t k = 0; k < means.size(); ++k) unmoved.row(k) = times(whitening.to, means[k]).transpose() - unmoved.row(k);
   return unmoved;
@@ -261,8 +264,8 @@ Eigen::MatrixXd shifts(const std::vector<Eigen::VectorXd>& means, Eigen::MatrixX
 
 }  // namespace
 
-LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x,
-                               const Tensor& logits, const SharedNoise& noise, const Propagated& propagated)
+BlockModel::BlockModel(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x,
+                       const Tensor& logits, const SharedNoise& noise, const Propagated& propagated)
     : targets_(targets), place_(sampled.size(), -1) {
   const OwnCovariances own = own_covariances(sampled, targets);
   if (own.usable.size() < 2) return;
@@ -298,7 +301,7 @@ LearnedMargins::LearnedMargins(const std::vector<Pairs>& sampled, const std::vec
   for (std::size_t k = 0; k < means_.size(); ++k) means_[k] += times(back_, errors.correction.row(k));
 }
 
-MarginMoments LearnedMargins::moments(std::int64_t i) const {
+MarginMoments BlockModel::moments(std::int64_t i) const {
   const std::int64_t k = place_[i], r = back_.cols();
   const Eigen::MatrixXd shape = with_eigenvalues_from(unpacked(shape_.values.row(k), r), kLeastShape);
   const double scale = std::exp(log_size_.values(k, 0)) / static_cast<double>(r);
@@ -306,20 +309,21 @@ MarginMoments LearnedMargins::moments(std::int64_t i) const {
   return {margins_of_logits(means_[k], targets_[i]), covariance_of_margins(covariance, targets_[i])};
 }
 
-// An error of the shape changes the variance in any direction by the same factor, on average, so it is drawn with the size.
-std::vector<LearnedMargins::Change> LearnedMargins::changes(std::int64_t i, std::int64_t count) const {
+// On average, an error of the shape scales the variance in every direction by the same factor, as an error of the size does. So
+// both are drawn as one factor.
+std::vector<BlockModel::PosteriorDraw> BlockModel::posterior_draws(std::int64_t i, std::int64_t count) const {
   const std::int64_t k = place_[i], r = back_.cols();
   NoiseStream random(0, static_cast<std::uint32_t>(i), 0, kPosteriorStream);
   const Eigen::MatrixXd normals = balanced_normals(random, r + 1, count);
   const Eigen::VectorXd errors = (share_ * mean_variance_[k]).cwiseSqrt();
   const double log_error = std::sqrt(log_size_.variances[k] + shape_.variances[k]);
-  std::vector<Change> changes;
-  changes.reserve(static_cast<std::size_t>(count));
+  std::vector<PosteriorDraw> draws;
+  draws.reserve(static_cast<std::size_t>(count));
   for (const auto& normal : normals.colwise()) {
-    changes.push_back(
+    draws.push_back(
         {margins_of_logits(times(back_, errors.cwiseProduct(normal.head(r))), targets_[i]), std::exp(log_error * normal[r])});
   }
-  return changes;
+  return draws;
 }
 
 Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64_t count) {
@@ -334,27 +338,27 @@ Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64
   return product(normals, product_with_transposed(vectors * scale.asDiagonal(), vectors));
 }
 
-double std_error_of_z(const LearnedMargins& learned, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more) {
-  const MarginMoments all = learned.moments(i);
+double std_error_of_z(const BlockModel& model, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more) {
+  const MarginMoments all = model.moments(i);
   const Eigen::VectorXd mean = all.mean(nearest.rows);
   const Eigen::MatrixXd covariance = all.covariance(nearest.rows, nearest.rows);
   Eigen::ArrayXd z(kDraws);
   std::uint32_t number = 0;
-  for (const LearnedMargins::Change& change : learned.changes(i, kDraws)) {
-    MarginMoments drawn{mean + change.of_mean(nearest.rows), change.of_covariance * covariance};
+  for (const BlockModel::PosteriorDraw& draw : model.posterior_draws(i, kDraws)) {
+    MarginMoments drawn{mean + draw.mean_offset(nearest.rows), draw.covariance_factor * covariance};
     if (more) drawn.covariance += more(number);
     z[number++] = rough_z(drawn, nearest.target);
   }
   return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));  // NaN if one is infinite: then only counts are used
 }
 
-double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& kept, std::int64_t copies) {
-  const auto n = static_cast<double>(copies);
+double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& survivors, std::int64_t samples) {
+  const auto n = static_cast<double>(samples);
   double excess = 0, squares = 0;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     if (!std::isfinite(estimates[i].p)) continue;
     const double p = std::clamp(estimates[i].p, 0.5 / n, 1 - 0.5 / n), variance = p * (1 - p) / n;
-    excess += std::pow(static_cast<double>(kept[i]) / n - estimates[i].p, 2) - variance;
+    excess += std::pow(static_cast<double>(survivors[i]) / n - estimates[i].p, 2) - variance;
     squares += variance * variance;
   }
   return excess / std::sqrt(std::max(2 * squares, 1e-300));
@@ -362,22 +366,22 @@ double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<
 
 std::vector<std::int64_t> spread_out(std::int64_t n) {
   std::vector<std::int64_t> some;
-  for (std::int64_t i = 0; i < n; i += (n + kAsked - 1) / kAsked) some.push_back(i);
+  for (std::int64_t i = 0; i < n; i += (n + kTestedPoints - 1) / kTestedPoints) some.push_back(i);
   return some;
 }
 
 double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
                       const std::function<std::optional<Estimate>(std::int64_t)>& estimate) {
   std::vector<Estimate> estimates;
-  std::vector<std::int64_t> kept;
+  std::vector<std::int64_t> survivors;
   for (std::int64_t i = 0; i < std::ssize(sampled); ++i) {
     stop_if_asked(stop);
     const std::optional<Estimate> own = estimate(i);
     if (!own) continue;
     estimates.push_back(*own);
-    kept.push_back(count_kept(sampled[i], targets[i]));
+    survivors.push_back(count_survivors(sampled[i], targets[i]));
   }
-  return sampled.empty() ? 0 : excess_scatter(estimates, kept, 2 * sampled[0].size());
+  return sampled.empty() ? 0 : excess_scatter(estimates, survivors, 2 * sampled[0].size());
 }
 
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop) {
@@ -385,7 +389,7 @@ bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::i
   const std::vector<Pairs> pairs = select(sampled, some);
   const std::vector<std::int64_t> their_targets = select(targets, some);
   const auto estimate = [&](std::int64_t i) -> std::optional<Estimate> {
-    const Rivals rivals = decisive(pairs[i], their_targets[i]);
+    const Rivals rivals = nearest_rivals(pairs[i], their_targets[i]);
     return from_moments(PairMoments(rivals.pairs, 0, 1).moments(), rivals.target, stop);
   };
   return excess_scatter(pairs, their_targets, stop, estimate) > kContradicted;
@@ -414,7 +418,7 @@ double even_share(const std::vector<Pairs>& sampled) {
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-std::int64_t bytes_to_learn(std::int64_t n, std::int64_t pairs, std::int64_t classes) {
+std::int64_t bytes_of_block_model(std::int64_t n, std::int64_t pairs, std::int64_t classes) {
   return 2 * bytes_of_pairs(pairs, classes) + 48 * classes * classes + 96 * n;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Learning across points: weights of similarities, smoothing, shared draws, and the estimators built on them.
-#include "probust/estimators/learning.h"
+#include "probust/estimators/block_model.h"
 
 #include <gtest/gtest.h>
 

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT
-// regression:N:learned. What the gradients explain is each point's own, as in regression.cpp; the covariance of the residuals is
-// learned from the points of a block, which share draws (learning.h). Margins are assumed to be normal: p = Phi(m; B Bᵀ + S_r).
-// Uses the gradients of the mean under the noise if there are enough noisy samples and all operators have moment rules. If
-// gradients explain little, because there are many margins or they bend, the estimates are those of probit:N:shared.
+// regression:N:learned. The slopes along the gradients are those of each point, as in regression.cpp; the covariance of the
+// residuals is estimated from all points of the block, which share draws (block_model.h). Margins are assumed to be normal: p =
+// Phi(m; B Bᵀ + S_r). It uses the gradients of the mean under the noise if the cost allows and all operators have moment rules.
+// If gradients explain little, because there are many margins or because these are curved, the estimates are those of
+// probit:N:shared.
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "probust/base/parallel.h"
+#include "probust/estimators/block_model.h"
 #include "probust/estimators/common.h"
-#include "probust/estimators/learning.h"
 #include "probust/estimators/statistics/regression_fit.h"
 #include "probust/exec/plan/shared_draws.h"
 
 namespace probust {
 namespace {
 
-// If more than this share of the margins' variance is even, gradients do not pay, but shared draws are better only with many
-// points (docs/estimators.md).
+// If more than this share of the margins' variance is even, gradients are not worth their cost. But shared draws are then
+// better only with many points (docs/estimators.md).
 constexpr double kBent = 0.25;
 constexpr std::int64_t kManyPoints = 128;
 
-// With many classes each point regresses on different gradients, so residuals are not comparable between points.
+// With more margins, each point regresses on different gradients, so residuals are not comparable between points.
 constexpr std::int64_t kMostMargins = 12;
 
-class LearnedResiduals {
+class BlockRegression {
  public:
-  LearnedResiduals(Evaluation& evaluation, const Noise& noise, std::int64_t cost)
+  BlockRegression(Evaluation& evaluation, const Noise& noise, std::int64_t cost)
       : evaluation_(evaluation),
         executor_(evaluation.executor()),
         noise_(noise),
@@ -40,14 +41,14 @@ class LearnedResiduals {
     const std::int64_t n = evaluation_.points().size(), classes = executor_.classes();
     shared_ = share_draws(evaluation_.points(), noise_, cost_ / 2);
     check_all_fit(executor_, n,
-                  bytes_to_learn(n, budget_.pairs, classes) + 4 * bytes_of_pairs(budget_.pairs, classes) +
+                  bytes_of_block_model(n, budget_.pairs, classes) + 4 * bytes_of_pairs(budget_.pairs, classes) +
                       bytes_to_project_by_draw(shared_.points, noise_, budget_.gradients));
     std::vector<Pairs> pairs = executor_.pairs(shared_.points, noise_, budget_.pairs).value();
     if (far_from_normal(pairs, shared_.points.target, &executor_.progress.stop))
       return estimates_from_pooled(evaluation_, up_to(cost_ / 2, std::move(pairs)));
     if (gradients_explain_little(pairs)) return without_gradients(std::move(pairs));
     shared_.noise.keep(budget_.pairs);
-    return from(choose(std::move(pairs), shared_.points.target, budget_.gradients));
+    return from(pick_gradients(std::move(pairs), shared_.points.target, budget_.gradients));
   }
 
  private:
@@ -62,40 +63,40 @@ class LearnedResiduals {
 
   std::vector<Estimate> without_gradients(std::vector<Pairs> pairs) {
     const Propagated moments = propagated(evaluation_, noise_);
-    const std::int64_t count = moments ? pairs_beside_propagation(cost_) : cost_ / 2;
+    const std::int64_t count = moments ? pairs_with_propagation(cost_) : cost_ / 2;
     shared_.noise.keep(count);
-    std::vector<Estimate> estimates = estimates_from_learned(evaluation_, shared_, up_to(count, std::move(pairs)), moments);
+    std::vector<Estimate> estimates = estimates_from_block_model(evaluation_, shared_, up_to(count, std::move(pairs)), moments);
     count_propagation(moments, estimates);
     const EstimatorSpec method = spec_of(shared_.noise.shared() ? estimate_probit_shared : estimate_probit_learned, cost_);
     for (Estimate& estimate : estimates) estimate.method = method;
     return estimates;
   }
 
-  std::vector<Estimate> from(const Chosen& chosen) {
-    const std::vector<RegressionFit> fits = fitted(chosen);
+  std::vector<Estimate> from(const PickedGradients& picked) {
+    const std::vector<RegressionFit> fits = fitted(picked);
     std::vector<Pairs> left;
-    std::vector<std::int64_t> kept;
+    std::vector<std::int64_t> survivors;
     for (std::size_t i = 0; i < fits.size(); ++i) {
-      left.push_back(fits[i].finite ? fits[i].left : chosen.pairs[i]);
-      kept.push_back(fits[i].kept);
+      left.push_back(fits[i].finite ? fits[i].left : picked.pairs[i]);
+      survivors.push_back(fits[i].survivors);
     }
     const Points& points = shared_.points;
     const Propagated predicted = propagates_ ? propagated(evaluation_, noise_) : std::nullopt;
-    const LearnedMargins learned(left, points.target, points.x, evaluation_.logits(), shared_.noise, predicted);
+    const BlockModel model(left, points.target, points.x, evaluation_.logits(), shared_.noise, predicted);
     std::vector<Estimate> estimates(fits.size());
     for_points([&](std::int64_t i) {
-      if (!learned.learned(i))
-        return void(estimates[i] = conclude(fits[i], own_alone(executor_.classes() - 1), budget_.roughness, stop()));
-      MarginMoments moments = learned.moments(i);
+      if (!model.has_posterior(i))
+        return void(estimates[i] = estimate_from_fit(fits[i], own_alone(executor_.classes() - 1), budget_.roughness, stop()));
+      MarginMoments moments = model.moments(i);
       moments.covariance += fits[i].explained_covariance();
       estimates[i] = from_moments(moments, points.target[i], stop());
     });
-    if (excess_scatter(estimates, kept, 2 * budget_.pairs) > kContradicted) {
-      estimates = estimates_from_pooled(evaluation_, chosen.pairs);
+    if (excess_scatter(estimates, survivors, 2 * budget_.pairs) > kContradicted) {
+      estimates = estimates_from_pooled(evaluation_, picked.pairs);
     } else {
       for_points([&](std::int64_t i) {
-        if (learned.learned(i)) judge_learned(estimates[i], learned, i, fits[i], chosen.pairs[i]);
-        answer_label(estimates[i], chosen.pairs[i], points, i, stop());
+        if (model.has_posterior(i)) attach_model_interval(estimates[i], model, i, fits[i], picked.pairs[i]);
+        attach_label(estimates[i], picked.pairs[i], points, i, stop());
       });
     }
     for (Estimate& estimate : estimates) count_passes(estimate, budget_, around_);
@@ -103,25 +104,25 @@ class LearnedResiduals {
     return estimates;
   }
 
-  std::vector<RegressionFit> fitted(const Chosen& chosen) {
+  std::vector<RegressionFit> fitted(const PickedGradients& picked) {
     const Points& points = shared_.points;
     const std::vector<Projection> projections =
-        executor_.project(points, chosen.rivals, noise_, budget_.pairs, budget_.pairs, around_).value();
+        executor_.project(points, picked.rivals, noise_, budget_.pairs, budget_.pairs, around_).value();
     std::vector<RegressionFit> fits(projections.size());
     for_points([&](std::int64_t i) {
-      const std::int64_t target = points.target[i], kept = count_kept(chosen.pairs[i], target);
-      fits[i] = fit_regression(all_rivals(chosen.pairs[i], target), kept, projections[i], chosen.rows[i], noise_.scale);
+      const std::int64_t target = points.target[i], survivors = count_survivors(picked.pairs[i], target);
+      fits[i] = fit_regression(all_rivals(picked.pairs[i], target), survivors, projections[i], picked.rows[i], noise_.scale);
     });
     return fits;
   }
 
-  void judge_learned(Estimate& estimate, const LearnedMargins& learned, std::int64_t i, const RegressionFit& fit,
-                     const Pairs& pairs) const {
-    const Rivals nearest = some_rivals(pairs, shared_.points.target[i], most_threatening(pairs));
+  void attach_model_interval(Estimate& estimate, const BlockModel& model, std::int64_t i, const RegressionFit& fit,
+                             const Pairs& pairs) const {
+    const Rivals nearest = some_rivals(pairs, shared_.points.target[i], nearest_rows(pairs));
     const SlopePosterior slopes(fit, nearest.rows);
     const double std_error =
-        std_error_of_z(learned, i, nearest, [&](std::uint32_t number) { return slopes.covariance(i, number); });
-    judge(estimate, std_error, fit.kept, 2 * budget_.pairs, fit.unexplained(), kCountedIfAgreed);
+        std_error_of_z(model, i, nearest, [&](std::uint32_t number) { return slopes.covariance(i, number); });
+    attach_interval(estimate, std_error, fit.survivors, 2 * budget_.pairs, fit.unexplained(), kCountedIfAgreed);
   }
 
   template <class Use>
@@ -139,7 +140,7 @@ class LearnedResiduals {
   const Noise& noise_;
   std::int64_t cost_;
   LinearizeAt around_;
-  bool propagates_;  // moments in addition to the gradients
+  bool propagates_;  // whether to propagate moments in addition to the gradients
   RegressionBudget budget_;
   SharedPoints shared_;
 };
@@ -149,7 +150,7 @@ class LearnedResiduals {
 std::vector<Estimate> estimate_regression_learned(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& asked) {
   if (evaluation.points().size() == 0) return {};
   if (evaluation.executor().classes() == 1) return certain_estimates(evaluation.points().size());
-  return LearnedResiduals(evaluation, noise, asked.samples).estimates();
+  return BlockRegression(evaluation, noise, asked.samples).estimates();
 }
 
 }  // namespace probust

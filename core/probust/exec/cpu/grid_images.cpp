@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "probust/exec/cpu/grid_images.h"
+
+#include "probust/exec/cpu/four.h"
+
+namespace probust::cpu {
+namespace {
+
+// Copies a row of an image, or zeros, to to[0], to[step], ..., with the pixels beyond the border.
+template <int step>
+void surround_row(const ReachedPixels& columns, const float* from, float* to) {
+  if (from == nullptr) {
+    for (std::int64_t c = 0; c < columns.count; ++c) to[c * step] = 0;
+    return;
+  }
+  float* const image = to - columns.first * step;
+  for (std::int64_t c = 0; c < columns.axis.extent; ++c) image[c * step] = from[c];
+  for (const std::int64_t c : columns.beyond) to[c * step] = columns.pixel[c] < 0 ? 0.0F : from[columns.pixel[c]];
+}
+
+// The transpose: adds the pixels beyond the border of a plane to those that they repeat.
+void fold_border(const Sampling& s, float* plane) {
+  const ReachedPixels &rows = s.rows, &columns = s.columns;
+  const std::int64_t width = columns.count;
+  for (const std::int64_t r : rows.beyond) {
+    if (rows.pixel[r] < 0) continue;
+    float* const line = plane + (rows.pixel[r] - rows.first) * width;
+    for (std::int64_t c = 0; c < width; ++c) line[c] += plane[r * width + c];
+  }
+  for (std::int64_t row = 0; row < rows.axis.extent; ++row) {
+    float* const line = plane + (row - rows.first) * width;
+    for (const std::int64_t c : columns.beyond) {
+      if (columns.pixel[c] >= 0) line[columns.pixel[c] - columns.first] += line[c];
+    }
+  }
+}
+
+}  // namespace
+
+template <int together>
+void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
+              float* to) {
+  constexpr int columns = 4 / together;  // of four floats
+  const std::int64_t width = s.columns.count, image = planes * s.reached() * together;
+  const std::int64_t whole = width / columns * columns, whole_lanes = lanes / 4 * 4;
+  for (std::int64_t p = 0; p < planes; ++p) {
+    const float* const plane = from + p * s.pixels * own + first;
+    for (std::int64_t r = 0; r < s.rows.count; ++r) {
+      float* const line = to + (p * s.rows.count + r) * width * together;
+      std::int64_t rows[together];  // where they begin in the plane; -1 for zeros
+      for (std::int64_t below = 0; below < together; ++below) {
+        const std::int64_t row = s.rows.pixel[std::min(r + below, s.rows.count - 1)];
+        rows[below] = row < 0 ? -1 : row * s.columns.axis.extent;
+      }
+      const auto pixel = [&](std::int64_t c, std::int64_t below) {
+        const std::int64_t row = rows[below], column = s.columns.pixel[c];
+        return row < 0 || column < 0 ? nullptr : plane + (row + column) * own;
+      };
+      if (lanes == 1 && own == 1) {  // many lanes sample one image
+        for (std::int64_t below = 0; below < together; ++below)
+          surround_row<together>(s.columns, rows[below] < 0 ? nullptr : plane + rows[below], line + below);
+        continue;
+      }
+      for (std::int64_t c = 0; c < whole; c += columns) {
+        const float* pixels[4];
+        for (int k = 0; k < 4; ++k) pixels[k] = pixel(c + k / together, k % together);
+        for (std::int64_t l = 0; l < whole_lanes; l += 4) {
+          Four square[4];
+          for (int k = 0; k < 4; ++k) square[k] = pixels[k] == nullptr ? Four{} : load_four(pixels[k] + l);
+          transpose(square);
+          for (int k = 0; k < 4; ++k) store_four(square[k], line + (l + k) * image + c * together);
+        }
+        for (std::int64_t l = whole_lanes; l < lanes; ++l) {
+          for (int k = 0; k < 4; ++k) line[l * image + c * together + k] = pixels[k] == nullptr ? 0.0F : pixels[k][l];
+        }
+      }
+      for (std::int64_t c = whole; c < width; ++c) {
+        for (int below = 0; below < together; ++below) {
+          const float* const x = pixel(c, below);
+          for (std::int64_t l = 0; l < lanes; ++l) line[l * image + c * together + below] = x == nullptr ? 0.0F : x[l];
+        }
+      }
+    }
+  }
+}
+
+template void surround<1>(const Sampling&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
+template void surround<2>(const Sampling&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
+
+void fold(const Sampling& s, float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
+          float* to) {
+  const std::int64_t reached = s.reached(), image = planes * reached, columns = s.columns.axis.extent;
+  for (std::int64_t p = 0; p < planes; ++p) {
+    for (std::int64_t l = 0; l < lanes; ++l) fold_border(s, from + l * image + p * reached);
+    for (std::int64_t row = 0; row < s.rows.axis.extent; ++row) {
+      const float* const line = from + p * reached + (row - s.rows.first) * s.columns.count - s.columns.first;
+      transpose_to(line, image, lanes, columns, to + (p * s.pixels + row * columns) * own + first, own);
+    }
+  }
+}
+
+}  // namespace probust::cpu

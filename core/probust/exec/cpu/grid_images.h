@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "probust/exec/cpu/block.h"
+#include "probust/ops/grid_axis.h"
+
+// The images that grid_sample.cpp samples: those of a few lanes, each in one place, with their surroundings.
+namespace probust::cpu {
+
+/// One pixel of as many lanes is a cache line.
+inline constexpr std::int64_t kSampledLanes = kBlock;
+/// Floats of images in one place: in the second-level cache, if one plane of all lanes fits.
+inline constexpr std::int64_t kSampledFloats = std::int64_t{1} << 17;
+/// The most reached pixels: their numbers are computed as floats.
+inline constexpr std::int64_t kMostReached = std::int64_t{1} << 24;
+
+/// The pixels that taps can reach along an axis.
+struct ReachedPixels {
+  GridAxis axis;
+  std::int64_t first, count;         // taps
+  std::vector<std::int64_t> pixel;   // of the image, for each reached one; -1 for a zero
+  std::vector<std::int64_t> beyond;  // which of the reached ones are beyond the border
+
+  explicit ReachedPixels(const GridAxis& of)
+      : axis(of),
+        first(static_cast<std::int64_t>(axis.lowest) - axis.before),
+        count(static_cast<std::int64_t>(axis.highest) - axis.before + axis.taps - first) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t tap = first + i;
+      pixel.push_back(axis.cell(static_cast<std::int32_t>(tap)));
+      if (tap < 0 || tap >= axis.extent) beyond.push_back(i);
+    }
+  }
+};
+
+/// The plan of one node: images [images, channels, pixels], sampled at positions [images, 2, positions].
+struct Sampling {
+  ReachedPixels rows, columns;
+  std::int64_t images, channels, pixels, positions;
+
+  Sampling(const GridAttributes& grid, const Shape& values, const Shape& at)
+      : rows(row_axis(grid)),
+        columns(column_axis(grid)),
+        images(values[0]),
+        channels(values[1]),
+        pixels(grid.rows * grid.columns),
+        positions(element_count({at.begin() + 2, at.end()})) {}
+
+  std::int64_t reached() const { return rows.count * columns.count; }
+  /// How many channels to process at a time.
+  std::int64_t channels_together() const {
+    return std::clamp<std::int64_t>(kSampledFloats / (kSampledLanes * reached()), 1, std::max<std::int64_t>(1, channels));
+  }
+};
+
+/// Copies planes of images in lanes first .. first + lanes - 1, of `own`, to images [lane][plane][reached row][reached column]
+/// [together]: with together == 2, each reached pixel is followed by the one below, so that one load has two rows of taps.
+template <int together>
+void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
+              float* to);
+
+/// The transpose, for together == 1: sets planes of images in these lanes to the sums of what reads them. Changes `from`.
+void fold(const Sampling& s, float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
+          float* to);
+
+}  // namespace probust::cpu

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "probust/exec/cpu/four.h"
+#include "probust/exec/cpu/grid_images.h"
+
+// Where grid_sample.cpp samples images.
+namespace probust::cpu {
+
+/// The weights of the taps of an axis as packets: Eigen's, of as many equal values.
+struct AxisPackets {
+  float weight[GridAxis::kPowers][GridAxis::kTaps][kPacket];
+  float lowest[kPacket], highest[kPacket];
+
+  explicit AxisPackets(const GridAxis& axis) {
+    for (int i = 0; i < kPacket; ++i) {
+      lowest[i] = axis.lowest;
+      highest[i] = axis.highest;
+      for (int power = 0; power < GridAxis::kPowers; ++power) {
+        for (int tap = 0; tap < GridAxis::kTaps; ++tap) weight[power][tap][i] = axis.weight[power][tap];
+      }
+    }
+  }
+};
+
+/// Along one axis, for some lanes: the pixel from which u is measured, as GridAxis::place, and the weights of the taps.
+template <int taps>
+Packet place_packet(const GridAxis& axis, const AxisPackets& packets, Packet at, float* weights) {
+  using namespace Eigen::internal;
+  const auto load = [](const float* values) { return ploadu<Packet>(values); };
+  Packet pixel = taps == 1 ? print(at) : pfloor(at);
+  const Packet u = psub(at, pixel);
+  for (int tap = 0; tap < taps; ++tap) {
+    Packet weight = load(packets.weight[taps - 1][tap]);
+    for (int power = taps - 2; power >= 0; --power) weight = pmadd(weight, u, load(packets.weight[power][tap]));
+    if (taps == 1) weight = padd(weight, pmul(u, pset1<Packet>(0)));  // NaN if the position is not finite
+    pstoreu(weights + tap * kSampledLanes, weight);
+  }
+  if (axis.period > 0) {
+    const auto length = pset1<Packet>(static_cast<float>(axis.period));
+    pixel = psub(pixel, pmul(length, pfloor(pdiv(pixel, length))));
+  }
+  return pmin(load(packets.highest), pmax(load(packets.lowest), pixel));  // in this order, NaN becomes a valid pixel
+}
+
+/// Where each lane of a group samples its image, for one position, and the weights of the taps. Of unused lanes, those at
+/// position 0.
+template <int taps>
+struct Places {
+  float rows[taps][kSampledLanes], columns[taps][kSampledLanes];
+  float row_pairs[kSampledLanes * taps];  // the same of rows, lane by lane; only if there are 4 taps
+  std::int32_t offset[kSampledLanes];     // of the first tap among reached pixels
+};
+
+/// Computes the places of positions of a group.
+template <int taps>
+class PlaceFinder {
+ public:
+  explicit PlaceFinder(const Sampling& s)
+      : rows_(s.rows.axis),
+        columns_(s.columns.axis),
+        row_packets_(rows_),
+        column_packets_(columns_),
+        width_(static_cast<float>(s.columns.count)),
+        origin_(static_cast<float>((-rows_.before - s.rows.first) * s.columns.count - columns_.before - s.columns.first)) {}
+
+  void find(const float* row, const float* column, std::int64_t lanes, Places<taps>& places) const {
+    if (lanes == kSampledLanes) return find_all(row, column, places);
+    float rows[kSampledLanes]{}, columns[kSampledLanes]{};
+    std::copy_n(row, lanes, rows);
+    std::copy_n(column, lanes, columns);
+    find_all(rows, columns, places);
+  }
+
+ private:
+  void find_all(const float* row, const float* column, Places<taps>& places) const {
+    using namespace Eigen::internal;
+    float offsets[kSampledLanes];
+    for (std::int64_t l = 0; l < kSampledLanes; l += kPacket) {
+      const Packet r = place_packet<taps>(rows_, row_packets_, ploadu<Packet>(row + l), places.rows[0] + l);
+      const Packet c = place_packet<taps>(columns_, column_packets_, ploadu<Packet>(column + l), places.columns[0] + l);
+      pstoreu(offsets + l, padd(pmadd(r, pset1<Packet>(width_), c), pset1<Packet>(origin_)));
+    }
+    for (int l = 0; l < kSampledLanes; l += 4) {
+      using Integers = std::int32_t __attribute__((vector_size(sizeof(Four))));
+      const auto four = __builtin_convertvector(load_four(offsets + l), Integers);
+      std::memcpy(places.offset + l, &four, sizeof four);
+    }
+  }
+
+  GridAxis rows_, columns_;
+  AxisPackets row_packets_, column_packets_;
+  float width_, origin_;
+};
+
+}  // namespace probust::cpu

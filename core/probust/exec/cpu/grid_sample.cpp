@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+// Sampling of images at positions (ops/grid_sample.cpp). If the positions differ between lanes, a lane's taps are consecutive
+// pixels of its own image, but far apart in [elements][lanes]. So the images of a few lanes are copied to one place each, with
+// the pixels beyond the border that taps can reach; then every row of taps is one load, without a test for the border. Rows are
+// weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results written, for all of them at
+// once. The transpose adds to such images and folds the pixels beyond the border back. If the positions are constant, taps are
+// the same for all lanes.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "probust/exec/cpu/four.h"
+#include "probust/exec/cpu/grid_images.h"
+#include "probust/exec/cpu/grid_places.h"
+#include "probust/exec/cpu/kernel.h"
+#include "probust/exec/cpu/lane_block.h"
+#include "probust/ops/grid_axis.h"
+
+namespace probust::cpu {
+namespace {
+
+// How many positions to compute the places of before sampling there: more than the processor computes at the same time.
+constexpr std::int64_t kPositions = 8;
+
+// Into how many parts positions are divided, from which the transpose takes one after the other: taps of neighbouring positions
+// overlap, and adding to what was just written takes long.
+constexpr std::int64_t kStreams = 4;
+
+// How many positions ahead their cache lines are fetched: those of one group are too far apart for the processor's own guess.
+constexpr std::int64_t kAhead = 8;
+
+// The operands and the result for some channels of an image.
+struct ImagePlanes {
+  std::int64_t image, channel, count;
+
+  std::int64_t first(const Sampling& s) const { return image * s.channels + channel; }
+};
+
+template <class Visit>
+void each_planes(const Sampling& s, const Visit& visit) {
+  const std::int64_t together = s.channels_together();
+  for (std::int64_t image = 0; image < s.images; ++image) {
+    for (std::int64_t channel = 0; channel < s.channels; channel += together)
+      visit(ImagePlanes{image, channel, std::min(together, s.channels - channel)});
+  }
+}
+
+// The positions of a group.
+struct GroupPositions {
+  const float* at;
+  std::int64_t own, count, lanes;
+
+  GroupPositions(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group)
+      : at(call.in[1].data + planes.image * 2 * s.positions * call.lanes_of(1) + group.first_of(call.lanes_of(1), call.batch)),
+        own(call.lanes_of(1)),
+        count(s.positions),
+        lanes(group.count) {}
+
+  template <int taps>
+  void find(const PlaceFinder<taps>& finder, std::int64_t q, Places<taps>& places) const {
+    const std::int64_t next = std::min(q + kAhead, count - 1);
+    __builtin_prefetch(at + next * own);
+    __builtin_prefetch(at + (count + next) * own);
+    finder.find(at + q * own, at + (count + q) * own, lanes, places);
+  }
+};
+
+// The samples of four lanes from `first` on. Taps of lane l begin at tap[l], in images with rows of `width` reached pixels.
+template <int taps, int together>
+[[gnu::always_inline]] inline Four sample_four(const float* const (&tap)[4], std::int64_t width, const Places<taps>& places,
+                                               std::int64_t first) {
+  const auto row = [&](int i) { return load_four(places.rows[i] + first); };
+  const auto column = [&](int i) { return load_four(places.columns[i] + first); };
+  if constexpr (taps == 1) {
+    return Four{*tap[0], *tap[1], *tap[2], *tap[3]} * (row(0) * column(0));
+  } else if constexpr (taps == 2) {
+    Four values[4];
+    for (int l = 0; l < 4; ++l) values[l] = together == 2 ? load_four(tap[l]) : load_pairs(tap[l], tap[l] + width);
+    transpose(values);
+    const int right = together == 2 ? 2 : 1, below = 3 - right;
+    const Four in_left = multiply_add(row(1), values[below], row(0) * values[0]);
+    const Four in_right = multiply_add(row(1), values[3], row(0) * values[right]);
+    return multiply_add(column(1), in_right, column(0) * in_left);
+  } else if constexpr (together == 1) {
+    Four values[4];
+    for (int l = 0; l < 4; ++l) {
+      const float* const at = tap[l];
+      const auto weight = [&](int i) { return four_times(places.rows[i][first + l]); };
+      const Four even = multiply_add(weight(2), load_four(at + 2 * width), weight(0) * load_four(at));
+      const Four odd = multiply_add(weight(3), load_four(at + 3 * width), weight(1) * load_four(at + width));
+      values[l] = even + odd;
+    }
+    transpose(values);
+    const Four left = multiply_add(column(1), values[1], column(0) * values[0]);
+    const Four right = multiply_add(column(3), values[3], column(2) * values[2]);
+    return left + right;
+  } else {
+    // The same sums, in the same order.
+    Eight values[4];
+    for (int l = 0; l < 4; ++l) {
+      const float* const weights = places.row_pairs + 4 * (first + l);
+      values[l] = multiply_add(four_pairs(weights + 2), load_eight(tap[l] + 4 * width), four_pairs(weights) * load_eight(tap[l]));
+    }
+    // Of pairs of lanes, sums of pairs of rows: columns 0 and 1 of each lane, then columns 2 and 3.
+    const auto even = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14); };
+    const auto odd = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15); };
+    const Eight low = even(values[0], values[1]) + odd(values[0], values[1]);
+    const Eight high = even(values[2], values[3]) + odd(values[2], values[3]);
+    const Eight left = join(column(0), column(2)) * even(low, high);
+    const Eight sums = multiply_add(join(column(1), column(3)), odd(low, high), left);
+    return __builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+  }
+}
+
+// Sets row_pairs.
+void pair_rows(Places<4>& places) {
+  for (std::int64_t first = 0; first < kSampledLanes; first += 4) {
+    Four weights[4];
+    for (int i = 0; i < 4; ++i) weights[i] = load_four(places.rows[i] + first);
+    transpose(weights);
+    for (int l = 0; l < 4; ++l) store_four(weights[l], places.row_pairs + 4 * (first + l));
+  }
+}
+
+// images [lane or one][plane][reached], as surround() makes them, `step` apart. Those of unused lanes may have any values.
+template <int taps, int together>
+void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, const float* images,
+                  std::int64_t step) {
+  const PlaceFinder<taps> finder(s);
+  const GroupPositions positions(s, call, planes, group);
+  const std::int64_t reached = s.reached(), width = s.columns.count, lanes = call.lanes, plane = s.positions * lanes;
+  const std::int64_t used = group.count;
+  float* const out = call.out + planes.first(s) * plane + group.first_of(lanes, call.batch);
+  Places<taps> places[kPositions];
+  for (std::int64_t begin = 0; begin < positions.count; begin += kPositions) {
+    const std::int64_t end = std::min(begin + kPositions, positions.count);
+    for (std::int64_t q = begin; q < end; ++q) {
+      positions.find(finder, q, places[q - begin]);
+      if constexpr (taps == 4 && together == 2) pair_rows(places[q - begin]);
+    }
+    for (std::int64_t p = 0; p < planes.count; ++p) {
+      const float* const image = images + p * reached * together;
+      for (std::int64_t q = begin; q < end; ++q) {
+        const Places<taps>& place = places[q - begin];
+        float* const to = out + p * plane + q * lanes;
+        __builtin_prefetch(to + std::min(kAhead, positions.count - 1 - q) * lanes, 1);
+        for (std::int64_t first = 0; first < used; first += 4) {
+          const float* tap[4];
+          for (int l = 0; l < 4; ++l) tap[l] = image + (first + l) * step + place.offset[first + l] * together;
+          const Four y = sample_four<taps, together>(tap, width, place, first);
+          if (first + 4 <= used) {
+            store_four(y, to + first);
+          } else {
+            float rest[4];
+            store_four(y, rest);
+            std::copy_n(rest, used - first, to + first);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Adds the values of four lanes from `first` on, at one position, to the pixels where taps read them: those of lane l begin at
+// tap[l]. Only the first `used` lanes have images.
+template <int taps>
+[[gnu::always_inline]] inline void add_four(const Four& values, float* const (&tap)[4], int used, std::int64_t width,
+                                            const Places<taps>& places, std::int64_t first) {
+  if constexpr (taps == 4) {
+    Four columns[4];
+    for (int j = 0; j < 4; ++j) columns[j] = load_four(places.columns[j] + first) * values;
+    transpose(columns);
+    for (int l = 0; l < used; ++l) {
+      float* at = tap[l];
+      for (int i = 0; i < 4; ++i, at += width)
+        store_four(multiply_add(four_times(places.rows[i][first + l]), columns[l], load_four(at)), at);
+    }
+  } else {
+    for (int i = 0; i < taps; ++i) {
+      for (int j = 0; j < taps; ++j) {
+        const Four added = load_four(places.rows[i] + first) * load_four(places.columns[j] + first) * values;
+        for (int l = 0; l < used; ++l) tap[l][i * width + j] += added[l];
+      }
+    }
+  }
+}
+
+template <int taps>
+void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, float* images,
+               std::int64_t step) {
+  const PlaceFinder<taps> finder(s);
+  const GroupPositions positions(s, call, planes, group);
+  const std::int64_t reached = s.reached(), width = s.columns.count, own = call.lanes_of(0), plane = s.positions * own;
+  const float* const values = call.in[0].data + planes.first(s) * plane + group.first_of(own, call.batch);
+  const std::int64_t apart = (positions.count + kStreams - 1) / kStreams;
+  Places<taps> places;
+  for (std::int64_t i = 0; i < apart * kStreams; ++i) {
+    const std::int64_t q = i / kStreams + i % kStreams * apart;
+    if (q >= positions.count) continue;
+    positions.find(finder, q, places);
+    for (std::int64_t p = 0; p < planes.count; ++p) {
+      const float* const from = values + p * plane + q * own;
+      for (std::int64_t first = 0; first < group.count; first += 4) {
+        const int used = static_cast<int>(std::min<std::int64_t>(4, group.count - first));
+        float* tap[4];
+        for (int l = 0; l < 4; ++l) tap[l] = images + (first + l) * step + p * reached + places.offset[first + l];
+        Four value = four_times(*from);
+        if (own != 1 && used == 4) value = load_four(from + first);
+        if (own != 1 && used != 4) std::memcpy(&value, from + first, static_cast<std::size_t>(used) * sizeof(float));
+        if (used == 4) {
+          add_four<taps>(value, tap, 4, width, places, first);
+        } else {
+          add_four<taps>(value, tap, used, width, places, first);
+        }
+      }
+    }
+  }
+}
+
+// Whether some lanes have the same bits, as those of noisy samples of one point do if the noise is only in the positions. If so,
+// copies one of them.
+bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std::int64_t pixels, float* to) {
+  using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
+  for (std::int64_t e = 0; e < pixels; ++e, from += own) {
+    if (lanes == kSampledLanes) {
+      const auto value = Bits(four_times(*from));
+      Bits differ = Bits(load_four(from)) ^ value;
+      for (int l = 4; l < kSampledLanes; l += 4) differ |= Bits(load_four(from + l)) ^ value;
+      if ((differ[0] | differ[1] | differ[2] | differ[3]) != 0) return false;
+    } else {
+      for (std::int64_t l = 1; l < lanes; ++l) {
+        if (std::memcmp(from, from + l, sizeof *from) != 0) return false;
+      }
+    }
+    to[e] = *from;
+  }
+  return true;
+}
+
+template <int taps>
+void sample(const Sampling& s, const Call& call) {
+  constexpr int together = taps == 1 ? 1 : 2;  // if many lanes sample one image
+  const std::int64_t own = call.lanes_of(0), channels = s.channels_together(),
+                     images_together = own == 1 ? together : kSampledLanes;
+  const bool constant = own == 1, seeded = call.in[0].extent == Extent::seeded;
+  const auto [images, copy] =
+      call.scratch(std::array{images_together * channels * s.reached(), constant ? 0 : channels * s.pixels});
+  each_planes(s, [&, images = images, copy = copy](const ImagePlanes& planes) {
+    const float* const from = call.in[0].data + planes.first(s) * s.pixels * own;
+    bool one = constant;
+    const auto prepare = [&](std::int64_t first, std::int64_t count) {
+      one = copy_if_equal(from + first, own, count, planes.count * s.pixels, copy);
+      if (one) {
+        surround<together>(s, copy, 1, 0, 1, planes.count, images);
+      } else {
+        surround<1>(s, from, own, first, count, planes.count, images);
+      }
+    };
+    const auto begin = [&](std::int64_t example, std::int64_t count) {
+      if (!constant && !seeded) prepare(example % own, count);
+    };
+    if (constant) surround<together>(s, from, 1, 0, 1, planes.count, images);
+    each_lane_block(call, begin, [&](const LaneBlock& group) {
+      if (!constant && seeded) prepare(group.first_of(own, call.batch), group.count);
+      const auto run = one ? sample_group<taps, together> : sample_group<taps, 1>;
+      run(s, call, planes, group, images, one ? 0 : planes.count * s.reached());
+    });
+  });
+}
+
+template <int taps>
+void sample_transpose(const Sampling& s, const Call& call) {
+  float* const images = call.scratch(kSampledLanes * s.channels_together() * s.reached());
+  each_planes(s, [&](const ImagePlanes& planes) {
+    const std::int64_t step = planes.count * s.reached();
+    const auto begin = [](std::int64_t, std::int64_t) {};
+    each_lane_block(call, begin, [&](const LaneBlock& group) {
+      std::fill_n(images, group.count * step, 0.0F);
+      add_group<taps>(s, call, planes, group, images, step);
+      fold(s, images, call.lanes, group.first_of(call.lanes, call.batch), group.count, planes.count,
+           call.out + planes.first(s) * s.pixels * call.lanes);
+    });
+  });
+}
+
+// Calls visit(position q, pixel or -1, weight) for the taps of all constant positions of an image.
+template <class Visit>
+void each_tap(const Sampling& s, const float* at, const Visit& visit) {
+  const GridAxis &rows = s.rows.axis, &columns = s.columns.axis;
+  for (std::int64_t q = 0; q < s.positions; ++q) {
+    const GridAxis::Place row = rows.place(at[q]), column = columns.place(at[s.positions + q]);
+    for (int i = 0; i < rows.taps; ++i) {
+      for (int j = 0; j < columns.taps; ++j) {
+        const std::int32_t r = rows.cell(row.first + i), c = columns.cell(column.first + j);
+        const float weight = rows.weight_of(i, row.u) * columns.weight_of(j, column.u);
+        visit(q, r < 0 || c < 0 ? -1 : r * columns.extent + c, weight);
+      }
+    }
+  }
+}
+
+// With constant positions. The result has the lanes of the first operand.
+void sample_alike(const Sampling& s, const Call& call) {
+  const std::int64_t lanes = call.lanes;
+  std::fill_n(call.out, s.images * s.channels * s.positions * lanes, 0.0F);
+  for (std::int64_t n = 0; n < s.images; ++n) {
+    call.stop_if_asked();
+    each_tap(s, call.in[1].data + n * 2 * s.positions, [&](std::int64_t q, std::int32_t pixel, float weight) {
+      for (std::int64_t p = n * s.channels; p < (n + 1) * s.channels; ++p) {
+        float* const y = call.out + (p * s.positions + q) * lanes;
+        const float* const x = call.in[0].data + (p * s.pixels + std::max(pixel, 0)) * lanes;
+        if (pixel < 0) {
+          for (std::int64_t l = 0; l < lanes; ++l) y[l] += weight * 0.0F;  // NaN if the position is
+        } else {
+          for (std::int64_t l = 0; l < lanes; ++l) y[l] += weight * x[l];
+        }
+      }
+    });
+  }
+}
+
+void add_alike(const Sampling& s, const Call& call) {
+  const std::int64_t lanes = call.lanes;
+  std::fill_n(call.out, s.images * s.channels * s.pixels * lanes, 0.0F);
+  for (std::int64_t n = 0; n < s.images; ++n) {
+    call.stop_if_asked();
+    each_tap(s, call.in[1].data + n * 2 * s.positions, [&](std::int64_t q, std::int32_t pixel, float weight) {
+      if (pixel < 0) return;
+      for (std::int64_t p = n * s.channels; p < (n + 1) * s.channels; ++p) {
+        const float* const value = call.in[0].data + (p * s.positions + q) * lanes;
+        float* const y = call.out + (p * s.pixels + pixel) * lanes;
+        for (std::int64_t l = 0; l < lanes; ++l) y[l] += weight * value[l];
+      }
+    });
+  }
+}
+
+using RunSampling = void (*)(const Sampling&, const Call&);
+
+RunSampling run_for(Op op, int taps, bool alike) {
+  const bool samples = op == Op::grid_sample;
+  if (alike) return samples ? sample_alike : add_alike;
+  if (taps == 1) return samples ? sample<1> : sample_transpose<1>;
+  if (taps == 2) return samples ? sample<2> : sample_transpose<2>;
+  return samples ? sample<4> : sample_transpose<4>;
+}
+
+}  // namespace
+
+Kernel make_grid_sample(const Graph& graph, const Node& node) {
+  const Node &values = graph[node.inputs[0]], &at = graph[node.inputs[1]];
+  Sampling sampling(std::get<GridAttributes>(node.attributes), values.shape, at.shape);
+  if (sampling.reached() > kMostReached) return make_reference(graph, node);
+  const RunSampling run = run_for(node.op, sampling.rows.axis.taps, at.extent == Extent::constant);
+  return [sampling = std::move(sampling), run](const Call& call) { run(sampling, call); };
+}
+
+}  // namespace probust::cpu

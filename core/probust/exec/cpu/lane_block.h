@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "probust/exec/cpu/block.h"
+#include "probust/exec/cpu/kernel.h"
+
+// Lanes in blocks, for kernels whose operands all differ between lanes.
+namespace probust::cpu {
+
+/// Some lanes of a result, at most a block: examples from `example` on, of one seed.
+struct LaneBlock {
+  std::int64_t example, seed, count;
+
+  /// The first lane of an operand, or of the result, that has `own` lanes.
+  std::int64_t first_of(std::int64_t own, const Batch& batch) const { return (seed * batch.examples + example) % own; }
+};
+
+/// Calls visit(group) for all blocks, seed by seed; begin(example, count) before the seeds of the same examples.
+template <class Begin, class Visit>
+void each_lane_block(const Call& call, const Begin& begin, const Visit& visit) {
+  const std::int64_t examples = std::min(call.batch.examples, call.lanes), seeds = call.lanes / examples;
+  for (std::int64_t example = 0; example < examples; example += kBlock) {
+    const std::int64_t count = std::min(kBlock, examples - example);
+    begin(example, count);
+    for (std::int64_t seed = 0; seed < seeds; ++seed) {
+      call.stop_if_asked();
+      visit(LaneBlock{example, seed, count});
+    }
+  }
+}
+
+}  // namespace probust::cpu
