@@ -21,6 +21,7 @@ const guides = [
   page('A gate in CI', '/ci'),
   page('Analysis of runs', '/analysis'),
   page('Reports', '/report'),
+  page('Survey', '/survey'),
   page('Clusters', '/cluster'),
   page('Dashboards and embedding', '/dashboard'),
   page('NVIDIA GPUs', '/cuda'),

@@ -45,19 +45,6 @@ std::string header(const Run& run, const std::string& title, const std::string& 
          "</header>\n";
 }
 
-// The warnings of the checks before the runs, which are shown first.
-std::string warnings(const Run& run, const Run* other) {
-  std::string html;
-  for (const Run* each : {&run, other}) {
-    const std::string text = each == nullptr ? "" : entry_of(each->information, "warnings");
-    if (text.empty()) continue;
-    for (const std::string& warning : split(text, '\n'))
-      html += paragraph("Warning" + (other == nullptr ? "" : " about " + each->file) + ": " + warning);
-  }
-  if (html.empty()) return "";
-  return "<div class=\"warnings\" role=\"alert\">\n" + html + "</div>\n";
-}
-
 // "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
 std::string without_folders(const std::string& noise) {
   std::string text;
@@ -84,6 +71,18 @@ struct Part {
 std::string entry_of(const Entries& entries, const std::string& name) {
   const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.first == name; });
   return entry == entries.end() ? "" : entry->second;
+}
+
+std::string warnings_box(const Run& run, const Run* other) {
+  std::string html;
+  for (const Run* each : {&run, other}) {
+    const std::string text = each == nullptr ? "" : entry_of(each->information, "warnings");
+    if (text.empty()) continue;
+    for (const std::string& warning : split(text, '\n'))
+      html += paragraph("Warning" + (other == nullptr ? "" : " about " + each->file) + ": " + warning);
+  }
+  if (html.empty()) return "";
+  return "<div class=\"warnings\" role=\"alert\">\n" + html + "</div>\n";
 }
 
 Material::Material(const Run& about)
@@ -151,7 +150,8 @@ std::string page(const Run& run, const Pictures& pictures, const Run* other) {
     sections += section(part.id, part.title, part.html);
   }
   const std::string title = title_of(run);
-  return document(title, "<main>\n" + warnings(run, other) + header(run, title, other == nullptr ? "" : verdict(run, *other)) +
+  return document(title, "<main>\n" + warnings_box(run, other) +
+                             header(run, title, other == nullptr ? "" : verdict(run, *other)) +
                              "<nav aria-label=\"Sections\">\n<ul>\n" + links + "</ul>\n</nav>\n" + sections + "</main>\n");
 }
 

@@ -82,7 +82,7 @@ Picture picture_of(const Tensor& x, const Brightness& brightness, std::int64_t m
   return picture;
 }
 
-std::string png_uri(const Picture& picture) {
+std::vector<std::uint8_t> png(const Picture& picture) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(picture.width);
@@ -92,7 +92,10 @@ std::string png_uri(const Picture& picture) {
   png_alloc_size_t size = file.size();
   if (png_image_write_to_memory(&image, file.data(), &size, 0, picture.bytes.data(), 0, nullptr) == 0)
     throw Error{ErrorCode::resources, "an image", std::string("could not be written as PNG: ") + image.message, ""};
-  return "data:image/png;base64," + base64({file.data(), size});
+  file.resize(size);
+  return file;
 }
+
+std::string png_uri(const Picture& picture) { return "data:image/png;base64," + base64(png(picture)); }
 
 }  // namespace probust::report

@@ -33,6 +33,9 @@ bool is_image(const Shape& point);
 /// A point x [1, C, H, W] as an image, averaged down if a side has more than `most` pixels. Values that are not finite are black.
 Picture picture_of(const Tensor& x, const Brightness& brightness, std::int64_t most = 128);
 
+/// The bytes of a PNG file. Throws Error{resources}.
+std::vector<std::uint8_t> png(const Picture& picture);
+
 /// "data:image/png;base64,...". Throws Error{resources}.
 std::string png_uri(const Picture& picture);
 

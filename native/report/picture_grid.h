@@ -31,4 +31,8 @@ struct PictureGrid {
 /// The <svg> element, with a trailing newline, at least as wide as its cells. Texts are escaped and cut to the width of a cell.
 std::string svg(const PictureGrid& grid, Surroundings surroundings);
 
+/// The same as pixels, on white, for a PNG file: pictures are enlarged by whole factors to at most `side` pixels, and texts are
+/// in ASCII. Throws Error{resources} if it would be larger than image files may be.
+Picture raster(const PictureGrid& grid);
+
 }  // namespace probust::report

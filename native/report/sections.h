@@ -38,6 +38,9 @@ struct Material {
   std::string of_model(const std::string& model) const;
 };
 
+/// The warnings of the checks before a run and, if given, another one; empty if there are none.
+std::string warnings_box(const Run& run, const Run* other);
+
 /// For each model of `other`, a sentence that compares it with the run, as HTML; and the comparison with all numbers.
 std::string verdict(const Run& run, const Run& other);
 std::string comparison_section(const Run& run, const Run& other);

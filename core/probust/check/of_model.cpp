@@ -66,7 +66,7 @@ CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::v
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points) {
   std::vector<double> sigmas;
   for (const Noise& noise : request.noises) {
-    if (const auto sigma = noise.sigma()) sigmas.push_back(*sigma);
+    if (const auto sigma = noise.sigma(); sigma && noise.shape->in_data_units()) sigmas.push_back(*sigma);
   }
   CheckInput input = check_input(model, request.x, request.labels, sigmas, kFirstCheckPoints);
   if (model.classifies) require_classes(request.labels, model.executor.classes());

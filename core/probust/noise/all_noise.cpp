@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <atomic>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "probust/base/error.h"
@@ -13,10 +14,8 @@ namespace {
 
 using Parse = Noise (*)(const std::string& parameters, const std::string& where, const NoiseSource& source);
 
-struct Entry {
-  std::string_view name;
-  std::string_view written;  ///< an example, for hints
-  Parse parse;               ///< parses the text after "name:"
+struct Entry : AdditiveNoise {
+  Parse parse;  ///< parses the text after "name:"
 };
 
 double parse_scale(const std::string& text, const std::string& where) {
@@ -79,11 +78,21 @@ Noise parse_categorical(const std::string& parameters, const std::string& where,
 
 // The list of noise models; the README says how to add one.
 constexpr Entry kModels[] = {
-    {"gaussian", "gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=)", parse_gaussian},
-    {"uniform", "uniform:0.1", parse_scaled<uniform_noise>},
-    {"laplace", "laplace:0.1", parse_scaled<laplace_noise>},
-    {"samples", "samples:FILE (recorded deviations)", parse_recorded},
-    {"categorical", "categorical:FILE.json", parse_categorical},
+    {{"gaussian", "gaussian:0.1, gaussian:cov=FILE (or std=, diag=, factor=)", "gaussian:0.1", "adds normal noise to every value",
+      "standard deviation", "0", "standard deviation in the units of the data"},
+     parse_gaussian},
+    {{"uniform", "uniform:0.1", "uniform:0.1", "adds uniform noise to every value", "half-width", "0",
+      "half-width in the units of the data"},
+     parse_scaled<uniform_noise>},
+    {{"laplace", "laplace:0.1", "laplace:0.1", "adds noise with long tails to every value", "scale", "0",
+      "scale in the units of the data, 0.71 standard deviations"},
+     parse_scaled<laplace_noise>},
+    {{"samples", "samples:FILE (recorded deviations)", "samples:FILE.npy", "adds one of the deviations in a file", "file", "",
+      "a factor, after the file"},
+     parse_recorded},
+    {{"categorical", "categorical:FILE.json", "categorical:FILE.json", "changes categories with the probabilities in a file",
+      "file", "", "not used"},
+     parse_categorical},
 };
 
 const Entry* entry_of(const std::string& text) {
@@ -118,6 +127,8 @@ NoisePart parse_part(const std::string& text, const NoiseSource& source) {
 }
 
 }  // namespace
+
+std::vector<AdditiveNoise> additive_noise_models() { return {std::begin(kModels), std::end(kModels)}; }
 
 std::string known_additive_noise() {
   std::vector<std::string> forms;

@@ -18,6 +18,7 @@ class Clipped final : public NoiseShape {
   std::string name() const override { return shape_->name() + suffix(); }
   std::string text(double scale) const override { return shape_->text(scale) + suffix(); }
   bool one_parameter() const override { return shape_->one_parameter(); }
+  bool in_data_units() const override { return shape_->in_data_units(); }
   void fit(std::int64_t elements, std::int64_t points) const override { shape_->fit(elements, points); }
   bool fixed() const override { return shape_->fixed(); }
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {

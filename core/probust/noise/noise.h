@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probust/base/tensor.h"
@@ -81,6 +82,9 @@ class NoiseShape {
   /// A number that no other shape in this process has. Names are not unique: two shapes with one name may have different
   /// arrays.
   std::uint64_t serial() const { return serial_; }
+
+  /// Whether the scale is in the units of the data, so that it can be compared with their range.
+  virtual bool in_data_units() const { return true; }
 
   /// Identifies the shape, e.g. "gaussian" or "gaussian:cov=FILE".
   virtual std::string name() const = 0;
@@ -255,6 +259,18 @@ struct NoiseSource {
   std::function<NoiseArray(const std::string& path)> array;
   std::function<std::vector<Category>(const std::string& path)> categories;
 };
+
+/// An additive noise model, as lists show it.
+struct AdditiveNoise {
+  std::string_view name;
+  std::string_view written;    ///< all forms, for hints: "gaussian:0.1, gaussian:cov=FILE ..."
+  std::string_view example;    ///< one of them
+  std::string_view summary;    ///< what it does to a point
+  std::string_view parameter;  ///< and its unit
+  std::string_view identity;   ///< the parameter that changes nothing; empty if it is no number
+  std::string_view number;     ///< the meaning of a number after the name
+};
+std::vector<AdditiveNoise> additive_noise_models();
 
 /// How additive noise is written, for hints: "gaussian:0.1, ..., categorical:FILE.json".
 std::string known_additive_noise();

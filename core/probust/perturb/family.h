@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,6 +62,9 @@ struct Family {
   /// while the others follow their default.
   enum class Number : std::uint8_t { scale, value } number = Number::scale;
   bool has_border = false;
+  /// Numbers after the name that people would call weak, medium and strong, for surveys; zeros: it is not surveyed. If the first
+  /// parameter is in pixels, they are for an image whose shorter side has 32 (strengths_for).
+  std::array<double, 3> strengths{};
   /// T(x, theta) as values of a graph: [channels, rows, columns]. Differentiable wherever T is.
   ValueId (*map)(const MapInputs&) = nullptr;
   /// T(x, theta) in place, x [channels, rows, columns], for families that jump or draw once per pixel.
@@ -75,6 +79,12 @@ struct Family {
 /// All families, and the one of this name; null if there is none.
 std::span<const Family> families();
 const Family* family_of(std::string_view name);
+
+/// The strengths for images of this size, with two digits.
+std::array<double, 3> strengths_for(const Family& family, const Image& image);
+
+/// How it is written: "rotate:10".
+std::string example_of(const Family& family);
 
 // Families by group, for families.cpp.
 std::vector<Family> geometry();      ///< rotate, shift, zoom, shear

@@ -91,17 +91,27 @@ ValueId sample_at(const MapInputs& in, ValueId positions) {
 std::vector<Family> geometry() {
   const Parameter angle{"angle", "degrees", 0}, across{"across", "pixels", 0}, down{"down", "pixels", 0};
   std::vector<Family> families = {
-      {.name = "rotate", .summary = "turns the image about its centre", .parameters = {angle}, .map = rotated},
-      {.name = "shift", .summary = "moves the image across and down", .parameters = {across, down}, .map = shifted},
+      {.name = "rotate",
+       .summary = "turns the image about its centre",
+       .parameters = {angle},
+       .strengths = {5, 10, 20},
+       .map = rotated},
+      {.name = "shift",
+       .summary = "moves the image across and down",
+       .parameters = {across, down},
+       .strengths = {1, 2, 4},
+       .map = shifted},
       {.name = "shift-x", .summary = "moves the image across", .parameters = {across}, .map = shifted_across},
       {.name = "shift-y", .summary = "moves the image down", .parameters = {down}, .map = shifted_down},
       {.name = "zoom",
        .summary = "enlarges the image about its centre",
        .parameters = {{"factor", "", 1, Link::exponential, 0.01, 100}},
+       .strengths = {0.05, 0.1, 0.2},
        .map = zoomed},
       {.name = "shear",
        .summary = "moves each row across by a multiple of its distance from the centre",
        .parameters = {{"slope", "", 0}},
+       .strengths = {0.1, 0.2, 0.4},
        .map = sheared},
   };
   for (Family& family : families) family.has_border = true;

@@ -226,6 +226,7 @@ Family jpeg_family() {
           .summary = "compresses the image as a JPEG file of this quality",
           .parameters = {{"quality", "", 100, Link::plain, 1, 100}},
           .number = Family::Number::value,
+          .strengths = {80, 50, 20},
           .draw = draw_jpeg,
           .example = "50",
           .bounds = "30,90"};

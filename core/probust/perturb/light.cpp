@@ -42,15 +42,25 @@ ValueId gamma_corrected(const MapInputs& in) {
 
 std::vector<Family> light() {
   return {
-      {.name = "brightness", .summary = "adds a number to every value", .parameters = {{"offset", "", 0}}, .map = brighter},
-      {.name = "exposure", .summary = "multiplies every value by 2^stops", .parameters = {{"stops", "stops", 0}}, .map = exposed},
+      {.name = "brightness",
+       .summary = "adds a number to every value",
+       .parameters = {{"offset", "", 0}},
+       .strengths = {0.05, 0.1, 0.2},
+       .map = brighter},
+      {.name = "exposure",
+       .summary = "multiplies every value by 2^stops",
+       .parameters = {{"stops", "stops", 0}},
+       .strengths = {0.5, 1, 2},
+       .map = exposed},
       {.name = "contrast",
        .summary = "scales the differences from the image's mean",
        .parameters = {{"factor", "", 1, Link::exponential, 0}},
+       .strengths = {0.2, 0.4, 0.8},
        .map = contrasted},
       {.name = "gamma",
        .summary = "raises every value to a power",
        .parameters = {{"exponent", "", 1, Link::exponential, 0}},
+       .strengths = {0.2, 0.4, 0.8},
        .map = gamma_corrected},
   };
 }

@@ -143,6 +143,7 @@ class MappedNoise final : public SampledNoise {
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
+  bool in_data_units() const override { return false; }
   bool fixed() const override { return fixed_; }
   bool mirrored() const override { return map_->latent->mirrored(); }
   bool additive() const override { return false; }
@@ -185,6 +186,7 @@ class DrawnNoise final : public SampledNoise {
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
+  bool in_data_units() const override { return false; }
   bool fixed() const override { return !stage_.family->draws && random_parameters(stage_) == 0; }
   bool mirrored() const override { return false; }
   bool additive() const override { return false; }

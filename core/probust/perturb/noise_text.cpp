@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "probust/base/error.h"
+#include "probust/base/similar.h"
 #include "probust/base/text.h"
 #include "probust/perturb/mapped_noise.h"
+#include "probust/perturb/noise_list.h"
 #include "probust/perturb/stage.h"
 
 namespace probust {
@@ -30,6 +32,7 @@ class Perturbation final : public NoiseShape {
   std::string name() const override { return name_.name + name_.suffix; }
   std::string text(double scale) const override { return name_.text(scale); }
   bool one_parameter() const override { return name_.scaled; }
+  bool in_data_units() const override { return false; }
   bool clips_like_data() const override { return !clip_; }
 
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
@@ -131,6 +134,37 @@ const Family* family_in(const std::string& part) {
   return longest;
 }
 
+constexpr const char* kList = "probust noise list";
+
+// Names like the first unknown one of the text, as examples.
+std::string known_noise_like(const std::string& text) {
+  std::vector<std::string> names;
+  const std::vector<NoiseEntry> known = noise_list();
+  for (const NoiseEntry& entry : known) names.push_back(entry.name);
+  for (const std::string& part : parts_of(text)) {
+    const std::string name = part.substr(0, part.find_first_of(":@"));
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::vector<std::string> similar = similar_words(name, names);
+    for (std::string& each : similar)
+      each = std::find_if(known.begin(), known.end(), [&](const NoiseEntry& entry) { return entry.name == each; })->example;
+    return similar.empty() ? "" : join(similar, " or ");
+  }
+  return {};
+}
+
+// Additive noise. The hint of an unknown name also lists perturbations.
+Noise additive(const std::string& text, const NoiseSource& source) {
+  try {
+    return parse_additive_noise(text, source);
+  } catch (Error& error) {
+    if (error.problem != kUnknownNoise) throw;
+    const std::string similar = known_noise_like(text);
+    error.hint =
+        similar.empty() ? "use one of " + known_noise() + ", or see " + kList : "did you mean " + similar + "? See " + kList;
+    throw;
+  }
+}
+
 Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
   std::vector<Stage> stages;
   for (const std::string& part : parts) {
@@ -138,7 +172,7 @@ Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source
       stages.push_back(parse_stage(*family, part));
     } else {
       Stage stage;
-      stage.noise = parse_additive_noise(part, source);
+      stage.noise = additive(part, source);
       stage.text = stage.noise.text();
       stages.push_back(std::move(stage));
     }
@@ -159,12 +193,7 @@ Noise parse_noise(const std::string& text, const NoiseSource& source) {
   const std::vector<std::string> parts = perturb::parts_of(text);
   if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return perturb::family_in(part) != nullptr; }))
     return perturb::perturbed(parts, source);
-  try {
-    return parse_additive_noise(text, source);
-  } catch (Error& error) {
-    if (error.problem == kUnknownNoise) error.hint = "use one of " + known_noise();
-    throw;
-  }
+  return perturb::additive(text, source);
 }
 
 void DataRange::include(std::span<const float> values) {
@@ -182,10 +211,13 @@ DataRange range_of(std::span<const float> values) {
 
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range) {
   std::optional<DataRange> of_data;
+  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that share a shape still do afterwards
   for (Noise& noise : noises) {
     if (!noise.shape->clips_like_data()) continue;
     if (!of_data) of_data = range();
-    if (of_data->lowest >= 0 && of_data->highest <= 1) noise.shape = clipped(noise.shape, {0, 1, 0});
+    if (of_data->lowest < 0 || of_data->highest > 1) return;
+    if (noise.shape != before) clipped_before = clipped(noise.shape, {0, 1, 0});
+    before = std::exchange(noise.shape, clipped_before);
   }
 }
 
@@ -196,9 +228,7 @@ Noise bound_to(Noise noise, const Tensor& x, const Shape& point) {
 std::string known_noise() {
   std::string text = known_additive_noise();
   for (const perturb::Family& family : perturb::families()) {
-    if (family.name.starts_with(perturb::kCorruption)) continue;  // many of one kind
-    const bool value = family.number == perturb::Family::Number::value;
-    text += ", " + std::string(family.name) + ":" + std::string(value ? family.example : "0.1");
+    if (!family.name.starts_with(perturb::kCorruption)) text += ", " + perturb::example_of(family);  // many of one kind
   }
   return text + ", corruption:fog:3";
 }

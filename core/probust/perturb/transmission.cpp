@@ -51,6 +51,7 @@ std::vector<Family> transmission() {
                       {"column", "", 0, Link::plain, 0, 1}},
        .number = Family::Number::value,
        .has_border = true,
+       .strengths = {0.05, 0.1, 0.2},
        .map = occluded},
       jpeg_family(),
   };

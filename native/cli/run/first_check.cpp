@@ -79,7 +79,7 @@ CheckInput check_input(Problem& problem, const std::vector<Noise>& noises, std::
   input.label_names = problem.class_names;
   if (problem.data->labels_guessed()) input.guessed_classes = problem.data->named_classes();
   for (const Noise& noise : noises) {
-    if (const auto sigma = noise.sigma()) input.sigmas.push_back(*sigma);
+    if (const auto sigma = noise.sigma(); sigma && noise.shape->in_data_units()) input.sigmas.push_back(*sigma);
   }
   LoadedModel& model = problem.model;
   input.input_shape = model.imported().input_shape;

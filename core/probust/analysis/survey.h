@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// Several kinds of noise, each at a weak, a medium and a strong level, from the rows of one run.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "probust/analysis/groups.h"
+#include "probust/analysis/statistics.h"
+#include "probust/base/document.h"
+
+namespace probust {
+
+inline constexpr std::array<const char*, 3> kStrengthNames = {"weak", "medium", "strong"};
+inline constexpr std::size_t kMedium = 1;
+
+/// A kind of noise at three strengths.
+struct SurveyedKind {
+  std::string name;
+  std::string summary;                  ///< what it does
+  std::string parameter;                ///< "share of the image"
+  std::string number;                   ///< the meaning of the numbers: "standard deviation of the angle in degrees"
+  std::array<std::string, 3> numbers;   ///< "5", "10", "20"
+  std::array<std::string, 3> noises{};  ///< as rows name them
+  bool reference = false;               ///< to compare the others with
+};
+
+/// The rows of one kind of noise at one strength.
+struct SurveyedStrength {
+  RowGroup group{};      ///< rows owned by the caller
+  MeanInterval p{};      ///< RowGroup::mean_p
+  MeanInterval noisy{};  ///< accuracy under noise (noisy_accuracy)
+};
+
+struct SurveyEntry {
+  SurveyedKind kind;
+  std::array<SurveyedStrength, 3> strengths;
+};
+
+struct Survey {
+  std::vector<SurveyEntry> entries;  ///< the smallest mean p at medium strength first; those without p last
+};
+
+Survey survey_of(std::span<const Row> rows, std::vector<SurveyedKind> kinds);
+
+/// The entries that are not references, in order; all if there are no others.
+std::vector<const SurveyEntry*> surveyed(const Survey& survey);
+
+/// The mean difference of p at medium strength over the points that have both, a - b, with its 95% interval.
+MeanInterval paired_difference(const SurveyEntry& a, const SurveyEntry& b);
+
+Document describe(const Survey& survey);
+
+}  // namespace probust

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "cli/run/problem.h"
+#include "report/survey_page.h"
+
+namespace probust::cli {
+
+/// The pictures of a survey, which must have points. `noises` are those of the rows, by their text; `samples` is their number for
+/// each estimate, which pictures repeat. Throws Error.
+report::SurveyPictures pictures_of_survey(Problem& problem, const Survey& survey, const std::vector<Noise>& noises,
+                                          std::int64_t samples);
+
+}  // namespace probust::cli

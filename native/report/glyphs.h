@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace probust::report {
+
+inline constexpr int kGlyphWidth = 7, kGlyphHeight = 13;
+
+/// Whether a character of ASCII has ink at this pixel; others look like a question mark.
+bool glyph_has(char character, int row, int column);
+
+}  // namespace probust::report
