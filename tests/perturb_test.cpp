@@ -282,7 +282,8 @@ TEST(Perturbations, ClipAtTheEndOfASequence) {
   const std::uint32_t index = 0;
   const float w = 0;
   own.shape->add_normals({&index, 1}, 16, 1, &w, moved.data.data());
-  for (std::int64_t e = 0; e < 16; ++e) EXPECT_NEAR(moved.data[e], std::min(1.0, image.data[e] + 0.2), 1e-6) << "not clipped in between";
+  for (std::int64_t e = 0; e < 16; ++e)
+    EXPECT_NEAR(moved.data[e], std::min(1.0, image.data[e] + 0.2), 1e-6) << "not clipped in between";
   Noise wide = parse_noise("brightness:0.1");
   clip_like_data(std::span(&wide, 1), [] { return DataRange{0, 255}; });
   EXPECT_EQ(wide.text(), "brightness:0.1") << "the data leave [0, 1]";
