@@ -15,6 +15,7 @@
 #include "probust/estimators/latent.h"
 #include "probust/exec/executor.h"
 #include "probust/model.h"
+#include "probust/ops/build.h"
 #include "probust/perturb/noise_text.h"
 #include "probust/perturb/stage.h"
 #include "probust/run/run.h"
@@ -406,12 +407,102 @@ TEST(Perturbations, AreTheSameForAnyThreadsAndSteps) {
   }
 }
 
+TEST(Perturbations, ThatAreFixedAreAnsweredExactlyByOnePass) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {.threads = 2}).value();
+  EstimateRequest request;
+  request.x = some_images(6);
+  request.noises = {parse_noise("rotate:fixed(40)"), parse_noise("jpeg:5")};
+  request.estimators = {parse_estimator("mc:100"), parse_estimator("taylor")};
+  EstimateRun run(*executor, std::move(request));
+  run.finish();
+  double sum = 0;
+  for (const Row& row : run.rows()) {
+    EXPECT_TRUE(row.estimate.p == 0 || row.estimate.p == 1);
+    EXPECT_EQ(row.estimate.p_fail, 1 - row.estimate.p);
+    EXPECT_EQ(row.estimate.forwards, 1);
+    EXPECT_EQ(row.estimate.status, Status::ok);
+    sum += row.estimate.p;
+  }
+  EXPECT_GT(sum, 0);
+  EXPECT_LT(sum, static_cast<double>(run.rows().size()));
+}
+
+TEST(Perturbations, WithoutAnEffectOfFirstOrderAreNotLinearised) {
+  const auto executor = make_executor("cpu", test::small_cnn(), {.threads = 2}).value();
+  for (const char* text : {"blur:1", "motion:2", "brightness:0.1+blur:1"}) {
+    EstimateRequest request;
+    request.x = some_images(2);
+    request.noises = {parse_noise(text)};
+    request.estimators = {parse_estimator("taylor")};
+    EstimateRun run(*executor, std::move(request));
+    run.finish();
+    EXPECT_EQ(run.rows()[0].estimate.status, Status::degenerate) << text;
+    EXPECT_TRUE(std::isnan(run.rows()[0].estimate.p)) << text;
+  }
+}
+
 TEST(Perturbations, OfModelsWithoutAGraphCanBeCounted) {
   const auto executor = make_executor("cpu", test::small_cnn(), {.threads = 1}).value();
   LoadedModel model = model_from_function({.logits = [&](const Tensor& x) { return executor->logits(x).value(); }}, {1, 8, 8}, 4);
   const Tensor x = some_images(2);
   const auto expected = counted(*executor, x, parse_noise("rotate:20"), "mc:400");
   EXPECT_EQ(counted(model.executor(), x, parse_noise("rotate:20"), "mc:400"), expected);
+}
+
+// x + W z, as a graph and as a function.
+NoiseSource decoders(const Tensor& weights) {
+  NoiseSource source;
+  source.perturbation = [weights](const std::string& name) {
+    const std::int64_t k = weights.shape[0], d = weights.shape[1];
+    OwnPerturbation own{.latents = k};
+    if (name == "function") {
+      own.function = [weights, k, d](Tensor x, Tensor z) {
+        for (std::int64_t i = 0; i < z.shape[0]; ++i) {
+          for (std::int64_t e = 0; e < d; ++e) {
+            for (std::int64_t j = 0; j < k; ++j) x.data[i * d + e] += z.data[i * k + j] * weights.data[j * d + e];
+          }
+        }
+        return x;
+      };
+      return own;
+    }
+    Graph g;
+    const ValueId x = append_input(g, {1, d}, Extent::example, "x"), z = append_input(g, {1, k}, Extent::example, "z");
+    g.outputs = {build::add(g, x, build::matmul(g, z, append_constant(g, weights)))};
+    own.graph = std::make_shared<const Graph>(std::move(g));
+    return own;
+  };
+  return source;
+}
+
+TEST(OwnPerturbations, AreAnsweredLikeTheNoiseThatTheyEqual) {
+  std::mt19937 random(2);
+  const Tensor weights = random_tensor({4, 64}, random, -0.2F, 0.2F), x = some_images(3);
+  NoiseArray factors{{64, 4}, std::vector<double>(256), "W"};
+  for (std::int64_t j = 0; j < 4; ++j) {
+    for (std::int64_t e = 0; e < 64; ++e) factors.values[e * 4 + j] = weights.data[j * 64 + e];
+  }
+  const Noise equal{factor_gaussian(factors, "factor"), 1.5};
+  const NoiseSource source = decoders(weights);
+  const Noise graph = parse_noise("transform:decoder.onnx:1.5", source), function = parse_noise("transform:function:1.5", source);
+  EXPECT_EQ(graph.text(), "transform:decoder.onnx:1.5");
+  EXPECT_EQ(parse_noise("transform:decoder.onnx", source).text(), "transform:decoder.onnx:1");
+  const auto executor = make_executor("cpu", test::small_cnn(), {.threads = 2}).value();
+  for (const char* estimator : {"mc:20000", "taylor", "subset:2000"}) {
+    const auto expected = counted(*executor, x, equal, estimator), own = counted(*executor, x, graph, estimator);
+    for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(own[i], expected[i], 0.02) << estimator;
+  }
+  const auto own = counted(*executor, x, graph, "mc:2000"), called = counted(*executor, x, function, "mc:2000");
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(own[i], called[i], 1e-3);
+}
+
+TEST(OwnPerturbations, OfTablesNeedNoImages) {
+  const NoiseSource source = decoders(Tensor({2, 5}));
+  EXPECT_NO_THROW((void)bound(parse_noise("transform:decoder.onnx", source), {5}));
+  EXPECT_THROW((void)bound(parse_noise("transform:decoder.onnx", source), {6}), Error) << "another number of columns";
+  EXPECT_THROW((void)parse_noise("transform:", source), Error);
+  EXPECT_THROW((void)parse_noise("transform:decoder.onnx:-1", source), Error);
+  EXPECT_THROW((void)parse_noise("transform:decoder.onnx"), Error) << "no files here";
 }
 
 }  // namespace

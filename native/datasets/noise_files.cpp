@@ -5,6 +5,7 @@
 #include "datasets/dataset.h"
 #include "datasets/json.h"
 #include "probust/base/error.h"
+#include "probust/onnx/import.h"
 
 namespace probust::datasets {
 namespace {
@@ -38,9 +39,31 @@ std::vector<Category> read_categories(const std::string& path) {
   }
 }
 
+// A model of x and z, in this order or with these names.
+OwnPerturbation read_perturbation(const std::string& path) {
+  const Buffer file = map_regular_file(path, "give the path of an existing file", "give an ONNX model of x and z");
+  const auto refuse = [&](const std::string& problem) {
+    throw Error{ErrorCode::unreadable, path, problem, "give a model of x and z, with one output of the shape of x"};
+  };
+  try {
+    Function function = import_onnx_function(std::as_bytes(file.bytes), {.fixed = {}, .batch = 1}).value();
+    if (function.inputs.size() != 2) refuse("has " + std::to_string(function.inputs.size()) + " inputs, not x and z");
+    if (function.outputs.size() != 1) refuse("has " + std::to_string(function.outputs.size()) + " outputs");
+    if (function.inputs[0] == "z" || function.inputs[1] == "x") refuse("has z before x");
+    OwnPerturbation own;
+    own.latents = element_count(function.graph[function.graph.inputs()[1]].shape);
+    own.graph = std::make_shared<const Graph>(std::move(function.graph));
+    if (own.latents == 0) refuse("has a z without elements");
+    return own;
+  } catch (Error& error) {
+    add_file_name(error, path);
+    throw;
+  }
+}
+
 }  // namespace
 
-NoiseSource noise_files() { return {read_array, read_categories}; }
+NoiseSource noise_files() { return {read_array, read_categories, read_perturbation}; }
 
 NoiseSource noise_files(std::vector<std::string>& paths) {
   const auto noting = [&paths](const auto& read) {
@@ -49,7 +72,7 @@ NoiseSource noise_files(std::vector<std::string>& paths) {
       return read(path);
     };
   };
-  return {noting(read_array), noting(read_categories)};
+  return {noting(read_array), noting(read_categories), noting(read_perturbation)};
 }
 
 }  // namespace probust::datasets

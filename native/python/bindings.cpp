@@ -49,10 +49,31 @@ Tensor numbers_of(const char* name, const py::object& function, const Arrays&...
   }
 }
 
-std::vector<Noise> noises_of(const std::vector<std::string>& texts) {
+// A perturbation (function, latents) of Python's. The threads of the work call it one after the other.
+OwnPerturbation perturbation_of(const py::tuple& entry, const std::shared_ptr<Worker>& worker) {
+  const auto function = std::make_shared<py::object>(entry[0]);
+  const auto turn = std::make_shared<std::mutex>();
+  OwnPerturbation own;
+  own.latents = py::cast<std::int64_t>(entry[1]);
+  own.function = [=](Tensor x, Tensor z) {
+    const std::lock_guard lock(*turn);
+    Tensor result;
+    worker->in_python([&] { result = numbers_of("noise", *function, array_of(std::move(x)), array_of(std::move(z))); });
+    return result;
+  };
+  return own;
+}
+
+// `functions` has those of "transform:NAME"; other names are files.
+std::vector<Noise> noises_of(const std::vector<std::string>& texts, const py::dict& functions,
+                             const std::shared_ptr<Worker>& worker) {
+  NoiseSource source = datasets::noise_files();
+  source.perturbation = [files = source.perturbation, functions, worker](const std::string& name) {
+    return functions.contains(name) ? perturbation_of(functions[name.c_str()], worker) : files(name);
+  };
   std::vector<Noise> noises;
   noises.reserve(texts.size());
-  for (const std::string& text : texts) noises.push_back(parse_noise(text, datasets::noise_files()));
+  for (const std::string& text : texts) noises.push_back(parse_noise(text, source));
   return noises;
 }
 
@@ -138,10 +159,11 @@ class Model {
     return py::make_tuple(check_json(report), check_text(report));
   }
 
-  py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const std::vector<std::string>& estimators,
-                    const std::optional<Whole>& labels, const std::string& target, const std::optional<Whole>& targets,
-                    const std::string& groups, bool per_class, std::int64_t top, std::uint64_t seed, std::int64_t first_index,
-                    bool check, const std::string& share, const py::object& progress) {
+  py::dict estimate(const Floats& x, const std::vector<std::string>& noises, const py::dict& functions,
+                    const std::vector<std::string>& estimators, const std::optional<Whole>& labels, const std::string& target,
+                    const std::optional<Whole>& targets, const std::string& groups, bool per_class, std::int64_t top,
+                    std::uint64_t seed, std::int64_t first_index, bool check, const std::string& share,
+                    const py::object& progress) {
     const PointsOf points(x, point_shape());
     const NumbersOf all_labels("labels", labels, points.count()), all_targets("target", targets, points.count());
     if (loaded_.regression() == nullptr) {
@@ -152,7 +174,7 @@ class Model {
     request.target = target;
     request.event = event_of(split_groups(groups), per_class, top, classes(), {});
     request.seed = seed;
-    request.noises = noises_of(noises);
+    request.noises = noises_of(noises, functions, worker_);
     clip_like_data(request.noises, [&] { return range_of(points.values()); });
     request.estimators = parse_estimators(estimators, {.share = share});
     std::vector<Row> rows;

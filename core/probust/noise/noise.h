@@ -254,10 +254,19 @@ class NoiseStream {
 using Sampler = std::function<void(NoiseStream&, double scale, std::span<float> x)>;
 std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw);
 
+/// A user's own perturbation x' = T(x, z) with k standard normals z, as a graph (x, z [.., k]) -> x', or as a function of noisy
+/// samples x [n, ...] and z [n, k] that returns as many x'. The function may be called by several threads at once.
+struct OwnPerturbation {
+  std::shared_ptr<const Graph> graph{};
+  std::function<Tensor(Tensor x, Tensor z)> function{};
+  std::int64_t latents = 0;
+};
+
 /// Reads the files that a noise text names. Both functions throw Error.
 struct NoiseSource {
   std::function<NoiseArray(const std::string& path)> array;
   std::function<std::vector<Category>(const std::string& path)> categories;
+  std::function<OwnPerturbation(const std::string& name)> perturbation{};
 };
 
 /// An additive noise model, as lists show it.

@@ -411,10 +411,11 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
       values[input.name] = {append_constant(function.graph, fixed->second, input.name), integer, input.element_type};
     } else {
       const std::string where = "input '" + input.name + "'";
-      if (!input.has_shape || std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t e) { return e < 0; }))
+      Shape shape = input.shape;
+      if (options.batch > 0 && !shape.empty() && shape[0] < 0) shape[0] = options.batch;
+      if (!input.has_shape || std::any_of(shape.begin(), shape.end(), [](std::int64_t e) { return e < 0; }))
         throw Error{ErrorCode::unsupported, where, "has no fixed shape", "fix it at export"};
-      element_count(input.shape);
-      values[input.name] = {append_input(function.graph, input.shape, Extent::example, input.name), integer};
+      values[input.name] = {append_input(function.graph, std::move(shape), Extent::example, input.name), integer};
       function.inputs.push_back(input.name);
     }
   }

@@ -92,6 +92,7 @@ struct Function {
 
 struct FunctionOptions {
   std::map<std::string, Tensor> fixed;  ///< values of inputs that are treated as constants
+  std::int64_t batch = 0;               ///< the first extent of inputs that leave it open; 0: it must be fixed
 };
 
 /// Imports an ONNX graph with any number of inputs and outputs of declared shapes. The declared shapes and fixed inputs must

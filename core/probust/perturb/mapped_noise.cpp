@@ -9,7 +9,9 @@
 #include <numbers>
 #include <utility>
 
+#include "probust/base/error.h"
 #include "probust/base/text.h"
+#include "probust/base/transpose.h"
 #include "probust/exec/programs/program.h"
 #include "probust/noise/sampled.h"
 #include "probust/ops/build.h"
@@ -33,7 +35,10 @@ class MapBuilder {
     planes_ = to_planes(g_, image_, x);
     const bool scaled = stages.size() == 1 && stages[0].scale;
     for (const Stage& stage : stages) {
-      stage.family == nullptr ? add_noise(stage.noise) : add_family(stage, scaled);
+      if (stage.own.latents > 0)
+        add_own(stage, scaled);
+      else
+        stage.family == nullptr ? add_noise(stage.noise) : add_family(stage, scaled);
     }
     if (unused > 0) add_part({isotropic_gaussian(), 1}, 1);
     if (clip) clip_to(*clip);
@@ -49,7 +54,7 @@ class MapBuilder {
 
  private:
   std::int64_t latents_of(const Stage& stage) const {
-    return stage.family == nullptr ? image_.elements() : random_parameters(stage);
+    return stage.family == nullptr && stage.own.latents == 0 ? image_.elements() : random_parameters(stage);
   }
 
   void add_part(const Noise& noise, std::int64_t count) {
@@ -77,6 +82,21 @@ class MapBuilder {
     if (stage.family->even && around_zero) map_->flat += (map_->flat.empty() ? "" : ", ") + std::string(stage.family->name);
     planes_ = stage.family->map({g_, image_, planes_, theta, stage.border, stage.scale ? 1e30 : stage.theta[0].high});
     add_part({isotropic_gaussian(), stage.scale && !scaled ? *stage.scale : 1}, random_parameters(stage));
+  }
+
+  // The user's graph takes x and z in the shapes that it declares.
+  void add_own(const Stage& stage, bool scaled) {
+    const Graph& own = *stage.own.graph;
+    const Shape x = own[own.inputs().at(0)].shape, z = own[own.inputs().at(1)].shape, moved = own[own.outputs.at(0)].shape;
+    if (element_count(x) != image_.elements() || element_count(moved) != image_.elements())
+      throw Error{
+          ErrorCode::usage, "noise '" + stage.text + "'",
+          "maps points of shape " + to_string(x) + " to " + to_string(moved) + ", but the data have " + to_string(image_.point),
+          "give a model that maps points of the data's shape to the same shape"};
+    const ValueId point = build::reshape(g_, from_planes(g_, image_, planes_), x);
+    const ValueId mapped = append_function(g_, own, {point, build::reshape(g_, latent(next_, stage.own.latents), z)});
+    planes_ = to_planes(g_, image_, build::reshape(g_, mapped, image_.point));
+    add_part({isotropic_gaussian(), scaled ? 1 : *stage.scale}, stage.own.latents);
   }
 
   // A scalar; `at` is the next latent.
@@ -251,6 +271,50 @@ class DrawnNoise final : public SampledNoise {
   Image image_;
 };
 
+// x [lanes, ...] and z [lanes, k] as rows, for a user's function.
+class CalledNoise final : public SampledNoise {
+ public:
+  CalledNoise(NoiseName name, OwnPerturbation own, const Image& image)
+      : SampledNoise(name.name), name_(std::move(name)), own_(std::move(own)), point_(image.point) {}
+
+  std::string name() const override { return name_.name + name_.suffix; }
+  std::string text(double scale) const override { return name_.text(scale); }
+  bool one_parameter() const override { return name_.scaled; }
+  bool mirrored() const override { return true; }
+  bool additive() const override { return false; }
+  std::optional<std::int64_t> normals(std::int64_t) const override { return own_.latents; }
+
+  void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
+    std::vector<float> z(static_cast<std::size_t>(own_.latents) * lanes.points.size(), 0.0F);
+    isotropic_gaussian()->add(lanes, own_.latents, scale, z.data());
+    call(elements, static_cast<std::int64_t>(lanes.points.size()), z.data(), 1, x);
+  }
+
+  void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
+                   float* x) const override {
+    call(elements, static_cast<std::int64_t>(points.size()), w, scale, x);
+  }
+
+ private:
+  void call(std::int64_t elements, std::int64_t lanes, const float* w, float scale, float* x) const {
+    Shape shape = point_;
+    shape.insert(shape.begin(), lanes);
+    Tensor points(shape), z({lanes, own_.latents});
+    transpose(x, elements, lanes, points.data.data());
+    transpose(w, own_.latents, lanes, z.data.data());
+    for (float& value : z.data) value *= scale;
+    const Tensor moved = own_.function(std::move(points), std::move(z));
+    if (moved.shape != shape)
+      throw Error{ErrorCode::usage, name_.name, "returned an array of shape " + to_string(moved.shape),
+                  "return " + to_string(shape)};
+    transpose(moved.data.data(), lanes, elements, x);
+  }
+
+  NoiseName name_;
+  OwnPerturbation own_;
+  Shape point_;
+};
+
 class Sequence final : public SampledNoise {
  public:
   Sequence(NoiseName name, std::vector<Noise> parts)
@@ -316,6 +380,10 @@ std::shared_ptr<const NoiseShape> mapped_noise(const NoiseName& name, std::vecto
 
 std::shared_ptr<const NoiseShape> drawn_noise(const NoiseName& name, Stage stage, const Image& image) {
   return std::make_shared<const DrawnNoise>(name, std::move(stage), image);
+}
+
+std::shared_ptr<const NoiseShape> called_noise(const NoiseName& name, OwnPerturbation own, const Image& image) {
+  return std::make_shared<const CalledNoise>(name, std::move(own), image);
 }
 
 std::shared_ptr<const NoiseShape> noise_sequence(const NoiseName& name, std::vector<Noise> parts) {

@@ -26,6 +26,9 @@ std::shared_ptr<const NoiseShape> mapped_noise(const NoiseName& name, std::vecto
 /// Noise that draws a family that is no map.
 std::shared_ptr<const NoiseShape> drawn_noise(const NoiseName& name, Stage stage, const Image& image);
 
+/// Noise that calls a user's function.
+std::shared_ptr<const NoiseShape> called_noise(const NoiseName& name, OwnPerturbation own, const Image& image);
+
 /// Noise that applies these one after the other.
 std::shared_ptr<const NoiseShape> noise_sequence(const NoiseName& name, std::vector<Noise> parts);
 

@@ -38,7 +38,10 @@ class Perturbation final : public NoiseShape {
   std::shared_ptr<const NoiseShape> bound(const Shape& point) const override {
     const std::lock_guard lock(mutex_);
     if (bound_ == nullptr || bound_to_ != point) {
-      bound_ = bind(image_of(point, "noise '" + name_.name + "'"));
+      const bool needs_image =
+          std::any_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.family != nullptr; });
+      bound_ =
+          bind(needs_image ? image_of(point, "noise '" + name_.name + "'") : Image{1, 1, element_count(point), point, false});
       bound_to_ = point;
     }
     return bound_;
@@ -62,7 +65,8 @@ class Perturbation final : public NoiseShape {
   std::shared_ptr<const NoiseShape> bind(const Image& image) const {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
-    if (stages_.size() == 1 && !clip_) return drawn_noise(name_, stages_[0], image);
+    if (stages_.size() == 1 && !clip_)
+      return stages_[0].own.latents > 0 ? called_noise(name_, stages_[0].own, image) : drawn_noise(name_, stages_[0], image);
     std::vector<Noise> parts;
     for (std::size_t first = 0; first < stages_.size();) {
       std::size_t end = first;
@@ -75,7 +79,9 @@ class Perturbation final : public NoiseShape {
         first = end;
       } else {
         const Stage& stage = stages_[first++];
-        if (stage.family == nullptr)
+        if (stage.own.latents > 0)
+          parts.push_back({called_noise({stage.text}, stage.own, image), stage.scale.value_or(1)});
+        else if (stage.family == nullptr)
           parts.push_back(stage.noise);
         else
           parts.push_back({drawn_noise({stage.text}, stage, image), stage.scale.value_or(1)});
@@ -165,11 +171,15 @@ Noise additive(const std::string& text, const NoiseSource& source) {
   }
 }
 
+bool is_own(const std::string& part) { return (part + ":").starts_with("transform:"); }
+
 Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
   std::vector<Stage> stages;
   for (const std::string& part : parts) {
     if (const Family* family = family_in(part)) {
       stages.push_back(parse_stage(*family, part));
+    } else if (is_own(part)) {
+      stages.push_back(own_stage(part, source));
     } else {
       Stage stage;
       stage.noise = additive(part, source);
@@ -191,7 +201,8 @@ Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
   const std::vector<std::string> parts = perturb::parts_of(text);
-  if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return perturb::family_in(part) != nullptr; }))
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const std::string& part) { return perturb::family_in(part) != nullptr || perturb::is_own(part); }))
     return perturb::perturbed(parts, source);
   return perturb::additive(text, source);
 }

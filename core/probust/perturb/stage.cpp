@@ -133,7 +133,25 @@ class Parser {
 
 Stage parse_stage(const Family& family, const std::string& text) { return Parser(family, text).stage(text); }
 
+Stage own_stage(const std::string& text, const NoiseSource& source) {
+  const std::string where = "noise '" + text + "'", name = text.substr(std::min(text.size(), text.find(':') + 1));
+  const std::size_t colon = name.rfind(':');
+  const auto scale = colon == std::string::npos ? std::nullopt : parse_double(name.substr(colon + 1));
+  const std::string own = scale ? name.substr(0, colon) : name;
+  if (text.find(':') == std::string::npos || own.empty())
+    throw Error{ErrorCode::usage, where, "does not name a model", "use transform:FILE.onnx, a model of x and z"};
+  if (scale && (!std::isfinite(*scale) || *scale <= 0))
+    throw Error{ErrorCode::usage, where, "has a scale that is not a positive number", "try transform:FILE.onnx:1"};
+  if (!source.perturbation) throw Error{ErrorCode::usage, where, "needs a file, but files cannot be read here", "try rotate:10"};
+  Stage stage;
+  stage.own = source.perturbation(own);
+  stage.scale = scale.value_or(1);
+  stage.text = "transform:" + own;
+  return stage;
+}
+
 std::int64_t random_parameters(const Stage& stage) {
+  if (stage.own.latents > 0) return stage.own.latents;
   return std::count_if(stage.theta.begin(), stage.theta.end(),
                        [](const Distribution& each) { return each.kind != Distribution::Kind::fixed; });
 }

@@ -21,17 +21,24 @@ struct Stage {
   const Family* family = nullptr;
   std::vector<Distribution> theta{};  ///< [parameters]
   Border border{};
-  Noise noise{};     ///< if there is no family
-  std::string text;  ///< canonical, without the scale if `scale` is one
+  Noise noise{};          ///< if there is no family
+  OwnPerturbation own{};  ///< if it has a graph or a function: the user's, instead of a family or noise
+  std::string text;       ///< canonical, without the scale if `scale` is one
   /// The scale of all parameters, if one number gives it: it can vary without another graph.
   std::optional<double> scale{};
 
   /// Whether a graph computes it.
-  bool maps() const { return family != nullptr ? family->map != nullptr : noise.shape->additive(); }
+  bool maps() const {
+    if (own.latents > 0) return own.graph != nullptr;
+    return family != nullptr ? family->map != nullptr : noise.shape->additive();
+  }
 };
 
 /// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws Error{usage}.
 Stage parse_stage(const Family& family, const std::string& text);
+
+/// The stage of "transform:NAME" or "transform:NAME:scale" with what `source` gives for the name. Throws Error{usage}.
+Stage own_stage(const std::string& text, const NoiseSource& source);
 
 /// The number of normal variables of a stage's parameters.
 std::int64_t random_parameters(const Stage& stage);

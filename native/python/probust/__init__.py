@@ -17,6 +17,7 @@ from . import _probust
 from ._errors import Error, InternalError, NumericalError, ResourcesError, UnreadableError, UnsupportedError, UsageError
 from ._evaluate import Evaluation, Mean, evaluate
 from ._model import CheckReport, Device, Model, check, devices, load_model, made_data, model_from_function, read_data
+from ._perturbation import Perturbation, perturbation
 from ._probust import version as __version__
 from ._torch import model_from_torch
 
@@ -33,6 +34,7 @@ __all__ = [
     "Mean",
     "Model",
     "NumericalError",
+    "Perturbation",
     "ResourcesError",
     "UnreadableError",
     "UnsupportedError",
@@ -45,5 +47,6 @@ __all__ = [
     "made_data",
     "model_from_function",
     "model_from_torch",
+    "perturbation",
     "read_data",
 ]

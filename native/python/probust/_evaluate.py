@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _arguments, _probust
 from ._errors import UsageError
-from ._model import Model, Numbers, Progress, Texts
+from ._model import Model, Noises, Numbers, Progress, Texts
 
 
 class Mean(NamedTuple):
@@ -36,7 +36,7 @@ def evaluate(
     y,
     *,
     sigma: Optional[Numbers] = None,
-    noise: Optional[Texts] = None,
+    noise: Optional[Noises] = None,
     estimator: str = "auto",
     seed: int = 0,
     progress: Progress = False,

@@ -12,10 +12,12 @@ import numpy as np
 
 from . import _arguments, _probust
 from ._errors import UsageError
+from ._perturbation import Perturbation, texts_and_functions
 from ._progress import reporter
 
 Texts = Union[str, Iterable[str]]
 Numbers = Union[float, Iterable[float]]
+Noises = Union[Texts, Perturbation, Iterable[Union[str, Perturbation]]]
 Function = Callable[[np.ndarray], np.ndarray]
 Vjp = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Progress = Union[bool, Callable[[int, int], None]]
@@ -23,12 +25,12 @@ Progress = Union[bool, Callable[[int, int], None]]
 _TWO_GIB = 2 << 30
 
 
-def _noises(sigma: Optional[Numbers], noise: Optional[Texts]) -> list:
+def _noises(sigma: Optional[Numbers], noise: Optional[Noises]) -> tuple:
     if (sigma is None) == (noise is None):
         raise UsageError('sigma: give either sigma=0.1 or noise="laplace:0.1"')
     if sigma is None:
-        return _arguments.texts("noise", noise)
-    return [f"gaussian:{each:.17g}" for each in _arguments.numbers("sigma", sigma)]
+        return texts_and_functions(noise)
+    return [f"gaussian:{each:.17g}" for each in _arguments.numbers("sigma", sigma)], {}
 
 
 def _target(target) -> tuple:
@@ -106,7 +108,7 @@ class Model:
         *others,
         sigma: Optional[Numbers] = None,
         estimators: Texts = "auto",
-        noise: Optional[Texts] = None,
+        noise: Optional[Noises] = None,
         labels=None,
         target: Union[str, int, Sequence[int]] = "predicted",
         groups: Optional[str] = None,
@@ -126,7 +128,7 @@ class Model:
         x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are not copied
         sigma        standard deviations of Gaussian noise, in the same units, after `scale`
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
-        noise        instead of sigma, such as "laplace:0.1" or "gaussian:cov=FILE.npy"
+        noise        instead of sigma, such as "laplace:0.1", "rotate:10", "gaussian:cov=FILE.npy" or a `perturbation`
         labels       [N] true classes from 0 to C - 1, returned in rows and used by target="label"
         target       what has to survive: "predicted", "label", a class, or classes [N]
         groups       "0,1/2,3": the prediction survives if any class of the target's group wins
@@ -154,9 +156,11 @@ class Model:
         one, each = _target(target)
         x = self._points(x, scale)
         count = x.shape[0] if x.ndim > 0 else 1
+        noises, functions = _noises(sigma, noise)
         arguments = (
             x,
-            _noises(sigma, noise),
+            noises,
+            functions,
             _arguments.texts("estimators", estimators),
             _arguments.wholes("labels", labels),
             one,

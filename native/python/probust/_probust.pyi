@@ -20,6 +20,7 @@ class Model:
         self,
         x: Any,
         noises: Sequence[str],
+        functions: dict,
         estimators: Sequence[str],
         labels: Any,
         target: str,

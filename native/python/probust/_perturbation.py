@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Perturbations that are Python functions."""
+
+from __future__ import annotations
+
+from typing import Callable, NamedTuple, Optional
+
+import numpy as np
+
+from . import _arguments
+from ._errors import UsageError
+
+
+class Perturbation(NamedTuple):
+    """A function of noisy samples, made by `perturbation`."""
+
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    latents: int
+    name: str
+
+
+def perturbation(function, latents: int, name: Optional[str] = None) -> Perturbation:
+    """A perturbation x' = function(x, z), for the `noise` of estimates.
+
+    function   called with points x [n, ...] and z [n, latents], independent standard normals, both float32; returns n changed points
+    latents    the number of normals of a sample
+    name       for the rows; by default the function's own
+
+    >>> darker = probust.perturbation(lambda x, z: x * np.exp(-abs(z[:, :1, None])), latents=1, name="darker")
+    >>> model.estimate(x, noise=darker, estimators="mc:1000")
+    """
+    if not callable(function):
+        raise UsageError("function cannot be called; give a function of x and z")
+    name = getattr(function, "__name__", "function") if name is None else _arguments.text("name", name)
+    if not name or set(name) & set(":+@"):
+        raise UsageError(f"name is '{name}'; give a name without : + and @")
+    return Perturbation(function, _arguments.whole("latents", latents, 1, 1 << 20), name)
+
+
+def texts_and_functions(noise) -> tuple:
+    """Noises as texts, and a dictionary of the functions that they name."""
+    noises = [noise] if isinstance(noise, (str, Perturbation)) or callable(noise) else list(noise)
+    functions = {}
+    for position, each in enumerate(noises):
+        if isinstance(each, Perturbation):
+            if functions.setdefault(each.name, each[:2]) != each[:2]:
+                raise UsageError(f"noise has two functions with the name '{each.name}'; give each its own name")
+            noises[position] = "transform:" + each.name
+        elif callable(each):
+            raise UsageError("noise is a function, and its number of normals is unknown; give perturbation(function, latents=1)")
+    return _arguments.texts("noise", noises), functions
