@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _arguments, _probust
 from ._errors import UsageError
-from ._model import Model, Noises, Numbers, Progress, Texts
+from ._model import Model, Noises, Numbers, Progress
 
 
 class Mean(NamedTuple):
