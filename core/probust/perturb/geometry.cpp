@@ -89,7 +89,7 @@ ValueId sample_at(const MapInputs& in, ValueId positions) {
 }
 
 std::vector<Family> geometry() {
-  const Parameter angle{"angle", "degrees", 0}, across{"across", "pixels", 0}, down{"down", "pixels", 0};
+  const Parameter angle{"angle", "degrees", 0}, across{"shift across", "pixels", 0}, down{"shift down", "pixels", 0};
   std::vector<Family> families = {
       {.name = "rotate",
        .summary = "turns the image about its centre",

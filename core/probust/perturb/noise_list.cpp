@@ -40,7 +40,7 @@ std::string meaning_of_number(const Family& family) {
   const std::string what = parameters_of_number(family);
   if (family.number == Family::Number::value) {
     const std::string others = names_from(family, 1);
-    return what + " itself" + (others.empty() ? "" : "; " + others + " are random");
+    return what + ", fixed" + (others.empty() ? "" : "; " + others + " are random");
   }
   switch (family.parameters[0].link) {
     case Link::plain:

@@ -109,7 +109,7 @@ std::vector<Family> optics() {
        .even = true},
       {.name = "motion",
        .summary = "moves the image, in any direction, while it is taken",
-       .parameters = {{"across", "pixels", 0}, {"down", "pixels", 0}},
+       .parameters = {{"path across", "pixels", 0}, {"path down", "pixels", 0}},
        .has_border = true,
        .strengths = {1, 2, 4},
        .map = moved_while_taken,

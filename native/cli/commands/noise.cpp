@@ -33,7 +33,7 @@ struct NoiseArguments : Arguments {
 // ---- list
 
 constexpr const char* kNumberAfterName =
-    "rotate:uniform(-30,30) and rotate:fixed(10) give the parameter itself, for any perturbation; A+B applies A, then B.\n";
+    "rotate:uniform(-30,30) and rotate:fixed(10) give the parameter itself; A+B applies A, then B.\n";
 
 std::string strengths_text(const NoiseEntry& entry) {
   if (entry.family == nullptr || entry.family->strengths[1] == 0) return "";
