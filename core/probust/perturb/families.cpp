@@ -39,7 +39,8 @@ std::array<double, 3> strengths_for(const Family& family, const Image& image) {
 }
 
 std::string example_of(const Family& family) {
-  const std::string usual = family.number == Family::Number::scale ? "0.1" : std::string(family.example);
+  const bool pixels = family.parameters[0].unit == "pixels";
+  const std::string usual = family.number == Family::Number::value ? std::string(family.example) : pixels ? "2" : "0.1";
   return std::string(family.name) + ":" + (family.strengths[1] != 0 ? shortest_text(family.strengths[1]) : usual);
 }
 

@@ -140,7 +140,7 @@ const Family* family_in(const std::string& part) {
   return longest;
 }
 
-constexpr const char* kList = "probust noise list";
+constexpr const char* kList = "probust noise list, or use transform:FILE.onnx for your own";
 
 // Names like the first unknown one of the text, as examples.
 std::string known_noise_like(const std::string& text) {
