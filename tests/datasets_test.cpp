@@ -715,7 +715,7 @@ TEST_F(Datasets, CsvLabelColumnMayBeAnywhere) {
   const Dataset unlabelled = read(write("j.csv", "1,2\n3,4\n"), {.label_column = "none"});
   EXPECT_EQ(unlabelled.x.data, (Values{1, 2, 3, 4}));
   EXPECT_TRUE(unlabelled.labels.empty());
-  expect_refused(write("k.csv", "1\n2\n"), "label_column none");
+  expect_refused(write("k.csv", "1\n2\n"), "set label_column to none");
 }
 
 TEST_F(Datasets, CsvHeaderIsRecognised) {

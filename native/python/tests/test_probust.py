@@ -80,7 +80,7 @@ def test_regression_models_have_a_tolerance(data):
     rows = within.estimate(x, sigma=0.1, estimators=["taylor", "mc:300"])
     assert_equal(rows, command("--sigma", "0.1", "--estimator", "taylor,mc:300", "--limit", "20", "--tolerance", "4"))
     for refused in ({"labels": labels}, {"target": 3}, {"groups": "0,1"}, {"top": 2}):
-        with pytest.raises(probust.UsageError, match="applies to classifiers, but tolerance to regression models"):
+        with pytest.raises(probust.UsageError, match="applies to classifiers, but tolerance applies to regression models"):
             within.estimate(x, sigma=0.1, **refused)
     with pytest.raises(probust.UsageError, match="check is for classifiers"):
         probust.check(within, x)
@@ -362,7 +362,7 @@ def test_bytes_are_scaled_as_in_files(model, data):
 def test_bytes_for_a_function_need_a_scale():
     model = probust.model_from_function(linear, 3, (2,))
     pixels = np.array([[1, 255]], np.uint8)
-    with pytest.raises(probust.UsageError, match="x has bytes.* scale=1"):
+    with pytest.raises(probust.UsageError, match="x contains bytes.* scale=1"):
         model.logits(pixels)
     assert np.array_equal(model.logits(pixels, scale=1), linear(pixels.astype(np.float32)))
 
@@ -553,7 +553,7 @@ def test_exceptions_of_functions_reach_the_caller():
         model.estimate(np.zeros((1, 2)), sigma=1, estimators="mc:5000")
     assert len(model.estimate(np.zeros((1, 2)), sigma=1, estimators="mc:100")) == 1
     wrong = probust.model_from_function(lambda x: x, 3, (2,))
-    with pytest.raises(probust.UsageError, match=r"returned \[1, 2\] with 2 numbers; return \[1, 3\]"):
+    with pytest.raises(probust.UsageError, match=r"returned an array of shape \[1, 2\] with 2 numbers; return \[1, 3\]"):
         wrong.estimate(np.zeros((1, 2)), sigma=1, estimators="mc:10")
     with pytest.raises(probust.UsageError, match="f did not return numbers: .*'no'"):
         probust.model_from_function(lambda x: "no", 3, (2,)).logits(np.zeros((1, 2)))
