@@ -112,7 +112,8 @@ TEST(Cli, OpenExtentsComeFromTheData) {
                  "--input-shape 1,2,224,224");
   expect_refusal(test::probust("bench " + model), 4, "--input-shape 1,2,224,224");
   write_npy(folder / "gray.npy", Tensor({1, 1, 2, 3}));
-  expect_refusal(test::probust("logits " + model + " '" + folder / "gray.npy" + "' -o " + out), 3, "the points have shape [1, 2, 3]");
+  expect_refusal(test::probust("logits " + model + " '" + folder / "gray.npy" + "' -o " + out), 3,
+                 "the points have shape [1, 2, 3]");
 }
 
 TEST(Cli, InspectShowsOpenExtents) {
