@@ -54,9 +54,13 @@ void reject_classifier_options(const Runner& runner, const CallArguments& argume
                                       {"labels", arguments.has("labels")}});
 }
 
-// Noise for the points x, as an estimate uses it.
-Noise for_points(Noise noise, const Tensor& x, const Runner& runner) {
-  clip_like_data(std::span(&noise, 1), [&] { return range_of(x.data); });
+// Noise for the points x, as an estimate uses it. `dataRange` is that of all points, if these are a part of them.
+Noise for_points(Noise noise, const Tensor& x, const Runner& runner, const CallArguments& arguments) {
+  clip_like_data(std::span(&noise, 1), [&] {
+    if (!arguments.has("dataRange")) return range_of(x.data);
+    const std::vector<double> range = arguments.numbers("dataRange");
+    return DataRange{range.at(0), range.at(1)};
+  });
   return bound_to(std::move(noise), x, runner.model->point_shape());
 }
 
@@ -73,7 +77,7 @@ EstimateRequest read_request(const Runner& runner, const CallArguments& argument
   request.offset = arguments.integer("index", 0, 0);
   request.seed = read_seed(arguments);
   std::vector<Noise> noises = read_noises(arguments);
-  for (Noise& noise : noises) request.noises.push_back(for_points(std::move(noise), request.x, runner));
+  for (Noise& noise : noises) request.noises.push_back(for_points(std::move(noise), request.x, runner, arguments));
   request.estimators = read_estimators(arguments, "estimators");
   request.others = arguments.flag("others");
   request.total = static_cast<std::int64_t>(arguments.number("totalBudget", 0));
@@ -200,7 +204,9 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
 
 std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
-  const Noise noise = for_points(read_noise(arguments), point.x, runner);
+  const Noise noise = for_points(read_noise(arguments), point.x, runner, arguments);
+  if (noise.shape->gaussian().kind == GaussianView::Kind::absent)
+    throw Error{ErrorCode::unsupported, "linearize", "needs noise with a covariance, not " + noise.text(), "use estimate"};
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
   const std::int64_t planned = std::max<std::int64_t>(1, samples) * (2 * runner.executor().classes());
   return computation(runner, planned, [=](Executor& of) { return linearize(of, point, noise, samples); });
@@ -247,7 +253,8 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "try [0.1, 0.2]"};
   reject_classifier_options(runner, arguments);
-  Noise noise = arguments.has("noise") ? for_points(read_noise(arguments), point.x, runner) : Noise{isotropic_gaussian(), 1};
+  Noise noise =
+      arguments.has("noise") ? for_points(read_noise(arguments), point.x, runner, arguments) : Noise{isotropic_gaussian(), 1};
   if (point.regression != nullptr)
     noise.shape = on_inputs(noise.shape, element_count(point.regression->point_shape()), point.regression->classes());
   const EstimatorSpec estimator = read_estimator(arguments);
@@ -300,7 +307,7 @@ val write_cloud(const Cloud& cloud) {
 
 std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
-  const Noise noise = for_points(read_noise(arguments), point.x, runner);
+  const Noise noise = for_points(read_noise(arguments), point.x, runner, arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
   const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
   return call(runner, std::make_shared<CloudMaker>(runner.executor(), points, noise, count, runner.external.get()),

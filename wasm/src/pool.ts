@@ -30,6 +30,8 @@ export interface EstimateArguments {
   calibrate?: boolean | undefined;
   /** Whether other parts have other estimators. */
   others?: boolean;
+  /** The smallest and the largest value of all points, if x has a part of them: it decides whether perturbations clip. */
+  dataRange?: readonly [number, number];
 }
 
 /** A part of an estimate: points first .. first + count - 1, one estimator. */
@@ -131,6 +133,7 @@ export class Pool {
     const asked = { estimators, budget, independent, share, smooth };
     const together = await this.ask<'together'>(() => ({ kind: 'together', args: asked }));
     own.estimators = together.estimators;
+    own.dataRange = rangeOf(own.x);
     const parts = divide(points, index, together.points, own.estimators.length);
     const rows = await this.#rowsOf(parts, model, (part) => partOf(own, part, elements), watch);
     return inOrder(parts, rows, points, own);
@@ -156,6 +159,15 @@ export class Pool {
       }
     });
   }
+}
+
+function rangeOf(values: Float32Array): [number, number] {
+  let [lowest, highest] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value < lowest) lowest = value;
+    if (value > highest) highest = value;
+  }
+  return [lowest, highest];
 }
 
 /**
