@@ -136,6 +136,8 @@ std::string known_additive_noise() {
   return join(forms);
 }
 
+bool begins_with_additive_noise(const std::string& text) { return entry_of(text) != nullptr; }
+
 NoiseShape::NoiseShape() {
   static std::atomic<std::uint64_t> made{0};
   serial_ = ++made;

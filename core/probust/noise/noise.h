@@ -281,6 +281,9 @@ struct AdditiveNoise {
 };
 std::vector<AdditiveNoise> additive_noise_models();
 
+/// Whether a text begins with the name of an additive noise model.
+bool begins_with_additive_noise(const std::string& text);
+
 /// How additive noise is written, for hints: "gaussian:0.1, ..., categorical:FILE.json".
 std::string known_additive_noise();
 
