@@ -138,7 +138,6 @@ function refused(raw: RawModule, model: RawModel, x: Float32Array): void {
     { x: x.subarray(1), noise: ['gaussian:0.1'], estimators: ['taylor'] },
     { x: Float32Array.of(NaN), noise: ['gaussian:0.1'], estimators: ['taylor'] },
     { x, noise: ['gaussian'], estimators: ['taylor'] },
-    { x, noise: ['nothing:0.1'], estimators: ['taylor'] },
     { x, noise: ['gaussian:0.1'], estimators: ['nothing'] },
     { x, noise: ['gaussian:0.1'], estimators: ['mc:0'] },
     { x, noise: ['gaussian:0.1'], estimators: ['mc:10'], target: [100, 100] },
