@@ -56,11 +56,12 @@ void reject_classifier_options(const Runner& runner, const CallArguments& argume
 
 // Noise for the points x, as an estimate uses it. `dataRange` is that of all points, if these are a part of them.
 Noise for_points(Noise noise, const Tensor& x, const Runner& runner, const CallArguments& arguments) {
-  clip_like_data(std::span(&noise, 1), [&] {
+  const auto range = [&] {
     if (!arguments.has("dataRange")) return range_of(x.data);
-    const std::vector<double> range = arguments.numbers("dataRange");
-    return DataRange{range.at(0), range.at(1)};
-  });
+    const std::vector<double> given = arguments.numbers("dataRange");
+    return DataRange{given.at(0), given.at(1)};
+  };
+  if (noise.shape->clips_like_data()) clip_like_data(std::span(&noise, 1), range);
   return bound_to(std::move(noise), x, runner.model->point_shape());
 }
 

@@ -212,7 +212,8 @@ Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, co
                                                           const Event& event) {
   constexpr std::int64_t kFewestSamples = 6;  // needed for the standard errors of margins
   return guarded("sweep", [&] {
-    if (auto latent = latent_problem(executor, points, {shape}))
+    auto latent = shape->map() == nullptr ? std::nullopt : latent_problem(executor, points, {shape});
+    if (latent)
       return estimate_curve(latent->executor, latent->points, latent->logits, latent->noise.shape, sigmas, estimator, event)
           .value();
     if (sigmas.size() < 3 || smoothing_of(estimator) == Smoothing::none || !event.plain() || points.size() == 0)

@@ -79,8 +79,9 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
-// For noise whose samples of a point are all the same: whether that sample keeps the target, exactly, by one pass.
-std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
+// For noise whose samples of a point are all the same: whether that sample keeps the target, exactly, by one pass. Not inlined,
+// so that browsers download it only when it is needed (wasm/split), like the next one.
+[[gnu::noinline]] std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
   const Points& points = evaluation.points();
   const std::int64_t elements = points.size() == 0 ? 0 : points.x.size() / points.size();
   Tensor changed = points.x;
@@ -108,6 +109,17 @@ bool sees_first_order_only(const EstimatorSpec& estimator) {
   return uses_gradients(*estimator.definition) && estimator.samples == 0 && !estimator.is_auto();
 }
 
+// The same question about the latents of a map. Empty if the executor cannot run the map: then the noise can only be sampled.
+[[gnu::noinline]] std::optional<std::vector<Estimate>> by_latents(Evaluation& evaluation, const Noise& noise,
+                                                                  const EstimatorSpec& estimator) {
+  auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise);
+  if (!latent) return std::nullopt;
+  if (!latent->flat.empty() && sees_first_order_only(estimator))
+    return unanswered(evaluation.points().size(), Status::degenerate, latent->flat + " has no effect of first order; use mc:N");
+  Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
+  return estimate(own, latent->noise, estimator).value();
+}
+
 std::vector<Estimate> by_estimator(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   if (noise.shape->fixed()) return certain(evaluation, noise);
   return uses_gradients(*estimator.definition) ? analytical(evaluation, noise, estimator)
@@ -132,11 +144,8 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
     const Points& points = evaluation.points();
     require_answerable(evaluation.executor(), estimator);
     refuse_unanswered(evaluation.event(), evaluation.executor().classes(), estimator);
-    if (auto latent = noise.shape->fixed() ? std::nullopt : latent_problem(evaluation.executor(), points, noise)) {
-      if (!latent->flat.empty() && sees_first_order_only(estimator))
-        return unanswered(points.size(), Status::degenerate, latent->flat + " has no effect of first order; use mc:N");
-      Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
-      return estimate(own, latent->noise, estimator).value();
+    if (!noise.shape->fixed() && noise.shape->map() != nullptr) {
+      if (auto estimates = by_latents(evaluation, noise, estimator)) return std::move(*estimates);
     }
     std::vector<Estimate> estimates = by_estimator(evaluation, noise, estimator);
     const bool missing = evaluation.executor().handles_missing();

@@ -200,9 +200,9 @@ Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
 }  // namespace perturb
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
+  // The usual case touches nothing else: browsers download the rest only when it is needed (wasm/split).
+  if (text.find('+') == std::string::npos && begins_with_additive_noise(text)) return parse_additive_noise(text, source);
   const std::vector<std::string> parts = perturb::parts_of(text);
-  // The usual case does not touch the families: browsers download them only when they are needed (wasm/split).
-  if (std::all_of(parts.begin(), parts.end(), begins_with_additive_noise)) return parse_additive_noise(text, source);
   if (std::any_of(parts.begin(), parts.end(),
                   [](const std::string& part) { return perturb::family_in(part) != nullptr || perturb::is_own(part); }))
     return perturb::perturbed(parts, source);
