@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checks that an estimator suits the model and the noise, then runs it.
+#include <optional>
+
 #include "probust/estimators/common.h"
 #include "probust/estimators/latent.h"
 #include "probust/estimators/statistics/counts.h"
