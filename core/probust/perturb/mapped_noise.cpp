@@ -44,7 +44,8 @@ class MapBuilder {
     if (clip) clip_to(*clip);
     g_.outputs = {from_planes(g_, image_, planes_)};
     check(g_);
-    map_->latent = parts_.size() == 1 && part_.noise.scale == 1 ? part_.noise.shape : mixture(parts_);
+    const Noise& first = parts_.front().noise;
+    map_->latent = parts_.size() == 1 && first.scale == 1 ? first.shape : mixture(parts_);
     for (NoisePart& part : parts_) {
       for (std::int64_t& column : part.columns.listed) column += image_.elements();
     }
@@ -59,9 +60,9 @@ class MapBuilder {
 
   void add_part(const Noise& noise, std::int64_t count) {
     if (count == 0) return;
-    part_ = {noise, {}};
-    for (std::int64_t k = 0; k < count; ++k) part_.columns.listed.push_back(next_++);
-    parts_.push_back(part_);
+    Columns columns;
+    for (std::int64_t k = 0; k < count; ++k) columns.listed.push_back(next_++);
+    parts_.push_back({noise, std::move(columns)});
   }
 
   ValueId latent(std::int64_t at, std::int64_t count) { return append(g_, Op::slice, {z_}, SliceAttributes{{at}, {count}, {1}}); }
@@ -125,7 +126,6 @@ class MapBuilder {
   Graph& g_ = map_->graph;
   ValueId z_ = kNoValue, planes_ = kNoValue;
   std::int64_t next_ = 0;  // latent
-  NoisePart part_{};
   std::vector<NoisePart> parts_;
 };
 
@@ -155,18 +155,28 @@ class SharedProgram {
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
-class MappedNoise final : public SampledNoise {
+// What all noise in this file has in common.
+class PerturbedNoise : public SampledNoise {
+ public:
+  explicit PerturbedNoise(NoiseName name) : SampledNoise(name.name), name_(std::move(name)) {}
+
+  std::string name() const final { return name_.name + name_.suffix; }
+  std::string text(double scale) const final { return name_.text(scale); }
+  bool one_parameter() const final { return name_.scaled; }
+  bool in_data_units() const final { return false; }
+  bool additive() const final { return false; }
+
+ private:
+  NoiseName name_;
+};
+
+class MappedNoise final : public PerturbedNoise {
  public:
   MappedNoise(NoiseName name, std::shared_ptr<const NoiseMap> map, bool fixed)
-      : SampledNoise(name.name), name_(std::move(name)), map_(std::move(map)), fixed_(fixed), program_(map_->graph) {}
+      : PerturbedNoise(std::move(name)), map_(std::move(map)), fixed_(fixed), program_(map_->graph) {}
 
-  std::string name() const override { return name_.name + name_.suffix; }
-  std::string text(double scale) const override { return name_.text(scale); }
-  bool one_parameter() const override { return name_.scaled; }
-  bool in_data_units() const override { return false; }
   bool fixed() const override { return fixed_; }
   bool mirrored() const override { return map_->latent->mirrored(); }
-  bool additive() const override { return false; }
   bool differs() const override { return map_->latent->differs(); }
   std::shared_ptr<const NoiseMap> map() const override { return map_; }
   std::optional<std::int64_t> normals(std::int64_t) const override { return map_->latent->normals(map_->latents); }
@@ -191,25 +201,19 @@ class MappedNoise final : public SampledNoise {
     std::copy(moved.begin(), moved.end(), x);
   }
 
-  NoiseName name_;
   std::shared_ptr<const NoiseMap> map_;
   bool fixed_;
   SharedProgram program_;
 };
 
 // Lane by lane, each as planes.
-class DrawnNoise final : public SampledNoise {
+class DrawnNoise final : public PerturbedNoise {
  public:
   DrawnNoise(NoiseName name, Stage stage, const Image& image)
-      : SampledNoise(name.name), name_(std::move(name)), stage_(std::move(stage)), image_(image) {}
+      : PerturbedNoise(std::move(name)), stage_(std::move(stage)), image_(image) {}
 
-  std::string name() const override { return name_.name + name_.suffix; }
-  std::string text(double scale) const override { return name_.text(scale); }
-  bool one_parameter() const override { return name_.scaled; }
-  bool in_data_units() const override { return false; }
   bool fixed() const override { return !stage_.family->draws && random_parameters(stage_) == 0; }
   bool mirrored() const override { return false; }
-  bool additive() const override { return false; }
   std::optional<std::int64_t> normals(std::int64_t) const override {
     return stage_.family->draws ? std::nullopt : std::optional(std::max<std::int64_t>(1, random_parameters(stage_)));
   }
@@ -266,22 +270,17 @@ class DrawnNoise final : public SampledNoise {
     }
   }
 
-  NoiseName name_;
   Stage stage_;
   Image image_;
 };
 
 // x [lanes, ...] and z [lanes, k] as rows, for a user's function.
-class CalledNoise final : public SampledNoise {
+class CalledNoise final : public PerturbedNoise {
  public:
   CalledNoise(NoiseName name, OwnPerturbation own, const Image& image)
-      : SampledNoise(name.name), name_(std::move(name)), own_(std::move(own)), point_(image.point) {}
+      : PerturbedNoise(std::move(name)), own_(std::move(own)), point_(image.point) {}
 
-  std::string name() const override { return name_.name + name_.suffix; }
-  std::string text(double scale) const override { return name_.text(scale); }
-  bool one_parameter() const override { return name_.scaled; }
   bool mirrored() const override { return true; }
-  bool additive() const override { return false; }
   std::optional<std::int64_t> normals(std::int64_t) const override { return own_.latents; }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
@@ -305,26 +304,19 @@ class CalledNoise final : public SampledNoise {
     for (float& value : z.data) value *= scale;
     const Tensor moved = own_.function(std::move(points), std::move(z));
     if (moved.shape != shape)
-      throw Error{ErrorCode::usage, name_.name, "returned an array of shape " + to_string(moved.shape),
-                  "return " + to_string(shape)};
+      throw Error{ErrorCode::usage, name(), "returned an array of shape " + to_string(moved.shape), "return " + to_string(shape)};
     transpose(moved.data.data(), lanes, elements, x);
   }
 
-  NoiseName name_;
   OwnPerturbation own_;
   Shape point_;
 };
 
-class Sequence final : public SampledNoise {
+class Sequence final : public PerturbedNoise {
  public:
-  Sequence(NoiseName name, std::vector<Noise> parts)
-      : SampledNoise(name.name), name_(std::move(name)), parts_(std::move(parts)) {}
+  Sequence(NoiseName name, std::vector<Noise> parts) : PerturbedNoise(std::move(name)), parts_(std::move(parts)) {}
 
-  std::string name() const override { return name_.name + name_.suffix; }
-  std::string text(double scale) const override { return name_.text(scale); }
-  bool one_parameter() const override { return false; }
   bool mirrored() const override { return false; }
-  bool additive() const override { return false; }
   bool fixed() const override {
     return std::all_of(parts_.begin(), parts_.end(), [](const Noise& part) { return part.shape->fixed(); });
   }
@@ -363,7 +355,6 @@ class Sequence final : public SampledNoise {
 
  private:
   static constexpr std::uint32_t kStreams = 1U << 16;  // parts use streams that are multiples of this
-  NoiseName name_;
   std::vector<Noise> parts_;
 };
 

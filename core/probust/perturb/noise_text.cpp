@@ -61,12 +61,16 @@ class Perturbation final : public NoiseShape {
                 "please report it"};
   }
 
+  // A stage that is neither a map nor additive.
+  static std::shared_ptr<const NoiseShape> of_stage(const Stage& stage, const NoiseName& name, const Image& image) {
+    return stage.own.latents > 0 ? called_noise(name, stage.own, image) : drawn_noise(name, stage, image);
+  }
+
   // One map if all stages are maps; else maps of the stages between those that are not.
   std::shared_ptr<const NoiseShape> bind(const Image& image) const {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
-    if (stages_.size() == 1 && !clip_)
-      return stages_[0].own.latents > 0 ? called_noise(name_, stages_[0].own, image) : drawn_noise(name_, stages_[0], image);
+    if (stages_.size() == 1 && !clip_) return of_stage(stages_[0], name_, image);
     std::vector<Noise> parts;
     for (std::size_t first = 0; first < stages_.size();) {
       std::size_t end = first;
@@ -79,12 +83,8 @@ class Perturbation final : public NoiseShape {
         first = end;
       } else {
         const Stage& stage = stages_[first++];
-        if (stage.own.latents > 0)
-          parts.push_back({called_noise({stage.text}, stage.own, image), stage.scale.value_or(1)});
-        else if (stage.family == nullptr)
-          parts.push_back(stage.noise);
-        else
-          parts.push_back({drawn_noise({stage.text}, stage, image), stage.scale.value_or(1)});
+        const bool additive = stage.family == nullptr && stage.own.latents == 0;
+        parts.push_back(additive ? stage.noise : Noise{of_stage(stage, {stage.text}, image), stage.scale.value_or(1)});
       }
     }
     if (clip_) parts.push_back({mapped_noise({name_.name}, {}, image, clip_), 1});
