@@ -496,6 +496,24 @@ TEST(OwnPerturbations, AreAnsweredLikeTheNoiseThatTheyEqual) {
   for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(own[i], called[i], 1e-3);
 }
 
+TEST(OwnPerturbations, HaveTheirScaleOnceIfTheyAreClipped) {
+  std::mt19937 random(2);
+  const NoiseSource source = decoders(random_tensor({4, 64}, random, -0.2F, 0.2F));
+  const Tensor image = random_image({1, 8, 8});
+  const auto moved = [&](const std::string& text) {
+    Noise noise = parse_noise(text, source);
+    noise.shape = clipped(noise.shape, {0, 1, 0});
+    noise = bound(std::move(noise), image.shape);
+    Tensor x = image;
+    const std::uint32_t index = 0;
+    const std::vector<float> w = {1, -0.5F, 0.3F, 2};
+    noise.shape->add_normals({&index, 1}, 64, static_cast<float>(noise.scale), w.data(), x.data.data());
+    return x;
+  };
+  expect_near(moved("transform:function:0.5"), moved("transform:decoder.onnx:0.5"), 1e-5);
+  expect_near(moved("transform:function:2"), moved("transform:decoder.onnx:2"), 1e-5);
+}
+
 TEST(OwnPerturbations, OfTablesNeedNoImages) {
   const NoiseSource source = decoders(Tensor({2, 5}));
   EXPECT_NO_THROW((void)bound(parse_noise("transform:decoder.onnx", source), {5}));

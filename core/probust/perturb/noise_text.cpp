@@ -71,6 +71,8 @@ class Perturbation final : public NoiseShape {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
     if (stages_.size() == 1 && !clip_) return of_stage(stages_[0], name_, image);
+    // The scale of a single stage is that of the whole noise, which multiplies the parts' own.
+    const auto own_scale = [this](const Stage& stage) { return name_.scaled ? 1 : stage.scale.value_or(1); };
     std::vector<Noise> parts;
     for (std::size_t first = 0; first < stages_.size();) {
       std::size_t end = first;
@@ -78,13 +80,13 @@ class Perturbation final : public NoiseShape {
       if (end > first) {
         const std::vector<Stage> some(stages_.begin() + static_cast<std::ptrdiff_t>(first),
                                       stages_.begin() + static_cast<std::ptrdiff_t>(end));
-        const double scale = some.size() == 1 ? some[0].scale.value_or(1) : 1;
+        const double scale = some.size() == 1 ? own_scale(some[0]) : 1;
         parts.push_back({mapped_noise({name_.name}, some, image, {}), scale});
         first = end;
       } else {
         const Stage& stage = stages_[first++];
         const bool additive = stage.family == nullptr && stage.own.latents == 0;
-        parts.push_back(additive ? stage.noise : Noise{of_stage(stage, {stage.text}, image), stage.scale.value_or(1)});
+        parts.push_back(additive ? stage.noise : Noise{of_stage(stage, {stage.text}, image), own_scale(stage)});
       }
     }
     if (clip_) parts.push_back({mapped_noise({name_.name}, {}, image, clip_), 1});
