@@ -122,7 +122,7 @@ report::GridRow row_of_point(const Image& image, const PointBlock& block, const 
 report::PictureGrid sheet_of(PointSource& data, const Image& image, const std::vector<Noise>& parsed,
                              const NoiseArguments& arguments) {
   std::vector<Noise> noises = parsed;
-  clip_like_data(noises, [&] { return range_of(data, data.count()); });
+  clip_like_data(noises, [&] { return range_of_points(data, data.count()); });
   const std::int64_t each = std::max<std::int64_t>(2, kCells / std::ssize(noises));
   const std::int64_t draws = arguments.draws > 0 ? arguments.draws : each;
   report::PictureGrid grid{.columns = {"original"}, .side = 96};

@@ -147,7 +147,7 @@ Surveyed look_at(SurveyArguments& arguments) {
     throw Error{ErrorCode::usage, arguments.data.path, "has no points to survey",
                 "give at least one image, with --limit 1 or more"};
   if (arguments.data.limit < 0) arguments.data.limit = std::min(kImages, found.all);
-  return {found.image, found.all, range_of(*data, arguments.data.limit)};
+  return {found.image, found.all, range_of_points(*data, arguments.data.limit)};
 }
 
 // Sentences about the data that a reader of the page has to know.

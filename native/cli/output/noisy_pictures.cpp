@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "probust/base/transpose.h"
+
 namespace probust::cli {
 
 Tensor noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, std::int64_t count, std::uint64_t seed) {
@@ -19,9 +21,7 @@ Tensor noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, st
   Shape shape = x.shape;
   shape[0] = count;
   Tensor noisy(shape);
-  for (std::int64_t e = 0; e < elements; ++e) {
-    for (std::int64_t i = 0; i < count; ++i) noisy.data[i * elements + e] = lanes[e * count + i];
-  }
+  transpose(lanes.data(), elements, count, noisy.data.data());
   return noisy;
 }
 
@@ -41,14 +41,6 @@ report::Picture picture_of(const Image& image, std::span<const float> point, con
     }
   }
   return report::picture_of(planes, brightness);
-}
-
-DataRange range_of(PointSource& data, std::int64_t count) {
-  constexpr std::int64_t kBatch = 16;
-  DataRange range;
-  for (std::int64_t first = 0; first < std::min(count, data.count()); first += kBatch)
-    range.include(data.read(first, std::min({kBatch, count - first, data.count() - first})).x.data);
-  return range;
 }
 
 }  // namespace probust::cli

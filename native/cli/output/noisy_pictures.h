@@ -20,7 +20,4 @@ Tensor noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, st
 /// A point that is an image as a picture: gray or colour, or the mean of other channels.
 report::Picture picture_of(const Image& image, std::span<const float> point, const report::Brightness& brightness);
 
-/// The range of the first `count` points at most.
-DataRange range_of(PointSource& data, std::int64_t count);
-
 }  // namespace probust::cli

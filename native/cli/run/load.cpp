@@ -144,18 +144,22 @@ std::unique_ptr<PointSource> open_data(const Arguments& arguments) {
   return named(open_dataset(arguments.data.path, dataset_options(arguments)), arguments.data.path);
 }
 
+DataRange range_of_points(PointSource& data, std::int64_t count) {
+  constexpr std::int64_t kTogether = 16;
+  DataRange range;
+  for (std::int64_t first = 0; first < std::min(count, data.count()); first += kTogether)
+    range.include(data.read(first, std::min({kTogether, count - first, data.count() - first})).x.data);
+  return range;
+}
+
 DataRange range_of_data(const Arguments& arguments) {
-  constexpr std::int64_t kTogether = 256;
   Arguments whole = arguments;
   whole.data.limit = -1;
   whole.data.offset = 0;
   whole.data.skip_bad = true;
   const std::unique_ptr<PointSource> data = open_data(whole);
   if (data->stored_as_bytes()) return {std::min(0.0, 255 * data->scale()), std::max(0.0, 255 * data->scale())};
-  DataRange range;
-  for (std::int64_t first = 0; first < data->count(); first += kTogether)
-    range.include(data->read(first, std::min(kTogether, data->count() - first)).x.data);
-  return range;
+  return range_of_points(*data, data->count());
 }
 
 std::vector<std::string> load_class_names(const DataArguments& data) {

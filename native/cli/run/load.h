@@ -17,6 +17,9 @@
 
 namespace probust::cli {
 
+/// The range of the first `count` points at most.
+DataRange range_of_points(PointSource& data, std::int64_t count);
+
 /// The range of the values of all data, whatever part of them is asked for. Values stored as bytes are not read.
 DataRange range_of_data(const Arguments& arguments);
 
