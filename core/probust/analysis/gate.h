@@ -38,7 +38,7 @@ struct Threshold {
 /// How a measured value is compared with a threshold.
 enum class Decision : std::uint8_t {
   measured,  ///< the measured value
-  confident  ///< not met only if the whole 95% interval is on the wrong side
+  confident  ///< the 95% interval: the threshold is not met only if all of it is on the wrong side
 };
 
 struct Check {

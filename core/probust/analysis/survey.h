@@ -25,7 +25,7 @@ struct SurveyedKind {
   std::string number;                   ///< the meaning of the numbers: "standard deviation of the angle in degrees"
   std::array<std::string, 3> numbers;   ///< "5", "10", "20"
   std::array<std::string, 3> noises{};  ///< as rows name them
-  bool reference = false;               ///< to compare the others with
+  bool reference = false;               ///< whether it is what the other kinds are compared with
 };
 
 /// The rows of one kind of noise at one strength.

@@ -24,7 +24,7 @@ struct SweepScale {
 };
 
 struct RowSweep {
-  std::string model, shape, estimator;  ///< "gaussian" for "gaussian:0.1"
+  std::string model, shape, estimator;  ///< shape: "gaussian" if the noise is "gaussian:0.1"
   std::vector<SweepScale> scales{};     ///< ascending
 };
 
@@ -60,9 +60,9 @@ struct Tolerances {
   std::vector<ToleratedScale> quantiles{};
 };
 
-/// The first scale at which p reaches the threshold, by interpolation: Phi^-1(p) is linear in ln sigma between two scales. A
-/// share of samples of 0 or 1 is replaced by one half a sample away, 1 / (2 forwards). Scales without p are skipped. Throws
-/// Error{usage} unless the threshold is between 0 and 1.
+/// The first scale at which p falls to the threshold, by interpolation: Phi^-1(p) is linear in ln sigma between two
+/// scales. A p of 0 or 1 is moved by half a noisy sample, 1 / (2 forwards), so that Phi^-1(p) is finite. Scales without
+/// p are skipped. Throws Error{usage} unless the threshold is between 0 and 1.
 Tolerances tolerances_of(const RowSweep& sweep, double threshold);
 
 }  // namespace probust

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The dense linear algebra of estimators, analyses and normal probabilities: real matrices in double precision, by columns.
+// The dense linear algebra of estimators, analyses and normal probabilities: real column-major matrices in double precision.
 // Eigen's products and decompositions are compiled here alone, because each use of them takes a compiler seconds. Code that
 // only moves or scales elements uses Eigen's expressions directly.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace probust {
 
-/// A matrix or a block of one; other expressions are evaluated.
+/// A matrix or a block of one; other expressions are evaluated into a temporary matrix.
 using MatrixArgument = const Eigen::Ref<const Eigen::MatrixXd>&;
 
 /// A B.
@@ -72,8 +72,8 @@ struct Spectrum {
 Spectrum symmetric_spectrum(MatrixArgument a);
 Eigen::VectorXd symmetric_eigenvalues(MatrixArgument a);
 
-/// An orthonormal basis of the columns of A [n, at most q]. Columns that earlier ones explain up to `threshold` of the largest
-/// are left out.
+/// An orthonormal basis of the columns of A [n, at most q], by QR with column pivoting. Columns whose remainder,
+/// orthogonal to the earlier ones, is at most `threshold` times the largest are left out.
 Eigen::MatrixXd orthonormal_basis(MatrixArgument a, double threshold);
 
 }  // namespace probust

@@ -16,7 +16,7 @@ namespace probust {
 namespace {
 
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-constexpr bool kThreads = false;  // a page without shared memory has only one
+constexpr bool kThreads = false;  // a page without shared memory has only one thread
 #else
 constexpr bool kThreads = true;
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The usual preprocessing by which stored values become a model's input.
+// The usual ways to turn stored values into a model's input.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct Way {
   int complexity = 0;  ///< among equally good alternatives, the one with the lowest complexity is preferred
   Transform transform;
   CheckOptions options;
-  std::string remedy = {};  ///< what to do if no option can do it
+  std::string remedy = {};  ///< what to do if no option gives this transform
 };
 
 /// The transform given by the user.

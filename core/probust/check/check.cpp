@@ -46,7 +46,7 @@ struct Compared {
   int complexity = 0;
   int changes = 1;     // number of changes among preprocessing, layout and labels
   std::string kind;    // the kind of its finding
-  std::string remedy;  // what to do if no option can do it
+  std::string remedy;  // what to do if no option gives this alternative
   Score score;
   bool fitted = false;      // whether the order of labels was fitted, to the points that are not scored
   bool adds_order = false;  // whether it adds an order of labels to a transform that was also compared alone
@@ -122,7 +122,7 @@ class Checker {
     add(prediction_findings(seen, values_, predicted_, explained));
   }
 
-  // Reduces the number of points to what the passes allow for all alternatives.
+  // Reduces the number of points so that all alternatives together stay within the limit on passes.
   void limit_points(std::int64_t ways) {
     used_ = n_;
     if (input_.most_passes / std::max<std::int64_t>(1, ways) >= n_) return;
@@ -380,7 +380,7 @@ class Checker {
          best->options});
   }
 
-  // Lists each option once: the range of the data may suggest the same scale.
+  // Adds each option once: the finding about the range may suggest the same scale as another finding.
   void settle_options() {
     for (const Finding& finding : report_.findings) {
       for (const auto& [field, value] : finding.options.add) {

@@ -26,9 +26,10 @@ struct CheckInput {
   std::vector<std::int64_t> labels = {};      ///< [n], or empty
   std::vector<std::int64_t> all_labels = {};  ///< labels of all points, if x is a selection; otherwise empty
   std::vector<std::string> label_names = {};  ///< text of each label; empty if labels are numbers
-  std::int64_t guessed_classes = 0;           ///< number of names that were sorted because their classes are unknown
-  std::vector<double> sigmas = {};            ///< noise scales in natural units
-  Shape input_shape = {};                     ///< shape of the model's input at batch 1
+  /// Number of label names that were sorted because their classes are unknown; otherwise 0.
+  std::int64_t guessed_classes = 0;
+  std::vector<double> sigmas = {};  ///< noise scales in natural units
+  Shape input_shape = {};           ///< shape of the model's input at batch 1
   std::int64_t classes = 0;
   std::string decision = {};  ///< decision rule in one line
   /// Computes logits [n, C] of model inputs [n, ...input_shape]. If empty, only the data are checked.
@@ -85,7 +86,7 @@ struct CheckReport {
   std::vector<Alternative> alternatives;
   std::vector<Finding> findings;      ///< warnings first
   CheckOptions options;               ///< all options to add
-  std::vector<std::string> remedies;  ///< what to do besides options
+  std::vector<std::string> remedies;  ///< what to do apart from options
   std::int64_t passes = 0;
   bool complete = true;  ///< false if it was interrupted
 

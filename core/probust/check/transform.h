@@ -12,7 +12,7 @@ namespace probust {
 struct Colours {
   std::int64_t stride = 0;  ///< 0: there are none
 
-  /// The element with the value if the order of colours is reversed: BGR for RGB.
+  /// The element that replaces `element` if the order of colours is reversed (RGB to BGR, or back).
   std::int64_t reversed(std::int64_t element) const {
     return stride == 0 ? element : element + 2 * stride * (1 - element / stride % 3);
   }
@@ -28,7 +28,7 @@ struct Transform {
   Colours reverse = {};  ///< the colours of a point, if they are to be reversed
 };
 
-/// The value for a channel. `otherwise` if there are no values; a single value applies to all channels.
+/// The value for a channel: `otherwise` if there are no values; a single value applies to all channels.
 double value_of_channel(const std::vector<double>& values, std::int64_t channel, double otherwise);
 
 /// The model inputs [n, ...input_shape] of stored points [n, ...].

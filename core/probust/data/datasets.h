@@ -28,7 +28,7 @@ struct MadeData {
 /// One kind of data. To add one, write its function and add a line to datasets.cpp.
 struct MadeDataKind {
   std::string_view name;
-  std::string_view summary;  ///< one line for people
+  std::string_view summary;  ///< one line of help
   std::int64_t least, most;  ///< the smallest and largest number of classes
   std::int64_t classes;      ///< default number of classes
   double noise;              ///< default standard deviation of the noise
@@ -59,7 +59,7 @@ struct MadeDataOptions {
 /// Error{usage} for options that the kind does not support, Error{resources} if a tensor cannot hold the points.
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options);
 
-/// The same as a job, point by point.
+/// make_data as a job, point by point.
 class DataMaker final : public Job {
  public:
   /// Throws as make_data does.

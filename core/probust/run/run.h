@@ -56,12 +56,14 @@ struct EstimateRequest {
   /// The regression model for which the executor is within_tolerance; it must outlive the run. Points and noises are then those
   /// of the regression model (tolerance.h). Null for a classifier.
   Executor* regression = nullptr;
-  bool others = false;         ///< whether there are other estimators, which this run does not compute
-  bool one_block = false;      ///< whether all points form one block
-  std::vector<bool> wanted{};  ///< [noise models * estimators] whether to answer each question; empty: all. A sweep is not split
-  std::int64_t total = 0;      ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
-  std::shared_ptr<const Scheduled> scheduled{};  ///< the schedule of the total over all points; null: the request has all points
-  CurveEstimator curve = nullptr;                ///< how to estimate sweeps; null: each scale separately
+  bool others = false;     ///< whether there are other estimators, which this run does not compute
+  bool one_block = false;  ///< whether all points form one block
+  /// [noise models * estimators] which estimates to compute; empty: all. Those of a sweep are wanted or not together.
+  std::vector<bool> wanted{};
+  std::int64_t total = 0;  ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
+  /// Estimates by `auto` that share `total` among all points of the data; null if this request contains all points.
+  std::shared_ptr<const Scheduled> scheduled{};
+  CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: each scale separately
   /// Called once if this is one of several estimators and is not supported, with its name in rows and the reason.
   std::function<void(const std::string&, const Error&)> refused{};
 };
@@ -81,7 +83,7 @@ class EstimateRun final : public ExecutorJob {
   /// [N, C] The logits of the points of finished blocks, without noise.
   const Tensor& logits() const { return logits_; }
 
-  /// The schedule of the total once it is known; null without a total.
+  /// The estimates that share the total, once they are known; null without a total.
   const std::shared_ptr<const Scheduled>& scheduled() const { return request_.scheduled; }
 
   /// The expected total of forward and backward passes.

@@ -29,7 +29,7 @@ Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const 
 struct BlackBoxSearch {
   std::int64_t directions = 1000;  ///< random directions to start with
   int rounds = 30;                 ///< refinement rounds
-  std::int64_t tries = 64;         ///< per round
+  std::int64_t tries = 64;         ///< steps tried per round
   double reach = 10;               ///< the largest distance searched, in the units of the input
 };
 
@@ -39,7 +39,7 @@ struct BlackBoxSearch {
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 
-/// The same for one point, as a job.
+/// nearest_boundary_black_box for one point, as a job.
 class BoundarySearch final : public ExecutorJob {
  public:
   /// If the target is omitted, it is the prediction at x. `executor` must outlive this object, and so must `external`, the
