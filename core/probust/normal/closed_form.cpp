@@ -104,7 +104,8 @@ struct Nodes {
   ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) by z_i
 };
 
-/// The step resolves the steepest factor, of width s_i, and also a product of many factors, which is steeper than each of them.
+/// The step resolves the steepest factor, whose width is `least_s`, and also a product of many factors, which is steeper than
+/// each of them.
 ArrayXd factor_nodes(const VectorXd& z, double least_s) {
   const double step = 0.6 * least_s / std::sqrt(1.0 + 0.5 * std::log(static_cast<double>(z.size())));
   const double reach = std::clamp(quantile_complement(1e-17 * std::max(complement(z.minCoeff()), 1e-285)), 8.5, 38.0);
@@ -166,7 +167,7 @@ Corrections correct(const Nodes& nodes, const MatrixXd& E) {
 
 double bounded_exp(double x) { return rational::exp(std::max(x, -700.0)); }
 
-/// The remainder of the Taylor series after two terms for the pairs alone, the sum over i < j of
+/// The remainder of the Taylor series after two terms, for pairs alone: the sum over i < j of
 ///
 ///     integral from a_i a_j to R_ij of phi_2(z_i, z_j; rho) d rho,
 ///

@@ -90,12 +90,13 @@ using Matrix = Eigen::Ref<const Eigen::MatrixXd>;
 /// eigenvalues).
 Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& options = {});
 
-/// The same for R = U U^T with the m x d factor U, whose rows have length 1 (rows with rounding errors up to 1e-8 are
+/// P(X <= z) for R = U U^T with the m x d factor U, whose rows have length 1 (rows with rounding errors up to 1e-8 are
 /// rescaled). Preferable if d is small: no eigenvalues need checking, and only the part of R that matters is computed.
 Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
 
-/// Both functions, for a thread with many problems. The results are the same, but memory is reused, so nothing is allocated
-/// after the largest problem. (Eigen itself allocates when it checks an R or multiplies a U of several hundred rows.)
+/// Both functions, for a thread with many problems. The results are the same, but memory is reused, so once the largest
+/// problem has been solved, nothing more is allocated. (Eigen itself allocates when it checks an R or multiplies a U of
+/// several hundred rows.)
 class Solver {
  public:
   Probability cdf(std::span<const double> z, const Matrix& R, const Options& options = {});

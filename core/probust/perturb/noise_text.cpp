@@ -17,7 +17,7 @@ namespace probust {
 namespace perturb {
 namespace {
 
-// A sequence of stages, for points of any shape: what it does is known once it is bound to one.
+// A sequence of stages for points of any shape. What it computes is determined when it is bound to a shape.
 class Perturbation final : public NoiseShape {
  public:
   Perturbation(std::vector<Stage> stages, std::optional<Quantization> clip) : stages_(std::move(stages)), clip_(clip) {
@@ -61,12 +61,12 @@ class Perturbation final : public NoiseShape {
                 "please report it"};
   }
 
-  // A stage that is neither a map nor additive.
+  // The noise of a stage that is neither a map nor additive.
   static std::shared_ptr<const NoiseShape> of_stage(const Stage& stage, const NoiseName& name, const Image& image) {
     return stage.own.latents > 0 ? called_noise(name, stage.own, image) : drawn_noise(name, stage, image);
   }
 
-  // One map if all stages are maps; else maps of the stages between those that are not.
+  // A single map if all stages are maps; otherwise a sequence of noises, in which neighbouring maps are combined.
   std::shared_ptr<const NoiseShape> bind(const Image& image) const {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
@@ -101,7 +101,7 @@ class Perturbation final : public NoiseShape {
   mutable std::shared_ptr<const NoiseShape> bound_;
 };
 
-// The parts of a text between plus signs outside parentheses that a name of a noise model follows.
+// Splits a text at the plus signs that are outside parentheses and before a name rather than a number.
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -129,7 +129,7 @@ constexpr std::string_view kCorruption = "corruption:";
               "write corruption:NAME:3 with one of the names " + names};
 }
 
-// The family with the longest name that the text begins with, up to its end or a colon: "corruption:fog" of "corruption:fog:3".
+// The family with the longest name that begins the text and ends there or at a colon: "corruption:fog" for "corruption:fog:3".
 // Null if there is none.
 const Family* family_in(const std::string& part) {
   const Family* longest = nullptr;
@@ -144,7 +144,7 @@ const Family* family_in(const std::string& part) {
 
 constexpr const char* kList = "probust noise list, or use transform:FILE.onnx for your own";
 
-// Names like the first unknown one of the text, as examples.
+// Examples of the noise models whose names are most like the first unknown name of the text.
 std::string known_noise_like(const std::string& text) {
   std::vector<std::string> names;
   const std::vector<NoiseEntry> known = noise_list();
@@ -160,7 +160,7 @@ std::string known_noise_like(const std::string& text) {
   return {};
 }
 
-// Additive noise. The hint of an unknown name also lists perturbations.
+// Parses additive noise. The hint about an unknown name also lists perturbations.
 Noise additive(const std::string& text, const NoiseSource& source) {
   try {
     return parse_additive_noise(text, source);
@@ -202,7 +202,7 @@ Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
 }  // namespace perturb
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
-  // The usual case touches nothing else: browsers download the rest only when it is needed (wasm/split).
+  // The usual case needs nothing of what follows, which browsers download only when it is needed (wasm/split).
   if (text.find('+') == std::string::npos && begins_with_additive_noise(text)) return parse_additive_noise(text, source);
   const std::vector<std::string> parts = perturb::parts_of(text);
   if (std::any_of(parts.begin(), parts.end(),
@@ -226,7 +226,7 @@ DataRange range_of(std::span<const float> values) {
 
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range) {
   std::optional<DataRange> of_data;
-  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that share a shape still do afterwards
+  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that shared a shape share the clipped one
   for (Noise& noise : noises) {
     if (!noise.shape->clips_like_data()) continue;
     if (!of_data) of_data = range();
@@ -243,7 +243,8 @@ Noise bound_to(Noise noise, const Tensor& x, const Shape& point) {
 std::string known_noise() {
   std::string text = known_additive_noise();
   for (const perturb::Family& family : perturb::families()) {
-    if (!family.name.starts_with(perturb::kCorruption)) text += ", " + perturb::example_of(family);  // many of one kind
+    // Corruptions are left out, because there are many.
+    if (!family.name.starts_with(perturb::kCorruption)) text += ", " + perturb::example_of(family);
   }
   return text + ", corruption:fog:3";
 }

@@ -26,7 +26,8 @@ DataRange range_of(std::span<const float> values);
 /// noise stays as it is. `range` is called at most once, and only if a perturbation needs it.
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range);
 
-/// The noise for the points x [N, ...] of a model whose points have this shape: an image's shape is that of x, unless x is flat.
+/// The noise bound to points x [N, ...] for a model with points of shape `point`. Images have the shape of x or, if x is flat,
+/// `point`.
 Noise bound_to(Noise noise, const Tensor& x, const Shape& point);
 
 /// How noise is written, for hints: "gaussian:0.1, ..., rotate:10, ...".

@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-constexpr double kSmallMean = 10;  // PTRS holds from here on
+constexpr double kSmallMean = 10;  // PTRS is valid from here on
 
 double searched(double mean, NoiseStream& random) {
   double count = 0, probability = std::exp(-mean), left = random.uniform();

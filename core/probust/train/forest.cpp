@@ -90,7 +90,7 @@ class ForestBuilder {
     pending_.clear();
     trees.roots.push_back(add_node(points_of_tree(), 1, 0));
     for (std::size_t next = 0; next < pending_.size(); ++next) {
-      const Pending at = std::move(pending_[next]);  // adding trees may reallocate the others
+      const Pending at = std::move(pending_[next]);  // growing a node may reallocate pending_
       grow(at);
     }
   }

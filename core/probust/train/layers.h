@@ -37,7 +37,7 @@ Pointer dense(std::int64_t width, double gain);
 /// How a filter moves. All axes are alike.
 struct ConvOptions {
   std::int64_t kernel = 3, stride = 1, pad = 0;
-  double gain = 2;   ///< filters have variance gain / inputs of a pixel
+  double gain = 2;   ///< initial filter values have variance gain / (number of inputs of an output)
   bool bias = true;  ///< superfluous before a normalization
 };
 
@@ -47,7 +47,7 @@ Pointer conv(std::int64_t channels, const ConvOptions& options);
 /// The maxima of windows: [C, H, W] -> [C, H / size, W / size], rounded down.
 Pointer max_pool(std::int64_t size);
 
-/// Element-wise.
+/// Applies the activation to every element.
 Pointer activate(Activation activation);
 
 }  // namespace layer

@@ -23,8 +23,8 @@ struct Parameter {
 /// Collects the parameters that layers declare, with their initial values.
 class Declaration {
  public:
-  /// Random values are keyed by `seed` and the number of random parameters before. Throws Error{resources} if there are more than
-  /// `most` elements in all, before memory is allocated.
+  /// Random values are keyed by `seed` and the number of random parameters declared before. Throws Error{resources} if there
+  /// are more than `most` elements in all, before memory is allocated.
   Declaration(std::uint64_t seed, std::int64_t most) : seed_(seed), left_(most) {}
 
   /// Prefixes the names of the following parameters: "conv" becomes "conv1", "conv2", ...

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Steps against a gradient, and how their length changes.
+// Steps of gradient descent, and schedules of the learning rate.
 #pragma once
 
 #include <cstdint>

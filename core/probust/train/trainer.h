@@ -17,9 +17,10 @@ namespace probust {
 /// Options fixed before training begins.
 struct TrainerOptions {
   Optimizer optimizer = Optimizer::adam;
-  std::int64_t batch = 32;                      ///< points per step; all of them if there are fewer
-  std::uint64_t seed = 0;                       ///< of orders, noise and other augmentation
-  std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, gradients, moments and a batch; as many for activations
+  std::int64_t batch = 32;  ///< points per step; all of them if there are fewer
+  std::uint64_t seed = 0;   ///< of the order of points, noise and other augmentation
+  /// Bytes for weights, gradients, moments and a batch, and as many again for activations.
+  std::int64_t memory = std::int64_t{1} << 30;
 };
 
 /// Options that may change from step to step.
