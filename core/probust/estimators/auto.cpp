@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins
-// with covariances from all points if there are few noisy samples; gradients of the mean under the noise from a hundred
-// forwards on; shared draws of the noise if there are enough points; and subset simulation if a pilot finds that failures are
-// too rare for the budget. Events other than the survival of the target are counted. The row names the estimator that was used.
+// auto:N picks an estimator for a budget of N forwards per point, based on the measurements in docs/estimators.md: normal
+// margins with covariances from all points if there are few noisy samples; gradients of the mean under the noise from a
+// hundred forwards on; shared draws of the noise if there are enough points; and subset simulation if a pilot finds that
+// failures are too rare for the budget. Events other than the survival of the target are counted. The row names the estimator
+// that was used.
 #include <algorithm>
 
 #include "probust/estimators/common.h"

@@ -70,7 +70,8 @@ double std_error_of_z(const BlockModel& model, std::int64_t i, const Rivals& nea
 /// skipped; without any, the excess is 0.
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& survivors, std::int64_t samples);
 
-/// The same for points that are estimated by this function: estimate(i) gives the estimate of point i, or nothing to skip it.
+/// excess_scatter of points whose estimates are not computed yet: estimate(i) returns the estimate of point i, or nothing to
+/// skip it.
 double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
                       const std::function<std::optional<Estimate>(std::int64_t i)>& estimate);
 

@@ -46,7 +46,7 @@ enum class NormalCdf { exact, mv_sigmoid };
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop = nullptr);
 
-/// The same for margins with known moments, by the normal CDF.
+/// from_linearization for margins with known moments, by the normal CDF.
 Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
 /// The same linearised classifier with class `other` as its target.

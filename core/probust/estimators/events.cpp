@@ -108,7 +108,7 @@ void attach_labels(const Evaluation& evaluation, std::span<const Linearization> 
 
 std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // that are in memory for each point
+  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // number of matrices in memory for each point
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {

@@ -26,7 +26,7 @@ struct SharedNoise {
   bool shared() const { return draws > 0; }
   /// Drops all but the first `pairs` pairs.
   void keep(std::int64_t pairs) { draw.resize(std::min<std::size_t>(draw.size(), pairs)); }
-  /// The same for some of the points.
+  /// The draws of some of the points.
   SharedNoise of(const std::vector<std::int64_t>& points) const;
 };
 

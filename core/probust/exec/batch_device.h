@@ -30,8 +30,8 @@ struct CopyRange {
   bool operator==(const CopyRange&) const = default;
 };
 
-/// The points of a call and the shape of their noise, in a form that a device can read. Refers to both, so they must outlive
-/// it.
+/// The points of a call and the shape of their noise, in a form that a device can read. Refers to both, which must outlive
+/// this object.
 struct PlacedPoints {
   PlacedPoints(const Points& all, const NoiseShape& noise) : points(all), shape(noise) {}
   virtual ~PlacedPoints() = default;
@@ -139,7 +139,7 @@ class BatchRuns {
   /// Compiles the programs of a sweep, and chooses a batch for this number of seeds. Error{unsupported} if there are no
   /// gradients.
   virtual Sweep prepare(LinearizeAt at, std::int64_t rows) = 0;
-  /// The same for gradients at the input that are only added to sums. The device may end such sweeps at the first layer.
+  /// Like prepare, for gradients at the input that are only added to sums. The device may end such sweeps at the first layer.
   virtual Sweep prepare_sums(std::int64_t rows) = 0;
   /// Runs a sweep for the examples in the lanes, which belong to the points at positions `index` of the data. Calls
   /// take(first_row, rows) for each group of seeds; during the call, the gradients of that group can be reduced.
@@ -234,8 +234,8 @@ class BatchDevice {
   virtual void release() = 0;
   /// A device with the same limits for the classifier without its last layer; null unless DeviceFacts::splits_head.
   virtual std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) = 0;
-  /// The same for a part of the classifier, with this share of the memory; null if there is none. Error{resources} if a single
-  /// example does not fit.
+  /// A device for a part of the classifier, with this share of the memory; null if the device cannot run parts.
+  /// Error{resources} if a single example does not fit.
   virtual std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) = 0;
   /// Executor::normal_solver.
   virtual normal::ProblemSolver* normal_solver() = 0;

@@ -23,7 +23,7 @@ class ForwardingExecutor : public Executor {
   }
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }
   void release() override { inner_.release(); }
-  /// The inner one's: what it does with questions is lost unless this is overridden.
+  /// The inner executor's result, which does not change questions as this one does. Override it if it must.
   Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override { return inner_.after(map); }
   normal::ProblemSolver* normal_solver() final { return inner_.normal_solver(); }
 

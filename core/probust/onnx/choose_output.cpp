@@ -245,7 +245,7 @@ class OutputChooser {
 
   void narrow() {
     prefer(candidates_, [](const Candidate& each) { return !each.copy; });
-    if (!deciding())  // if the model need not decide: an output of numbers before a label
+    if (!deciding())  // if the model need not decide, prefers outputs of several numbers to labels
       prefer(candidates_, [&](const Candidate& each) { return element_count(graph_[each.value].shape) > 1; });
     merge();
     if (candidates_.size() < 2) return;

@@ -25,7 +25,7 @@ std::string_view name_of(Mode mode) {
     case Mode::not_equal:
       return "BRANCH_NEQ";
     case Mode::member:
-      break;  // the operator has none
+      break;  // TreeEnsembleRegressor has no membership tests
   }
   return "";
 }

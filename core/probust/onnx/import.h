@@ -60,7 +60,7 @@ struct Model {
 };
 
 struct ImportOptions {
-  std::string output_name;  ///< the output or inner tensor that determines the class; empty: the only possible one
+  std::string output_name;  ///< the output or inner tensor that determines the class; if empty, the only one that can
   /// Whether the model must decide between classes, so that `classes` is at least 2. If so, one number is compared with a
   /// threshold, and operators that saturate (clipping, logarithms, sigmoids, a second softmax) are removed if they keep the
   /// order of classes. Otherwise the numbers of the output are used, without a final ArgMax or Softmax.
@@ -74,7 +74,7 @@ struct ImportOptions {
   Shape input_shape = {};
   /// The shape of one point of the data, e.g. [3, 224, 224]. Determines extents that neither the model nor `input_shape` gives.
   Shape data_shape = {};
-  Layout layout = Layout::automatic;  ///< the order in which the input takes points of `data_shape`
+  Layout layout = Layout::automatic;  ///< the order in which the input expects points of `data_shape`
   ExternalFiles external = {};        ///< opens files with weights that are stored outside the model
 };
 
@@ -92,7 +92,7 @@ struct Function {
 
 struct FunctionOptions {
   std::map<std::string, Tensor> fixed;  ///< values of inputs that are treated as constants
-  std::int64_t batch = 0;               ///< the first extent of inputs that leave it open; 0: it must be fixed
+  std::int64_t batch = 0;               ///< the first extent of inputs that leave it open; if 0, it must be fixed
 };
 
 /// Imports an ONNX graph with any number of inputs and outputs of declared shapes. The declared shapes and fixed inputs must

@@ -21,7 +21,7 @@ LogOdds log_odds(Graph& graph, ValueId v);
 /// Whether `v` is computed, without a layer in between, from values that level off (Sigmoid, Softmax, Tanh, Erf).
 bool levels_off(const Graph& graph, ValueId v);
 
-/// The same values without infinite logarithms: log v + c for probabilities v and constants c, with any sum, difference or
+/// `v` without infinite logarithms. It may contain log p + c for probabilities p and constants c, with any sum, difference or
 /// constant factor. Returns `v` itself if it contains no such logarithm.
 ValueId with_finite_logs(Graph& graph, ValueId v);
 

@@ -14,7 +14,7 @@ struct Threshold {
   ValueId value = kNoValue;
   double at = 0;
   bool above = true;
-  std::string before{};   // the last operator removed that users know
+  std::string before{};   // name of the last operator that was removed and that users know
   bool compared = false;  // whether a comparison was removed, so that the number has two values
   bool odds = false;      // whether the value is the logarithm of the odds of a probability
   bool level = false;     // whether these log-odds level off: see LogOdds

@@ -88,7 +88,7 @@ struct CovarianceModel {
   /// The moments of the pairs, with the covariance of the model.
   MarginMoments with(MarginMoments sampled) const;
 
-  /// The same for some rows.
+  /// The model for some of the margins.
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 
@@ -107,7 +107,8 @@ Interval counted_interval(std::int64_t survivors, std::int64_t samples);
 void attach_interval(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t survivors,
                      std::int64_t target, double share);
 
-/// The same with a given standard error of z = Phi^-1(p) (NaN if unknown), and a given level for the interval of the count.
+/// attach_interval with a given standard error of z = Phi^-1(p) (NaN if unknown), and a given level for the interval of the
+/// count.
 void attach_interval(Estimate& estimate, double std_error, std::int64_t survivors, std::int64_t samples, double share,
                      double counted_level = kCounted);
 
@@ -132,7 +133,7 @@ void mark_left_out(Estimate& estimate, const Rivals& rivals);
 Eigen::ArrayXd jackknife(std::int64_t pairs,
                          const std::function<Eigen::ArrayXd(std::int64_t group, std::int64_t groups)>& without);
 
-/// An approximation of z = Phi^-1(p) for differences between similar problems.
+/// An approximation of z = Phi^-1(p) that is good enough for differences between similar problems.
 double rough_z(const MarginMoments& moments, std::int64_t target);
 
 /// The rows of the nearest rivals: as many as a standard error needs.

@@ -69,7 +69,8 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
   return segments;
 }
 
-// How many elements to combine at a time if an operand has fewer lanes than the output, and the memory for one such operand.
+// The number of elements to combine at a time if an operand has fewer lanes than the output. Its repeated lanes take up to
+// kTogether floats.
 std::int64_t elements_together(const Call& call) {
   constexpr std::int64_t kTogether = 1024;  // floats
   return std::max<std::int64_t>(1, kTogether / call.lanes);

@@ -100,7 +100,7 @@ void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t cou
   }
 }
 
-// The same for whole elements. Returns false if this is not faster than combine_runs.
+// combine_runs for whole elements. Returns false if this is not faster than combine_runs.
 bool Call::combine_elements(const Fused& stage, std::int64_t element, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
   const float* const x = in[stage.operand].data + element * own;

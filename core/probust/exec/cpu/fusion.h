@@ -9,8 +9,8 @@
 
 namespace probust::cpu {
 
-/// The same graph with all values that depend on the seed moved to the end. The masks of rectifiers, for example, are then
-/// known before the backward products that use them. Inputs keep their order.
+/// `graph` with all values that depend on the seed moved to the end. The masks of rectifiers, for example, are then known
+/// before the backward products that use them. Inputs keep their order.
 Graph seeded_last(const Graph& graph);
 
 /// The work that the kernel of a product with a constant does after the product, and the nodes that it replaces.

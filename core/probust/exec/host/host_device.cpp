@@ -77,7 +77,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return std::make_unique<HostDevice>(facts_.name, compile_, split.features, rest);
   }
 
-  // Frees memory first, as above.
+  // Frees memory first, as without_head does.
   std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) override {
     make_workers();
     ExecutorOptions own = memory_.options();
@@ -379,7 +379,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     facts_.forward_batch = memory_.forward_batch(*forward_);
   }
 
-  // Also frees the memory of earlier runs.
+  // Creates the workers anew, which also frees the memory of earlier runs.
   void make_workers() {
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(facts_.workers));

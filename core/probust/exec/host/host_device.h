@@ -15,7 +15,7 @@ using Compile = std::unique_ptr<Program> (*)(const Graph&);
 std::unique_ptr<BatchDevice> make_host_device(std::string_view name, Compile compile, const Graph& classifier,
                                               const ExecutorOptions& options);
 
-/// The same for a forward program and an optional gradient program (make_forward_executor).
+/// make_host_device for a forward program and an optional gradient program (make_forward_executor).
 std::unique_ptr<BatchDevice> make_forward_device(std::string_view name, std::unique_ptr<Program> forward,
                                                  std::unique_ptr<Program> gradient, const Shape& point, std::int64_t classes,
                                                  const ExecutorOptions& options);

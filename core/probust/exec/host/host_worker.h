@@ -34,7 +34,7 @@ struct GradientGroup {
 struct HostWorker {
   Workspace workspace, first_layer;
   Stretch inputs, variances, logits, logit_variances, cotangents, gradients;
-  Stretch noise, moved;  // of the samples, and the change of the first layer's outputs that it causes
+  Stretch noise, moved;  // the samples' noise, and the change of the first layer's outputs that it causes
   std::vector<std::uint32_t> points, samples;
   std::vector<std::int64_t> index;  // positions in the data of the points of a sweep
   std::int64_t lanes = 0;           // number of lanes of the logits

@@ -204,7 +204,7 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
   return averages;
 }
 
-// Its answers are not needed again, because the averages store their sums.
+// Runs one step of the averages. Answers of the external engine are not needed again, because the averages store their sums.
 void StepwiseExecutor::add_one_piece(Averages& averages) {
   const auto added = guarded("the model", [&] { return averages.step(0); });
   if (external_->wanted() != nullptr) pause();

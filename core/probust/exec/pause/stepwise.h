@@ -36,7 +36,7 @@ class StepwiseExecutor final : public ForwardingExecutor {
 
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override;
 
-  /// One that is paused together with this.
+  /// The inner executor's result, as an executor that is paused together with this one.
   Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override;
 
  private:

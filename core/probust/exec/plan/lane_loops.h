@@ -47,7 +47,7 @@ class LaneLoops {
     });
   }
 
-  /// The same with one worker.
+  /// for_copies with one worker.
   template <class Body>
   void for_copies(const PlacedPoints& placed, const CopyRange& all, int worker, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count, step = device_.facts().forward_batch.examples;

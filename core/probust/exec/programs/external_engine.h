@@ -54,8 +54,8 @@ class ExternalEngine {
 /// `external` must outlive it.
 std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
 
-/// The same with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in gradient_graph.
-/// Requests gradients of at most `most` inputs at a time.
+/// external_program with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in
+/// gradient_graph. Requests gradients of at most `most` inputs at a time.
 std::unique_ptr<Program> external_gradient_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes,
                                                    std::int64_t most);
 
