@@ -46,7 +46,7 @@ struct LoadOptions {
 
 struct EstimateOptions {
   std::vector<std::int64_t> targets = {};  ///< [N] target classes; empty: the predicted ones
-  std::uint64_t seed = 0;                  ///< of the noise
+  std::uint64_t seed = 0;                  ///< seed of the noise
   std::int64_t first_index = 0;            ///< position of the first point in the data; the noise depends on it
   NoiseSource noise_source = {};           ///< reads the files named in noise texts
   /// [N] classes, -1 for a point without one; or empty. With labels, rows have p_label.

@@ -29,7 +29,7 @@ struct GroupBias {
   std::vector<MeanInterval> p{};        ///< means of p per class, at the adjusted confidence; 0..1 for a class of one point
   std::vector<Proportion> clean{};      ///< accuracy without noise per class, at 95%; empty unless by_label
   std::vector<MeanInterval> noisy{};  ///< accuracy under noise per class, at the adjusted confidence; empty if no row has p_label
-  MeanInterval all{};                 ///< over all classes, at 95%
+  MeanInterval all{};                 ///< mean of p over all classes, at 95%
   std::int64_t compared = 0;          ///< number of classes with at least two points that have p
   double confidence = 0.95;           ///< confidence of each class's interval
   std::optional<ClassGap> largest{};  ///< largest difference between the compared classes, if there are two

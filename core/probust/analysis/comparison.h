@@ -22,7 +22,7 @@ struct PairedComparison {
   GroupKey baseline, run;                  ///< if one side has no such rows, its key has only the model
   std::int64_t pairs = 0;                  ///< points for which both have p
   std::int64_t unanswered = 0;             ///< number of points in both groups of which at least one has no p
-  MeanInterval baseline_p, run_p;          ///< over the pairs
+  MeanInterval baseline_p, run_p;          ///< means of p over the pairs
   MeanInterval difference;                 ///< the paired interval (Student's t); of zero width if all differences are equal
   Proportion baseline_clean, run_clean;    ///< accuracy without noise, over labelled points that both have
   MeanInterval baseline_noisy, run_noisy;  ///< accuracy under noise, over the pairs with p_label in both

@@ -13,7 +13,7 @@ namespace probust {
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
-  double std_error = 0;  ///< of the mean; NaN for fewer than two values
+  double std_error = 0;  ///< standard error of the mean; NaN for fewer than two values
 };
 
 /// The mean of the finite values, with Student's interval: it contains the true mean with probability `confidence`.
@@ -35,7 +35,7 @@ double student_quantile(double freedom, double confidence);
 /// classes (Han et al., section 4.3).
 struct ClassBias {
   std::vector<MeanInterval> classes;  ///< [classes] mean_probability with the requested confidence
-  MeanInterval all;                   ///< at 95%
+  MeanInterval all;                   ///< over all points, at 95%
 };
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes,
                      double confidence = 0.95, double common = 0);

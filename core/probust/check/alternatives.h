@@ -13,7 +13,7 @@ namespace probust {
 
 /// Statistics of the stored values.
 struct Values {
-  float low = 0, high = 0;  ///< of finite values; low > high if there are none
+  float low = 0, high = 0;  ///< smallest and largest finite value; low > high if there are none
   bool whole = true;        ///< whether all values are integers
   bool finite = true;
   bool image = false;         ///< whether points are images, judged by their shape or that of the input

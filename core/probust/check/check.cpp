@@ -404,7 +404,7 @@ class Checker {
   std::vector<bool> fitted_half_;
   Score given_score_;
   std::vector<Compared> compared_;
-  std::vector<double> least_p_;  // of dropped alternatives
+  std::vector<double> least_p_;  // smallest possible p-values of dropped alternatives
 };
 
 void require_usable(const CheckInput& input) {

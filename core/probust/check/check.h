@@ -51,7 +51,7 @@ struct CheckOptions {
   bool empty() const { return add.empty() && leave_out.empty(); }
   /// "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std". `spell` gives the names of options.
   std::string text(OptionSpelling spell = as_field) const;
-  /// The same as advice: "give --mean 0.5", or "leave out --mean, --std".
+  /// The options as advice: "give --mean 0.5", or "leave out --mean, --std".
   std::string advice(OptionSpelling spell = as_field) const;
 };
 
@@ -79,9 +79,9 @@ struct CheckReport {
   std::int64_t points = 0, classes = 0;
   std::string decision;  ///< decision rule of the input
   Shape point_shape;
-  float low = 0, high = 0;  ///< over finite stored values
+  float low = 0, high = 0;  ///< smallest and largest finite stored value
   double scale = 1;
-  std::optional<std::int64_t> correct;  ///< with the given options; empty without labels
+  std::optional<std::int64_t> correct;  ///< number of correct predictions with the given options; empty without labels
   std::int64_t predicted_classes = 0;   ///< number of distinct predictions; 0: the model was not run
   std::vector<Alternative> alternatives;
   std::vector<Finding> findings;      ///< warnings first

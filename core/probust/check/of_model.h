@@ -33,7 +33,7 @@ CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::v
 /// labels, the model is not run. Throws like check_model.
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);
 
-/// The same check for points that were already selected out of `points`; `planned` is the number of passes of the estimate. The
+/// first_check for points that were already selected out of `points`; `planned` is the number of passes of the estimate. The
 /// check's own passes do not count in the executor's progress.
 CheckReport first_check(CheckInput input, Executor& executor, std::int64_t points, std::int64_t planned);
 

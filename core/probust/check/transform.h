@@ -23,7 +23,7 @@ struct Colours {
 struct Transform {
   double scale = 1;
   std::vector<double> mean = {}, std = {};  ///< none, one, or one per channel
-  int channel_axis = 0;                     ///< of a point
+  int channel_axis = 0;                     ///< axis of a point that has the channels
   Arrangement arrangement = {};
   Colours reverse = {};  ///< the colours of a point, if they are to be reversed
 };

@@ -22,7 +22,8 @@ constexpr std::int64_t kMostClassesToPool = 200, kMostSamplesToPool = 500;
 // With few points, the common effect of a draw is uncertain; with many samples, a point's own samples suffice.
 constexpr std::size_t kLeastPointsToShare = 60;
 constexpr std::int64_t kLeastSamplesToShare = 12, kMostSamplesToShare = 500;
-constexpr std::int64_t kMostMarginsToShare = 5000;  // of all samples of a point: those of a block are in memory
+// Limit on the margins of all samples of a point, because those of a whole block are in memory.
+constexpr std::int64_t kMostMarginsToShare = 5000;
 
 // Whether shared draws improve the estimates of this many points.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {

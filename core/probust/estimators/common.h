@@ -49,7 +49,7 @@ Estimate from_linearization(const Linearization& linearization, std::int64_t tar
 /// from_linearization for margins with known moments, by the normal CDF.
 Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// The same linearised classifier with class `other` as its target.
+/// The linearization with class `other` as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
 
 /// from_linearization with NormalCdf::exact for many linearizations [N] with targets [N].

@@ -51,7 +51,7 @@ struct EstimatorDefinition {
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
-  std::optional<Share> share = {};  ///< for estimators that come in several forms
+  std::optional<Share> share = {};  ///< what this form shares, for estimators that come in several forms
 
   /// Computes one estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;

@@ -19,7 +19,7 @@ struct Evidence {
 
 struct Reconciled {
   double z;          ///< median of zeta
-  double std_error;  ///< of p: half the distance between its quantiles at Phi(-1) and Phi(1)
+  double std_error;  ///< standard error of p: half the distance between its quantiles at Phi(-1) and Phi(1)
 };
 
 /// The posterior of zeta = z - b - e. The model error b has a prior of the given scale; the sampling error e of z is normal. An

@@ -20,7 +20,7 @@ namespace probust {
 /// The draw that each point of a block uses for each of its pairs: pair k of point i uses draw draw[k][i] of stratum k. The
 /// draws of a stratum are used by equally many points, to within one; which points share a draw is random for each stratum.
 struct SharedNoise {
-  std::int64_t draws = 0;                         ///< per stratum
+  std::int64_t draws = 0;                         ///< number of draws per stratum
   std::vector<std::vector<std::int64_t>> draw{};  ///< [pairs][points]
 
   bool shared() const { return draws > 0; }

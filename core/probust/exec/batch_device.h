@@ -63,7 +63,7 @@ struct Seeds {
 struct Sweep {
   LinearizeAt at;
   Batch batch;                   ///< the maximum numbers of examples and seeds in a run
-  const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
+  const Noise* noise = nullptr;  ///< the noise, with LinearizeAt::noise_mean; otherwise null
   bool to_first_layer =
       false;  ///< whether the gradients are those with respect to the outputs of the first layer (passes/first_layer_split.h)
 };

@@ -33,7 +33,7 @@ class AveragesAtOnce final : public Averages {
   std::vector<Linearization> made_;
 };
 
-// Converts the answer to a question to its own type.
+// Converts the answer to a question to the type that the question names.
 template <class Asked>
 Result<typename Asked::Answer> asked(Executor& executor, const Asked& question) {
   Result<ExecutorAnswer> answer = executor.answer(question);

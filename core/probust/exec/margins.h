@@ -17,7 +17,7 @@ namespace probust {
 struct Linearization {
   Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
   /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w,
-  /// w], the same for the gradients of the w inputs of the last layer.
+  /// w], with the gradients of the w inputs of the last layer as rows of U.
   Eigen::MatrixXd gram;
   /// [m, samples] For each noisy sample j: its margins g_j, and the products of its noise eps_j with the averaged gradients (U
   /// eps_j) and with the gradients at that sample (U_j eps_j). Empty if nothing was sampled.

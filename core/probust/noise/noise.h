@@ -52,7 +52,7 @@ struct Quantization {
 struct ElementNoise {
   enum class Draw : std::uint8_t { normal, uniform, laplace };
   Draw draw = Draw::normal;
-  float deviation = 1;  ///< of a unit draw
+  float deviation = 1;  ///< standard deviation of a unit draw
   std::span<const float> deviations{};
   bool varies = false;
   std::optional<Quantization> range{};

@@ -147,7 +147,7 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
 /// The maximum number of limits for telescoping: the work grows with the cube, and the preparation with the fourth power.
 constexpr Index kTelescope = 128;
 constexpr double kRareTails = 0.5;         ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
-constexpr double kTelescopeTails = 2.0;    ///< the same if R has full rank
+constexpr double kTelescopeTails = 2.0;    ///< this limit if R has full rank
 constexpr Index kControlFrom = 24;         ///< with fewer limits, plain separation is fast
 constexpr Index kControlTo = 400;          ///< preparation time grows with the cube
 constexpr double kControlTails = 0.005;    ///< lower limit of the sum of tails, because its error is absolute

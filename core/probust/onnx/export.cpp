@@ -339,8 +339,8 @@ class Exporter {
   std::int64_t opset_ = kLeastOpset;
   int extra_ = 0;                   ///< number of names that are not values of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
-  std::vector<std::string> names_;  ///< of each value; empty: not written
-  std::string graph_bytes_;         ///< of the GraphProto written so far
+  std::vector<std::string> names_;  ///< name of each value; empty if it is not written
+  std::string graph_bytes_;         ///< bytes of the GraphProto written so far
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace probust::onnx {
 /// logarithms.
 ValueId log_of_probability(Graph& graph, ValueId v);
 
-/// log v - log(1 - v) of one number; kNoValue as above, and if log(1 - v) has no rule.
+/// log v - log(1 - v) of one number. The value is kNoValue if log v or log(1 - v) has no rule.
 struct LogOdds {
   ValueId value = kNoValue;
   bool level = false;  ///< whether it levels off if the parts of a mean are near 0 and 1, as for votes

@@ -28,7 +28,7 @@ enum class Link : std::uint8_t { plain, exponential, magnitude };
 /// One random parameter of a family.
 struct Parameter {
   std::string_view name;
-  std::string_view unit;  ///< of the parameter: "degrees"; "" if it has none
+  std::string_view unit;  ///< unit of the parameter: "degrees"; "" if it has none
   double identity;        ///< the value that changes nothing
   Link link = Link::plain;
   double lowest = -1e30, highest = 1e30;  ///< the range of values that a noise text may give

@@ -112,7 +112,7 @@ class EstimateRun final : public ExecutorJob {
   Points points_;
   Tensor logits_;
   std::int64_t first_ = 0;                        // first point of the block
-  std::unique_ptr<Evaluation> evaluation_;        // for the block
+  std::unique_ptr<Evaluation> evaluation_;        // evaluation of the block's points
   std::size_t next_ = 0;                          // next question of the block
   std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty until computed
   std::vector<Row> rows_;

@@ -95,7 +95,7 @@ struct Network {
 
 /// How initial weights are drawn.
 struct NetworkOptions {
-  std::uint64_t seed = 0;                       ///< of the random weights
+  std::uint64_t seed = 0;                       ///< seed of the random weights
   std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, their gradients and the optimizer's moments
 };
 

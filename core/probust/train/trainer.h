@@ -18,7 +18,7 @@ namespace probust {
 struct TrainerOptions {
   Optimizer optimizer = Optimizer::adam;
   std::int64_t batch = 32;  ///< points per step; all of them if there are fewer
-  std::uint64_t seed = 0;   ///< of the order of points, noise and other augmentation
+  std::uint64_t seed = 0;   ///< seed of the order of points, of noise and of other augmentation
   /// Bytes for weights, gradients, moments and a batch, and as many again for activations.
   std::int64_t memory = std::int64_t{1} << 30;
 };
@@ -29,10 +29,10 @@ struct TrainingOptions {
   double sigma = 0;       ///< standard deviation of the Gaussian noise added to every input at every step, in the units of x
   double lambda = 0;      ///< factor of the mean of ||grad_x loss||², which is added to the loss
   double decay = 0;       ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
-  double momentum = 0;    ///< of sgd; below 1
+  double momentum = 0;    ///< momentum of sgd; below 1
   bool flip = false;      ///< mirror images at random
   std::int64_t crop = 0;  ///< shift images at random by up to this many pixels
-  Schedule schedule = Schedule::constant;  ///< of the rate, from the trainer's first step to the last one of a run
+  Schedule schedule = Schedule::constant;  ///< schedule of the rate, from the trainer's first step to the last one of a run
 };
 
 /// Throws Error{usage} naming the first option that is not finite, is negative, or is zero if it must be positive.
@@ -129,7 +129,7 @@ class TrainingRun final : public Job {
 
   std::int64_t planned() const override { return steps_ + scores_; }  ///< training steps, plus batches to score
   std::int64_t done() const override { return done_; }
-  Score score() const;                   ///< once it is finished
+  Score score() const;                   ///< available once the run is finished
   double loss() const { return loss_; }  ///< the objective on the latest batch
 
  private:

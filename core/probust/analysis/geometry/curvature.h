@@ -16,7 +16,7 @@ namespace probust {
 struct Curvature {
   Eigen::VectorXd shift;    ///< [m] mean of e: the average error of a linearisation at x; standard error scatter / sqrt(pairs)
   Eigen::VectorXd scatter;  ///< [m] standard deviation of e, which no linearisation captures
-  double largest_shift = 0, largest_scatter = 0;  ///< over rivals; NaN if a margin is NaN
+  double largest_shift = 0, largest_scatter = 0;  ///< largest absolute values over rivals; NaN if a margin is NaN
 };
 
 /// Curvatures of each point, from `pairs` pairs (2 pairs + 1 forwards). Error{unsupported} if the noise cannot be mirrored,

@@ -22,7 +22,8 @@ struct SlicePlane {
 struct Slice {
   std::int64_t resolution = 0;
   std::vector<std::int64_t> predicted;  ///< -1 if logits are NaN
-  std::vector<double> margin;           ///< of the target against its strongest rival: zero on the boundary, NaN if logits are
+  /// Margin of the target over its strongest rival: zero on the boundary, NaN if logits are.
+  std::vector<double> margin;
 };
 
 /// Two orthonormal directions at point i: the gradient of the smallest margin at x, and the part of the next margin's gradient

@@ -50,7 +50,7 @@ class MixedModel {
 
   Cholesky root_;             // L Lᵀ = V
   Eigen::MatrixXd basis_;     // L⁻¹ X
-  Cholesky gram_;             // of Xᵀ V⁻¹ X
+  Cholesky gram_;             // factor of Xᵀ V⁻¹ X
   Eigen::MatrixXd residual_;  // L⁻¹ y minus its projection on L⁻¹ X
 };
 

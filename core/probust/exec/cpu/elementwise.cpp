@@ -46,7 +46,7 @@ std::vector<std::int64_t> element_table(const Shape& operand, const Shape& outpu
 // Consecutive elements of an output for which each operand has consecutive elements, or the same element for all.
 struct Segment {
   std::int64_t first, count;
-  std::int64_t at[2], step[2];  // per operand
+  std::int64_t at[2], step[2];  // first element of each operand, and its step to the next one: 0 or 1
 };
 
 std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& output) {

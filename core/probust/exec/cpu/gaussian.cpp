@@ -11,7 +11,7 @@ namespace probust::cpu {
 namespace {
 
 constexpr float kFarthest = 12;    // standard deviations; beyond, densities lose digits or are slow subnormal numbers
-constexpr float kLeastB = 1e-30F;  // for variances
+constexpr float kLeastB = 1e-30F;  // lower limit for variances
 // Slopes of ramps that replace steps, because compilers do not vectorise comparisons.
 constexpr float kSteep = 1e30F, kSteeper = 1e38F;
 

@@ -32,7 +32,7 @@ using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, E
 // With this depth, a group and four columns of weights fit the first-level cache. Short sums also have smaller rounding errors:
 // the p of adf, which is the most sensitive to rounding, differs between two processors by half as much as with a depth of 256.
 constexpr Index kMostDepth = 128;
-constexpr Index kPackedBytes = 128 << 10;  // for packed rows, in the second-level cache
+constexpr Index kPackedBytes = 128 << 10;  // limit for packed rows, which should stay in the second-level cache
 
 constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
 

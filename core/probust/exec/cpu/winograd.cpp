@@ -390,7 +390,7 @@ class Winograd {
   Convolution convolution_;
   std::vector<float> bias_;
   Grid grid_;
-  std::vector<std::int64_t> blocks_;  // of output channels
+  std::vector<std::int64_t> blocks_;  // sizes of the blocks of output channels
   std::shared_ptr<const std::vector<float>> weights_;
 };
 

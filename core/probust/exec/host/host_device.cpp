@@ -473,7 +473,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
   HostMemory memory_;
   Progress* progress_ = nullptr;
   std::unique_ptr<Program> forward_, gradient_, smoothed_, moments_;
-  std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end at the first layer
+  std::optional<HostFirstLayer> first_layer_;  // set if sweeps for sums end at the first layer
   bool sought_first_layer_ = false;
   std::vector<HostWorker> workers_;
 };

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kPreferredLanes = 960;  // enough for every kernel to run at full speed
 constexpr std::int64_t kScratchBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;     // a workspace of this size stays in the cache
-constexpr std::int64_t kProgramBytes = std::int64_t{14} << 20;  // of code and tables
+constexpr std::int64_t kProgramBytes = std::int64_t{14} << 20;  // memory for the program's code and tables
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 struct WeightBytes {

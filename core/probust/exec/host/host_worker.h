@@ -39,7 +39,7 @@ struct HostWorker {
   std::vector<std::int64_t> index;  // positions in the data of the points of a sweep
   std::int64_t lanes = 0;           // number of lanes of the logits
   GradientGroup group;
-  std::array<std::vector<RowMatrix>, 2> kept;  // by GradientForm, per example
+  std::array<std::vector<RowMatrix>, 2> kept;  // kept gradients, by GradientForm and example
   RowMatrix along_own;                         // [rows, examples]
 
   bool intact() const {

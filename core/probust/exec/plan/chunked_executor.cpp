@@ -315,7 +315,7 @@ class ChunkedExecutor final : public Executor {
   ExecutorFacts facts_;
   std::optional<bool> piecewise_constant_;
   Batch gradient_batch_;
-  std::optional<HeadSplit> split_;  // if there are many classes
+  std::optional<HeadSplit> split_;  // set if there are many classes
   std::unique_ptr<ChunkedExecutor> features_;
   std::unique_ptr<SharedDraws> shared_draws_;
   bool sought_start_ = false;
