@@ -27,7 +27,7 @@ ImportOptions import_options(const LoadOptions& options) {
   return import;
 }
 
-// Makes the import's descriptions those of the classifier that tolerance.h builds from a regression model.
+// Replaces the class names, the number of classes and the decision rule by those of the classifier that tolerance.h builds.
 void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
   model.class_names.clear();
   if (classes == 3) model.class_names = {"below", "above", "within"};

@@ -58,7 +58,7 @@ void move(Estimate& estimate, const Eigen::Vector3d& bias) {
   estimate.p_fail = normal::complement(moved);
   if (estimate.ci_low) estimate.ci_low = std::min(*estimate.ci_low, estimate.p);
   if (estimate.ci_high) estimate.ci_high = std::max(*estimate.ci_high, estimate.p);
-  if (bounded) {  // the bound follows from the new p
+  if (bounded) {  // computes the bound again, from the new p
     if (estimate.status == Status::bound) estimate.status = Status::ok;
     bound_failure(estimate);
   }

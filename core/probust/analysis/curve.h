@@ -21,8 +21,8 @@ struct CurvePoint {
 
 struct CurveValue {
   double p, p_fail;
-  double ci_low, ci_high;  ///< 95%; NaN if nothing was smoothed
-  double std_error;        ///< NaN if nothing was smoothed
+  double ci_low, ci_high;  ///< 95% interval; NaN if nothing was smoothed
+  double std_error;        ///< standard error of p; NaN if nothing was smoothed
 };
 
 /// Smooths independent estimates at several scales: z = Phi^-1(p) is modelled as a function of ln sigma (scale_process.h),

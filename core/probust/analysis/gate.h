@@ -22,7 +22,7 @@ struct Threshold {
   };
   Kind kind = Kind::mean;
   double limit = 0;
-  double quantile = 0;  ///< in 0..1
+  double quantile = 0;  ///< the probability of the quantile, in 0..1
 
   /// Whether it limits the drop from a baseline.
   bool compares() const { return kind == Kind::drop || kind == Kind::noisy_drop; }
@@ -37,8 +37,8 @@ struct Threshold {
 
 /// How a measured value is compared with a threshold.
 enum class Decision : std::uint8_t {
-  measured,  ///< the measured value
-  confident  ///< the 95% interval: the threshold is not met only if all of it is on the wrong side
+  measured,  ///< compares the measured value
+  confident  ///< compares the 95% interval: the threshold is not met only if all of it is on the wrong side
 };
 
 struct Check {

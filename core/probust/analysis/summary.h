@@ -20,7 +20,7 @@ double quantile_of(std::vector<double> values, double q);
 
 struct CleanAccuracy {
   std::string model;        ///< as in Row
-  std::int64_t points = 0;  ///< labelled or not
+  std::int64_t points = 0;  ///< number of points, labelled or not
   Proportion accuracy;      ///< share of labelled points whose prediction is the label
 };
 

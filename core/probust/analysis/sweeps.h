@@ -20,7 +20,7 @@ namespace probust {
 struct SweepScale {
   double sigma = 0;
   MeanInterval p;
-  std::vector<const Row*> rows{};  ///< by index; rows owned by the caller
+  std::vector<const Row*> rows{};  ///< ordered by index; owned by the caller
 };
 
 struct RowSweep {
@@ -50,7 +50,7 @@ struct PointTolerance {
 
 struct Tolerances {
   double threshold = 0;
-  std::vector<PointTolerance> points{};  ///< by index; points that have p at one scale at least
+  std::vector<PointTolerance> points{};  ///< ordered by index; the points that have p at one scale or more
   std::int64_t within = 0, below = 0, above = 0;
   std::int64_t unanswered = 0;  ///< points without any p
 

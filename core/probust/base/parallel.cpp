@@ -75,7 +75,7 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job*> jobs_;  ///< jobs that want more helpers
+  std::deque<Job*> jobs_;  ///< jobs that can use more helpers
   std::vector<std::thread> threads_;
 };
 

@@ -48,7 +48,7 @@ struct Compared {
   std::string kind;    // the kind of its finding
   std::string remedy;  // what to do if no option gives this alternative
   Score score;
-  bool fitted = false;      // whether the order of labels was fitted, to the points that are not scored
+  bool fitted = false;      // whether the order of labels was fitted to the points that are not scored
   bool adds_order = false;  // whether it adds an order of labels to a transform that was also compared alone
   Paired with_order = {};   // compared with that transform
 };

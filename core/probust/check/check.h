@@ -68,9 +68,10 @@ struct Alternative {
   std::string name;  ///< "CIFAR-10 mean and std", "pixels in 0..1", "labels + 1"
   CheckOptions options = {};
   std::int64_t points = 0, correct = 0;
-  std::int64_t gained = 0, lost = 0;  ///< points that only this, or only the given preprocessing predicts correctly
-  double p_value = 1;                 ///< probability of a split at least this favourable if both are equally good
-  bool better = false;                ///< significantly better than the given one, corrected for the number of alternatives
+  /// Points that are predicted correctly only with this, or only with the given preprocessing.
+  std::int64_t gained = 0, lost = 0;
+  double p_value = 1;   ///< probability of a split at least this favourable if both are equally good
+  bool better = false;  ///< significantly better than the given one, corrected for the number of alternatives
 
   double accuracy() const { return points == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(points); }
 };

@@ -206,7 +206,8 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
   std::vector<Finding> findings;
   if (n == 0 || explained) return findings;
   const std::set<std::int64_t> classes(predicted.begin(), predicted.end()), labels(input.labels.begin(), input.labels.end());
-  std::map<std::int64_t, std::pair<double, double>> shares;  // of each class: share of labels, share of predictions
+  // For each class: its share of the labels, and of the predictions.
+  std::map<std::int64_t, std::pair<double, double>> shares;
   std::int64_t correct = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     shares[predicted[i]].second += 1.0 / static_cast<double>(n);

@@ -16,8 +16,8 @@ namespace probust {
 
 /// A model in the form that the check needs.
 struct CheckedModel {
-  Executor& executor;        ///< runs it after the preprocessing
-  const Shape& input_shape;  ///< at batch 1
+  Executor& executor;        ///< runs the preprocessing and the model
+  const Shape& input_shape;  ///< shape of the model's input at batch 1
   Preprocessing preprocessing = {};
   std::string decision = {};  ///< the decision rule, in one line
   bool classifies = true;     ///< false for a regression model with a tolerance; then only points and noise are checked

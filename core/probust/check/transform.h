@@ -10,7 +10,7 @@ namespace probust {
 
 /// Red, green and blue along one axis of a point, `stride` elements apart.
 struct Colours {
-  std::int64_t stride = 0;  ///< 0: there are none
+  std::int64_t stride = 0;  ///< 0 if a point has no colours
 
   /// The element that replaces `element` if the order of colours is reversed (RGB to BGR, or back).
   std::int64_t reversed(std::int64_t element) const {

@@ -60,7 +60,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
 struct ProbabilityRule {
   NormalCdf cdf = NormalCdf::exact;
   std::int64_t samples = 0;                                 ///< number of noisy samples averaged over
-  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first; null: none
+  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first; null if not needed
   std::int64_t forwards = 0, backwards = 0;                 ///< passes per linearization
 };
 

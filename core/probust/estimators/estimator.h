@@ -23,7 +23,7 @@ struct EstimatorDefinition {
 
   /// The events that it supports besides the survival of the target (Event).
   enum class Answers : std::uint8_t {
-    target,              ///< none
+    target,              ///< no others
     groups_and_top,      ///< by counting noisy samples
     groups_and_classes,  ///< by one normal probability per class
     every_event

@@ -11,7 +11,7 @@ namespace probust {
 /// A problem with noise that is a map x' = T(x, z) (NoiseShape::map), restated for its latents z: the classifier f(T(x, z)) at
 /// the points [x, 0] under noise on z. It is exact, and estimators need not know about maps.
 struct LatentProblem {
-  Executor& executor;  ///< Executor::after
+  Executor& executor;  ///< the result of Executor::after
   Points points;
   Tensor logits;  ///< [N, C] at z = 0
   Noise noise;

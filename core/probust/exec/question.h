@@ -16,8 +16,8 @@
 #include "probust/noise/noise.h"
 
 // The questions to an executor, as values. Each question refers to its arguments, which must outlive it, and names the type of
-// its answer. N is the number of points, C of classes, and m = C - 1 of margins (or fewer:
-// ExecutorFacts::backwards_to_linearize).
+// its answer. N is the number of points, C is the number of classes, and m = C - 1 is the number of margins. (Fewer backwards
+// may be enough: ExecutorFacts::backwards_to_linearize.)
 namespace probust {
 
 /// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h),

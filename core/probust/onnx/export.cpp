@@ -248,7 +248,7 @@ class Exporter {
   std::vector<std::string> operands(const Node& node) {
     std::vector<std::string> names;
     names.reserve(node.inputs.size());
-    const std::size_t rank = std::max<std::size_t>(2, node.shape.size());  // with the batch
+    const std::size_t rank = std::max<std::size_t>(2, node.shape.size());  // including the batch axis
     for (const ValueId input : node.inputs) {
       const Node& operand = graph_[input];
       const bool constant = operand.op == Op::constant;

@@ -14,7 +14,7 @@ ValueId log_of_probability(Graph& graph, ValueId v);
 /// log v - log(1 - v) of one number. The value is kNoValue if log v or log(1 - v) has no rule.
 struct LogOdds {
   ValueId value = kNoValue;
-  bool level = false;  ///< whether it levels off if the parts of a mean are near 0 and 1, as for votes
+  bool level = false;  ///< whether it changes little if the parts of a mean are near 0 and 1, as votes are
 };
 LogOdds log_odds(Graph& graph, ValueId v);
 

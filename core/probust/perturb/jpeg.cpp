@@ -176,7 +176,7 @@ void code_colour(const Image& image, double quality, std::span<float> x) {
   const std::int64_t rows = image.rows, columns = image.columns, pixels = image.pixels();
   const std::int64_t own_rows = (rows + 1) / 2, own_columns = (columns + 1) / 2;
   CodedPlane y(rows, columns), blue(own_rows, own_columns), red(own_rows, own_columns);
-  const std::int64_t width = 2 * blue.columns;  // at least that of y
+  const std::int64_t width = 2 * blue.columns;  // at least the width of y
   Samples full_blue(static_cast<std::size_t>(rows * width)), full_red(full_blue.size());
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* from = x.data() + r * columns;

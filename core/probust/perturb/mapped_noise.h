@@ -14,7 +14,7 @@ namespace probust::perturb {
 struct NoiseName {
   std::string name;
   bool scaled = false;   ///< whether the text is "name:scale"
-  std::string suffix{};  ///< after the scale
+  std::string suffix{};  ///< text after the scale
   std::string text(double scale) const;
 };
 

@@ -12,11 +12,11 @@ namespace probust {
 /// A description of an additive noise model or of a family of perturbations of images.
 struct NoiseEntry {
   std::string name;
-  std::string summary;    ///< what it does: "turns the image about its centre"
-  std::string parameter;  ///< with its unit: "angle in degrees"
-  std::string identity;   ///< its value that changes nothing; empty if it is not a number
+  std::string summary;    ///< what the noise does: "turns the image about its centre"
+  std::string parameter;  ///< the parameter with its unit: "angle in degrees"
+  std::string identity;   ///< the value of the parameter that changes nothing; empty if it is not a number
   std::string number;     ///< the meaning of a number after the name: "standard deviation of the angle in degrees"
-  std::string example;    ///< how it is written: "rotate:10"
+  std::string example;    ///< an example of its text: "rotate:10"
   const perturb::Family* family = nullptr;  ///< null for additive noise
 };
 

@@ -13,7 +13,7 @@ namespace probust::perturb {
 struct Distribution {
   enum class Kind : std::uint8_t { normal, uniform, fixed } kind = Kind::normal;
   double low = 0;   ///< fixed: the value. normal: the scale s of t = s z, from which theta follows (Link)
-  double high = 0;  ///< uniform between low and high
+  double high = 0;  ///< uniform: the values are between low and high
 };
 
 /// One step of a sequence of perturbations: a family with the distributions of its parameters, or additive noise.
@@ -21,10 +21,10 @@ struct Stage {
   const Family* family = nullptr;
   std::vector<Distribution> theta{};  ///< [parameters]
   Border border{};
-  Noise noise{};  ///< if there is no family
+  Noise noise{};  ///< the additive noise, if there is no family
   /// The user's perturbation, if it has a graph or a function; then there is neither a family nor other noise.
   OwnPerturbation own{};
-  std::string text;  ///< canonical, without the scale if `scale` is one
+  std::string text;  ///< canonical text of the stage, without the scale if `scale` is one
   /// The scale of all parameters, if the text gives it as one number. A different scale does not need another graph.
   std::optional<double> scale{};
 

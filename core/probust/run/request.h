@@ -48,7 +48,7 @@ struct AutoBudget {
   std::optional<double> each{};   ///< forwards per point and noise model
   std::optional<double> total{};  ///< forwards for all points and noise models together
   bool independent = false;       ///< whether auto shares nothing between points
-  std::string share{};            ///< as in parse_share, for estimators whose name does not say it; empty: the default
+  std::string share{};            ///< as in parse_share, for estimators whose text does not give it; empty: the default
 };
 
 /// Parses estimators; no texts stand for "auto". With a budget per point, "auto" becomes "auto:N". Throws Error{usage}

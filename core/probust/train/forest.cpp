@@ -17,7 +17,8 @@ namespace probust {
 namespace {
 
 constexpr std::uint32_t kBootstrap = 0x2017, kFeatures = 0x2018;  ///< streams of the generator
-constexpr std::int64_t kDeepest = 30;                             ///< the path to a node is a 32-bit number
+/// Maximum depth, because the path to a node is a 32-bit number.
+constexpr std::int64_t kDeepest = 30;
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 30;
 
 using Which = std::vector<std::int64_t>;  // points, by their numbers
@@ -58,7 +59,7 @@ void check_options(const ForestOptions& options, std::int64_t points, std::int64
 
 // A threshold splits the points of a node into those with feature <= threshold and the others.
 struct Question {
-  std::int64_t feature = -1;  ///< -1: no split
+  std::int64_t feature = -1;  ///< -1 if there is no split
   float threshold = 0;
   double purity = -1;  ///< see purity_of
 };

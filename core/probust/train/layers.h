@@ -38,7 +38,7 @@ Pointer dense(std::int64_t width, double gain);
 struct ConvOptions {
   std::int64_t kernel = 3, stride = 1, pad = 0;
   double gain = 2;   ///< initial filter values have variance gain / (number of inputs of an output)
-  bool bias = true;  ///< superfluous before a normalization
+  bool bias = true;  ///< whether there is a bias; superfluous before a normalization
 };
 
 /// [C, H, W] -> [channels, H', W'].

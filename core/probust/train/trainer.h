@@ -30,8 +30,8 @@ struct TrainingOptions {
   double lambda = 0;      ///< factor of the mean of ||grad_x loss||², which is added to the loss
   double decay = 0;       ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
   double momentum = 0;    ///< momentum of sgd; below 1
-  bool flip = false;      ///< mirror images at random
-  std::int64_t crop = 0;  ///< shift images at random by up to this many pixels
+  bool flip = false;      ///< whether to mirror images at random
+  std::int64_t crop = 0;  ///< maximum number of pixels by which images are shifted at random
   Schedule schedule = Schedule::constant;  ///< schedule of the rate, from the trainer's first step to the last one of a run
 };
 
@@ -41,7 +41,7 @@ void check(const TrainingOptions& options);
 /// The performance of a classifier on the points without noise.
 struct Score {
   double loss = 0;      ///< mean cross-entropy
-  double accuracy = 0;  ///< the share of points with the largest logit at their label
+  double accuracy = 0;  ///< share of points whose largest logit is that of the label
 };
 
 /// Mean loss and accuracy of a network on points x [N, point...], N > 0, in batches of `rows`. Throws Error{usage} if points or

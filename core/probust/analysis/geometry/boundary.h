@@ -14,7 +14,7 @@ namespace probust {
 
 /// The nearest point found with a different prediction.
 struct NearestBoundary {
-  double distance = 0;      ///< Euclidean, in the natural space; infinity if none was found, NaN if logits are NaN
+  double distance = 0;      ///< Euclidean, in the natural space; infinity if no boundary was found, NaN if logits are NaN
   std::int64_t rival = -1;  ///< the class at that point
   std::vector<float> step;  ///< [d] from x to just beyond the boundary
   std::int64_t forwards = 0, backwards = 0;

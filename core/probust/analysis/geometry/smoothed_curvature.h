@@ -19,7 +19,7 @@ struct Sampled {
 /// Properties of the smoothed margin G(x) = E g(x + eps), eps ~ N(0, sigma² I), over the nearest rival: the one with the smallest
 /// G / (sigma |grad G|). H is the Hessian of G.
 struct SmoothedCurvature {
-  std::int64_t rival = -1;   ///< a class
+  std::int64_t rival = -1;   ///< the class of the nearest rival
   double margin = 0;         ///< G
   double gradient_norm = 0;  ///< |grad G|
   /// vᵀH v for unit v found by Lanczos iterations: within the range of H's eigenvalues and close to its ends; `largest` is at

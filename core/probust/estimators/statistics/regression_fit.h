@@ -28,7 +28,7 @@ void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeA
 /// Sampled pairs of each point, and the margins of the nearest rivals, whose gradients are computed.
 struct PickedGradients {
   std::vector<Pairs> pairs;
-  std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] as rows of the margins, and as classes
+  std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] the rivals, as rows of the margins and as classes
 };
 PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients);
 

@@ -358,7 +358,7 @@ class DirectConv {
     }
   }
 
-  std::int64_t read_, written_, groups_;  // per group
+  std::int64_t read_, written_, groups_;  // channels read and written per group, and the number of groups
   std::vector<std::int64_t> blocks_;
   std::vector<Phase> phases_;
   std::vector<float> bias_;

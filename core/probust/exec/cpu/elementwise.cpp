@@ -72,7 +72,7 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
 // The number of elements to combine at a time if an operand has fewer lanes than the output. Its repeated lanes take up to
 // kTogether floats.
 std::int64_t elements_together(const Call& call) {
-  constexpr std::int64_t kTogether = 1024;  // floats
+  constexpr std::int64_t kTogether = 1024;  // in floats
   return std::max<std::int64_t>(1, kTogether / call.lanes);
 }
 std::int64_t repeated_size(const Call& call) { return elements_together(call) * call.lanes + kBlock; }

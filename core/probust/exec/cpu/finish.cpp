@@ -8,7 +8,7 @@
 namespace probust::cpu {
 namespace {
 
-constexpr std::int64_t kRepeated = 1024;  // floats
+constexpr std::int64_t kRepeated = 1024;  // floats of repeated lanes
 
 // y[i] = f(y[i], x[i])
 void combine_with(Op op, const float* x, float* y, std::int64_t count) {

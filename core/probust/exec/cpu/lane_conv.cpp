@@ -32,7 +32,7 @@ struct LaneTerm {
 // elements relative to source + i.
 struct PixelRun {
   std::int64_t first, length, source;
-  std::int64_t begin, end;  // of its terms
+  std::int64_t begin, end;  // range of its terms
 };
 
 // The terms of all pixels of the result, for one channel. For conv and conv_filter_grad, outputs read from the image; for
@@ -105,7 +105,7 @@ bool is_zero(const float* lanes) {
 bool is_finite(const LaneElements& elements, std::int64_t count) {
   Block zeros = Block::Zero();
   for (std::int64_t e = 0; e < count; ++e) zeros += Eigen::Map<const Block>(elements.data + e * elements.step) * 0.0F;
-  return (zeros == 0.0F).all();  // infinity and NaN became NaN
+  return (zeros == 0.0F).all();  // infinity and NaN times 0 are NaN
 }
 
 // The sums of `pixels` neighbouring pixels over the terms whose tap is used. A sum of zero is +0, whether or not taps are left

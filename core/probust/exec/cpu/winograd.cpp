@@ -148,7 +148,7 @@ class Winograd {
     weights_ =
         shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
                                         [&] { return coefficients<Outputs>(convolution_); });
-    convolution_.filter.reset();  // the graph holds it
+    convolution_.filter.reset();  // the graph keeps it
   }
 
   std::int64_t tiles() const { return grid_.count(); }

@@ -22,7 +22,8 @@ void for_points(const CopyRange& copies, Use use) {
   }
 }
 
-inline constexpr std::int64_t kTile = 16;  ///< lanes, and elements; with fewer samples per point, lanes count as different points
+/// Lanes and elements of a tile; if a point has fewer samples, its lanes are treated like different points.
+inline constexpr std::int64_t kTile = 16;
 
 /// A square of values of rows in the layout of programs: tile[e][lane].
 using Tile = std::array<std::array<float, kTile>, kTile>;

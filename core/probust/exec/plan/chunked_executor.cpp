@@ -60,7 +60,7 @@ class ChunkedExecutor final : public Executor {
   }
 
   void release() override { device_->release(); }
-  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // composable_executor.h
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // see composable_executor.h
 
   normal::ProblemSolver* normal_solver() override { return device_->normal_solver(); }
 
