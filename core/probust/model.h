@@ -113,9 +113,8 @@ class LoadedModel {
   /// the request has only some of them, otherwise 0.
   CheckReport first_check(const EstimateRequest& request, std::int64_t points = 0);
 
-  /// Adds the findings of the check before an estimate to the note of every row, and returns the warnings. The check
-  /// does not run the model on points without labels; for these, one prediction for 20 points or more, all of them, adds
-  /// a warning here.
+  /// Adds the findings of the check before an estimate to the note of every row, and returns the warnings. The check does not
+  /// run the model on points without labels; if all of them, 20 or more, get the same prediction, a warning is added here.
   std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) const;
 
   /// `estimate` as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take

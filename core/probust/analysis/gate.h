@@ -29,9 +29,10 @@ struct Threshold {
   /// Whether it needs labels.
   bool labelled() const { return kind == Kind::accuracy || kind == Kind::noisy_accuracy || kind == Kind::noisy_drop; }
 
-  /// "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p", "accuracy", "accuracy under noise", ...
+  /// The measured quantity: "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p", "accuracy", "accuracy
+  /// under noise", ...
   std::string quantity() const;
-  /// ">= 0.9", or "<= 0.02" for a drop.
+  /// The condition on it: ">= 0.9", or "<= 0.02" for a drop.
   std::string condition() const;
 };
 

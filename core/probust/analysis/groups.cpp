@@ -40,8 +40,8 @@ std::vector<double> RowGroup::correct() const {
   return values;
 }
 
-// If each of N points excludes p_fail > q, together they exclude a mean of p_fail above q / N: for a given mean, no
-// failure is most likely to be seen if all p_fail are equal. Points with shared draws count as one.
+// If each of N points excludes p_fail > q, together they exclude a mean of p_fail above q / N: for a given mean, the
+// probability of seeing no failure is largest if all p_fail are equal. Points with shared draws count as one.
 MeanInterval RowGroup::mean_p() const {
   MeanInterval mean = mean_probability(p(), 0.95, common_variance());
   const bool by_name = shares_noise(key.estimator);

@@ -18,7 +18,7 @@ Eigen::MatrixXd product(MatrixArgument a, MatrixArgument b);
 Eigen::MatrixXd transposed_product(MatrixArgument a, MatrixArgument b);
 /// A Bᵀ.
 Eigen::MatrixXd product_with_transposed(MatrixArgument a, MatrixArgument b);
-/// A B in single precision by Eigen's own kernel, as a baseline for ours.
+/// A B in single precision by Eigen's own kernel, as a baseline for the library's own kernels.
 void product(const Eigen::MatrixXf& a, const Eigen::MatrixXf& b, Eigen::MatrixXf& result);
 /// A Aᵀ, written to `result`. Allocates nothing.
 void gram_of_rows(MatrixArgument a, Eigen::Ref<Eigen::MatrixXd> result);

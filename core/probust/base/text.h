@@ -25,7 +25,7 @@ std::vector<std::string> split(const std::string& text, char separator);
 /// The text in lower case (ASCII only).
 std::string lower_case(std::string text);
 
-/// The parts in a list, "a, b, c"; `last` separates the last one: "a, b or c" with " or ".
+/// Joins the parts: "a, b, c", or "a, b or c" if `last`, the last separator, is " or ".
 std::string join(std::span<const std::string> parts, std::string_view last = ", ");
 
 /// The text as valid UTF-8 that is safe to print: control characters (C0, DEL, C1), line separators, characters that reorder text

@@ -45,7 +45,7 @@ std::vector<Way> other_layouts(const CheckInput& input, const Values& values);
 /// The preprocessing of the first argument with the layout of the second.
 Way combined(const Way& preprocessing, const Way& layout);
 
-/// "0.4914,0.4822,0.4465", with six significant digits at most.
+/// The values as text, with at most six significant digits: "0.4914,0.4822,0.4465".
 std::string short_list(const std::vector<double>& values);
 
 }  // namespace probust

@@ -49,7 +49,8 @@ struct CheckOptions {
   std::vector<std::string> leave_out = {};
 
   bool empty() const { return add.empty() && leave_out.empty(); }
-  /// "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std". `spell` gives the names of options.
+  /// The options as text: "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std". `spell` gives the names of
+  /// options.
   std::string text(OptionSpelling spell = as_field) const;
   /// The options as advice: "give --mean 0.5", or "leave out --mean, --std".
   std::string advice(OptionSpelling spell = as_field) const;

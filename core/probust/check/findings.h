@@ -23,7 +23,7 @@ std::vector<Finding> label_findings(const CheckInput& input);
 std::vector<Finding> prediction_findings(const CheckInput& input, const Values& values, std::span<const std::int64_t> predicted,
                                          bool explained);
 
-/// "23.4%".
+/// The share as text: "23.4%".
 std::string percent(double share);
 
 }  // namespace probust

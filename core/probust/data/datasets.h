@@ -49,10 +49,10 @@ const MadeDataKind& made_data_kind(std::string_view name);
 /// What to generate.
 struct MadeDataOptions {
   std::int64_t count = 500;
-  std::optional<std::int64_t> classes{};  ///< by default that of the kind
-  /// Standard deviation of the noise added to every element; by default that of the kind.
+  std::optional<std::int64_t> classes{};  ///< by default, that of the kind
+  /// Standard deviation of the noise added to every element; by default, that of the kind.
   std::optional<double> noise{};
-  std::optional<std::int64_t> side{};  ///< pixels per side of images, 8 to 256; by default that of the kind
+  std::optional<std::int64_t> side{};  ///< pixels per side of images, 8 to 256; by default, that of the kind
   std::uint64_t seed = 0;
 };
 

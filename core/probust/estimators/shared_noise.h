@@ -50,9 +50,9 @@ struct CommonErrors {
   Eigen::MatrixXd covariance;  ///< [n, n] covariance of the remaining errors, in units of the even parts' mean variance
 };
 
-/// `even` [n][r, pairs] are the even parts of the pairs, minus their mean over the point's pairs; `variance` [n] is the
-/// variance of the even part of a pair at each point, averaged over the r coordinates. Without shared draws, the correction is
-/// zero.
+/// Computes the common errors. `even` [n][r, pairs] are the even parts of the pairs, minus their mean over the point's pairs;
+/// `variance` [n] is the variance of the even part of a pair at each point, averaged over the r coordinates. Without shared
+/// draws, the correction is zero.
 CommonErrors common_errors(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
                            const Eigen::VectorXd& variance, const SharedNoise& noise);
 

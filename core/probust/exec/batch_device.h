@@ -187,7 +187,7 @@ class BatchGradients {
   /// Makes room for the gradients that a sweep will keep: [examples][rows][elements].
   virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
   virtual void keep(int worker, GradientForm form) = 0;
-  /// Creates sums [points][rows] of the gradients from such sweeps over noisy samples.
+  /// Creates sums [points][rows] of the gradients from sweeps `which` over noisy samples.
   virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
   /// Adds the gradients at samples to the sums of their points, in the order of the samples.
   virtual void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& sums) = 0;

@@ -27,7 +27,7 @@ struct PerPoint {
   void fit(std::int64_t points_elements, std::int64_t points) const;
 };
 
-/// "NAME" at scale 1, otherwise "NAME:0.5".
+/// The text of a noise: "NAME" at scale 1, otherwise "NAME:0.5".
 std::string text_with_scale(const std::string& name, double scale);
 
 /// Gaussian noise given by a named array. Derived classes interpret the array.

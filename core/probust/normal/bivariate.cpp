@@ -2,8 +2,8 @@
 //
 // Drezner and Wesolowsky, "On the computation of the bivariate normal integral", J. Statist. Comput. Simul. 35 (1990), and Genz,
 // "Numerical computation of rectangular bivariate and trivariate normal and t probabilities", Statistics and Computing 14 (2004).
-// The derivative of P(X > h, Y > k) by rho is the bivariate density (Plackett 1954); it is integrated from rho = 0, or, if |rho|
-// is large, from rho = +-1.
+// The derivative of P(X > h, Y > k) with respect to rho is the bivariate density (Plackett 1954); it is integrated from rho =
+// 0, or, if |rho| is large, from rho = +-1.
 #include "probust/normal/bivariate.h"
 
 #include <algorithm>

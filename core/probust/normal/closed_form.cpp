@@ -7,7 +7,7 @@
 //
 // Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at
 // tau = 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with
-// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
+// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) with respect to z_i,
 //
 //     r_i = phi(x_i) / (s_i Phi(x_i)),   d_i = -r_i (x_i / s_i + r_i),   g = 1/2 r^T E r,   F_ij = E_ij^2,
 //
@@ -101,7 +101,7 @@ MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {
 struct Nodes {
   ArrayXd kept;    ///< weight times P
   ArrayXd failed;  ///< weight times 1 - P, computed directly
-  ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) by z_i
+  ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) with respect to z_i
 };
 
 /// The step resolves the steepest factor, whose width is `least_s`, and also a product of many factors, which is steeper than

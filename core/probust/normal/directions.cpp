@@ -184,7 +184,7 @@ Look first_look(const Faces& faces, std::uint64_t seed, Arena& arena) {
   return {{kept.data(), kept.rows(), count}, look.mean().points()};
 }
 
-/// p of those faces, minus a correction for all faces.
+/// p of the binding faces (Look), minus a correction for all faces.
 class TwoLevels {
  public:
   TwoLevels(const Faces& all, const Look& look, std::uint64_t seed, Arena& arena)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Derivatives of the multivariate normal probability p = P(X <= z), X ~ N(0, R), by limits and correlations:
+// Derivatives of the multivariate normal probability p = P(X <= z), X ~ N(0, R), with respect to limits and correlations:
 //
 //     dp = sum_i dz_i d(z_i) + sum_{i<j} dR_ij d(R_ij),     d(p_fail) = -dp.
 //

@@ -206,7 +206,7 @@ std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
 
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points, options.stop}; }
 
-/// For ascending limits and rows of U of length 1. `bias` is the error from the part of R that U does not represent.
+/// Requires ascending limits and rows of U of length 1. `bias` is the error from the part of R that U does not represent.
 std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, double bias, const Options& options,
                                           Arena& arena) {
   constexpr double kFinest = 2e-6;  // smallest error that single precision allows

@@ -34,7 +34,7 @@ std::optional<Threshold> odds_threshold(Graph& graph, const Threshold& own);
 /// Sets `found` to the threshold.
 ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found);
 
-/// [0, s - at], or [0, at - s] if class 1 is below.
+/// The logits [0, s - at], or [0, at - s] if class 1 is below.
 ValueId two_logits(Graph& graph, const Threshold& t);
 
 }  // namespace probust::onnx

@@ -71,7 +71,7 @@ class Perturbation final : public NoiseShape {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
     if (stages_.size() == 1 && !clip_) return of_stage(stages_[0], name_, image);
-    // The scale of a single stage is that of the whole noise, which multiplies the parts' own.
+    // A single stage's scale is already the scale of the whole noise, which multiplies that of each part.
     const auto own_scale = [this](const Stage& stage) { return name_.scaled ? 1 : stage.scale.value_or(1); };
     std::vector<Noise> parts;
     for (std::size_t first = 0; first < stages_.size();) {
@@ -129,7 +129,7 @@ constexpr std::string_view kCorruption = "corruption:";
               "write corruption:NAME:3 with one of the names " + names};
 }
 
-// The family with the longest name that begins the text and ends there or at a colon: "corruption:fog" for "corruption:fog:3".
+// The family with the longest name that is the whole text or its part before a colon: "corruption:fog" for "corruption:fog:3".
 // Null if there is none.
 const Family* family_in(const std::string& part) {
   const Family* longest = nullptr;
@@ -202,7 +202,7 @@ Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
 }  // namespace perturb
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
-  // The usual case needs nothing of what follows, which browsers download only when it is needed (wasm/split).
+  // The usual case uses none of the code below, which browsers download only when it is needed (wasm/split).
   if (text.find('+') == std::string::npos && begins_with_additive_noise(text)) return parse_additive_noise(text, source);
   const std::vector<std::string> parts = perturb::parts_of(text);
   if (std::any_of(parts.begin(), parts.end(),

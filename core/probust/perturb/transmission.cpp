@@ -23,8 +23,8 @@ ValueId covered(Graph& g, std::int64_t n, ValueId start, ValueId width) {
   return append(g, Op::relu, {build::subtract(g, right, left)});
 }
 
-// Covers the image with a patch of its proportions and a given share of its area, at a position that is uniform among those
-// inside it.
+// Covers a part of the image with a patch of its proportions and a given share of its area, at a position that is uniform
+// among those inside the image.
 ValueId occluded(const MapInputs& in) {
   Graph& g = in.g;
   const Image& image = in.image;

@@ -53,12 +53,12 @@ struct EstimateRequest {
   std::uint64_t seed = 0;
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
-  /// The regression model for which the executor is within_tolerance; it must outlive the run. Points and noises are then those
-  /// of the regression model (tolerance.h). Null for a classifier.
+  /// The regression model that the executor runs as a classifier within a tolerance (within_tolerance); it must outlive the
+  /// run. Points and noises are then those of the regression model (tolerance.h). Null for a classifier.
   Executor* regression = nullptr;
   bool others = false;     ///< whether there are other estimators, which this run does not compute
   bool one_block = false;  ///< whether all points form one block
-  /// [noise models * estimators] which estimates to compute; empty: all. Those of a sweep are wanted or not together.
+  /// [noise models * estimators] which estimates to compute; empty: all. Either all or none of a sweep's must be wanted.
   std::vector<bool> wanted{};
   std::int64_t total = 0;  ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
   /// Estimates by `auto` that share `total` among all points of the data; null if this request contains all points.

@@ -136,7 +136,7 @@ class ForestBuilder {
     trees.nodes[at.node] = node;
   }
 
-  // A weight for every class, so that readers of the exported file do not mistake one class's score for binary scores.
+  // Stores a weight for every class, so that readers of the exported file do not mistake one class's score for binary scores.
   void make_leaf(std::int32_t node, const Counts& counts, std::size_t points) {
     trees.nodes[node].first = static_cast<std::int32_t>(trees.weights.size());
     trees.nodes[node].count = static_cast<std::int32_t>(counts.size());

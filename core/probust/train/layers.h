@@ -10,14 +10,14 @@
 
 namespace probust {
 
-/// The function between two layers. gelu is x Phi(x), by the error function (Hendrycks and Gimpel 2016, arXiv:1606.08415); silu
-/// is x sigmoid(x) (Elfwing, Uchibe and Doya 2018, arXiv:1702.03118).
+/// The function between two layers. gelu is x Phi(x), computed with the error function (Hendrycks and Gimpel 2016,
+/// arXiv:1606.08415); silu is x sigmoid(x) (Elfwing, Uchibe and Doya 2018, arXiv:1702.03118).
 enum class Activation : std::uint8_t { relu, tanh, gelu, silu };
 
 /// Reads "relu", "tanh", "gelu" or "silu". Throws Error{usage} naming all of them.
 Activation parse_activation(const std::string& text);
 
-/// Appends the function of every element of x.
+/// Applies the activation to every element of x.
 ValueId append_activation(Graph& graph, ValueId x, Activation activation);
 
 /// The factor of 1 / inputs in the variance of initial weights: 2 for rectifiers and the functions like them (He et al., ICCV

@@ -74,7 +74,7 @@ class NetworkLayer {
   /// Declares the parameters for one row of shape `in` and returns the shape of one row of the result. Throws Error{usage} if
   /// `in` does not fit.
   virtual Shape declare(const Shape& in, Declaration& parameters) const = 0;
-  /// Appends the layer's function of x [rows, in...].
+  /// Appends the layer, applied to x [rows, in...].
   virtual ValueId append(LayerGraph& g, ValueId x) const = 0;
 };
 

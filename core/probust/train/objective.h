@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The training objective as graphs: a function of one "example", which is a whole batch and the weights.
+// The training objective as a graph whose single "example" consists of a whole batch and the weights.
 #pragma once
 
 #include <memory>

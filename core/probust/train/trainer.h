@@ -49,9 +49,9 @@ struct Score {
 Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows = 250,
                const StopToken* stop = nullptr);
 
-/// A classifier under training. Deterministic: a step depends on data, options and the previous steps. Every epoch shuffles the
-/// points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed by a point's
-/// position in x and the epoch.
+/// A classifier that is being trained. Deterministic: a step depends on data, options and the previous steps. Every epoch
+/// shuffles the points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed
+/// by a point's position in x and the epoch.
 class Trainer {
  public:
   /// x [N, point...] with labels 0 .. classes - 1. Throws Error{usage} if sizes, labels or options do not fit, Error{resources}

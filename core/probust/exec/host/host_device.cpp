@@ -367,7 +367,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     fit();
   }
 
-  // Must be called after compiling a program.
+  // Fits the memory and the batch to the programs. Must be called after compiling a program.
   void fit() {
     std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get(), moments_.get()};
     if (first_layer_) {
