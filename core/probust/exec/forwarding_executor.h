@@ -23,7 +23,7 @@ class ForwardingExecutor : public Executor {
   }
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }
   void release() override { inner_.release(); }
-  /// Returns the inner executor's result, so this executor does not see the questions to it. Override this if that matters.
+  /// Returns the inner executor's result, so the questions to it bypass this executor. Override this if that matters.
   Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override { return inner_.after(map); }
   normal::ProblemSolver* normal_solver() final { return inner_.normal_solver(); }
 

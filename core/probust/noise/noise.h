@@ -279,7 +279,7 @@ struct AdditiveNoise {
   std::string_view example;    ///< one of these forms
   std::string_view summary;    ///< what it does to a point
   std::string_view parameter;  ///< what the number is, with its unit
-  std::string_view identity;   ///< the number that changes nothing; empty if it is not a number
+  std::string_view identity;   ///< the number at which it changes nothing; empty if there is no such number
   std::string_view number;     ///< the meaning of a number after the name
 };
 std::vector<AdditiveNoise> additive_noise_models();

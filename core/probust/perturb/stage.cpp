@@ -15,7 +15,7 @@ double linked(Link link, double t) {
   return link == Link::exponential ? std::exp(t) : link == Link::magnitude ? std::fabs(t) : t;
 }
 
-// "name(a,b)" as its numbers; empty if the text has another form.
+// The numbers in "name(a,b)"; empty if the text has another form.
 std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name) {
   if (!text.starts_with(std::string(name) + "(") || !text.ends_with(")")) return std::nullopt;
   std::vector<double> numbers;

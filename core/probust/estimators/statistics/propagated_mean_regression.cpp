@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kStep = 3;    // ratio of successive variances that are tried
 constexpr int kMostSteps = 8;  // variances tried in each direction from the size of the sampling errors
-// How much of the variance that the predictors do not explain is common to similar points, as a share.
+// Share of the variance unexplained by the predictors that is common to similar points.
 constexpr double kInCommon = 0.5;
 constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as one
 

@@ -155,7 +155,7 @@ std::span<const OnnxOperator> tree_operators();
 /// All tables: the only list of ONNX operators.
 std::span<const OperatorFamily> operator_families();
 
-/// The row of an operator; null if there is none.
+/// The operator's entry in the table; null if there is none.
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);
 
 }  // namespace probust::onnx
