@@ -16,10 +16,10 @@
 namespace probust::wasm {
 namespace {
 
-// A handle of a model and the function that runs it. Trainings and calls in progress are handles, too.
+// A model, as an object that JavaScript holds and deletes. The same is done for trainings and for calls in progress.
 class ModelHandle {
  public:
-  /// `run` is called for each call.
+  /// `run` is called at the start of each call; it returns the model that the call uses.
   ModelHandle(val info, std::function<Runner()> run) : info_(std::move(info)), run_(std::move(run)) {}
 
   val info() const { return info_; }
@@ -90,7 +90,7 @@ Graph identity(const Shape& shape) {
 }
 
 // Loads a model that another engine runs and whose input shape and classes that engine reports; everything else is computed by
-// this module. `bytes` is empty if it is not an ONNX model.
+// this module. `bytes` is empty if the model is not an ONNX model.
 val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);

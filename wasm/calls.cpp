@@ -54,7 +54,8 @@ void reject_classifier_options(const Runner& runner, const CallArguments& argume
                                       {"labels", arguments.has("labels")}});
 }
 
-// Noise for the points x, as an estimate uses it. `dataRange` is that of all points, if these are a part of them.
+// The noise, prepared for an estimate at the points x. Some kinds are clipped to the range of the data: that of x or, if x has
+// only a part of the points, the argument `dataRange`.
 Noise for_points(Noise noise, const Tensor& x, const Runner& runner, const CallArguments& arguments) {
   const auto range = [&] {
     if (!arguments.has("dataRange")) return range_of(x.data);
@@ -152,7 +153,7 @@ CheckReport unless_paused(CheckReport report) {
   return report;
 }
 
-// The report as JSON and as text.
+// Starts a check. The result has the report as JSON and as text.
 std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arguments) {
   constexpr std::int64_t kPoints = 500, kUsualAlternatives = 12;
   const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not copied
@@ -168,7 +169,7 @@ std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arg
 }
 
 // Starts the check that precedes an estimate with the same arguments. The result has its warnings and the text to add to the
-// note of every row. `oneClass` is the class that is predicted for all points.
+// note of every row. The argument `oneClass` is given if the model predicts this one class for all points.
 std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArguments& arguments) {
   const auto request = std::make_shared<const EstimateRequest>(read_request(runner, arguments));
   const std::int64_t one_class = arguments.integer("oneClass", -1, -1);

@@ -91,8 +91,8 @@ export class Probust {
   }
 
   /**
-   * Sets up the training of a network on points x [N, ...] with labels, without training steps. Rejects with code `usage` (invalid
-   * labels or options) or `resources`.
+   * Sets up the training of a network on points x [N, ...] with labels; `Training.run` then trains it. Rejects with code
+   * `usage` (invalid labels or options) or `resources`.
    */
   async train(data: LabelledPoints, options: TrainOptions = {}): Promise<Training> {
     return begin(this.#pool, data, options, (onnx) => this.loadModel(onnx));

@@ -4,7 +4,7 @@ import type { CallOptions } from './types.js';
 
 /** Options of a check. */
 export interface CheckOptions extends CallOptions {
-  /** [N] classes. If given, accuracies are compared. */
+  /** The labels [N], as class numbers. With them, the check compares the accuracy with that under other options. */
   labels?: ArrayLike<number>;
   /** Noise scales that are compared with the range of the data. */
   sigma?: number | ArrayLike<number>;

@@ -25,7 +25,7 @@ export interface PointData {
   labels?: Int32Array;
   /** Class names for text labels, by number: in sorted order, or from the option `classes`. */
   classNames?: string[];
-  /** Such as [3, 32, 32]. */
+  /** The shape of one point, such as [3, 32, 32]. */
   pointShape: number[];
   /** The position of the first point in the file: the option `index` of `estimate`. */
   index: number;
@@ -36,9 +36,9 @@ export interface PointData {
 export interface ReadOptions {
   /** The name of the data in errors; by default the name of the file or its address. */
   name?: string | undefined;
-  /** Labels from this .npy, IDX or text file: numbers, or texts. */
+  /** A .npy, IDX or text file with the labels, as numbers or texts. */
   labels?: DataSource | undefined;
-  /** Names in the order of the model's classes: text labels are matched with them. By default they are numbered in sorted order. */
+  /** Class names in the order of the model's classes, to number text labels. By default, these are numbered in sorted order. */
   classes?: readonly string[] | undefined;
   /** A factor for the stored values; 1/255 by default for bytes, 1 otherwise. */
   scale?: number | undefined;
@@ -50,7 +50,7 @@ export interface ReadOptions {
 }
 
 export interface CsvOptions extends ReadOptions {
-  /** A number from 0, a name in the first row, 'last' (the default) or 'none'. */
+  /** The column of labels: its number, counted from 0, its name in the first row, 'last' (the default) or 'none'. */
   labelColumn?: number | string | undefined;
 }
 
@@ -167,7 +167,7 @@ function pointsOf(array: StoredArray, scale: number | undefined, name: string): 
   return { x: floatsOf(array, scale ?? (byte ? 1 / 255 : 1)), count: shape[0]!, pointShape: shape.slice(1) };
 }
 
-/** IDX images have no channel axis: adds one. */
+/** Adds a channel axis, which images in IDX files lack. */
 function withChannel(array: StoredArray, name: string): StoredArray {
   const { shape } = array;
   if (shape.length === 1) {

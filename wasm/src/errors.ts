@@ -65,7 +65,7 @@ export function toRecord(error: unknown): ErrorRecord {
   return { code, message, problem, hint, op, node };
 }
 
-/** Creates errors with this code, whose message ends with the hint. */
+/** Returns a function that creates errors with this code. If there is a hint, the message ends with it. */
 const errorsOf =
   (code: ProbustErrorCode) =>
   (message: string, hint?: string, cause?: unknown): ProbustError =>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are JavaScript functions: the same numbers as with probust's engine and on the command line, and errors.
+// Classifiers that are JavaScript functions give the same numbers as probust's engine and the command line. Also tests their
+// errors.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
 const { createProbust, ProbustError } = await load();
 const { modelFromFunction } = await importByNode<FunctionEntry>(pathToFileURL(join(staged, 'function.mjs')).href);
 
-/** y = W' tanh(x), as an ONNX model and as a function. */
+/** y = W' tanh(x) as an ONNX model (`small`) and as a function (`scoreRows`). */
 const small = classifier([
   { op: 'Tanh', inputs: ['x'], output: 'z' },
   { op: 'MatMul', inputs: ['z', 'W'], output: 'y' },

@@ -18,10 +18,13 @@ const types: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
-/** Headers of all files, or a function of the path. */
+/** The headers of all files, or a function that returns those for a path. */
 export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
 
-/** Serves the files of `folders`. If several have a file, the first one counts. `allows` is asked about every path. */
+/**
+ * Serves the files of `folders`, the first one first. `allows` is called with every requested path, and rejects it by returning
+ * false.
+ */
 export async function serve(
   folders: readonly string[],
   headers: Headers = {},

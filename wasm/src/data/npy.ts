@@ -137,7 +137,7 @@ export function parseNpy(bytes: Uint8Array, name: string): StoredArray {
   return numbersOf(file, numberType(file.header.type, name), bytes, name);
 }
 
-/** The text up to the padding zeros. A character has `width` bytes: one byte, or UTF-32. */
+/** The text up to the padding zeros. `width` is the number of bytes per character: 1, or 4 for UTF-32. */
 function textIn(stored: DataView, width: number, littleEndian: boolean, name: string): string {
   const characters: number[] = [];
   for (let at = 0; at < stored.byteLength; at += width) {

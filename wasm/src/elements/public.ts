@@ -41,12 +41,12 @@ export interface ProbustComponent {
   theme: Maybe<string>;
 }
 
-/** Detail of `probust-rows`. */
+/** The detail of the event `probust-rows`. */
 export interface RowsDetail {
   rows: readonly Row[];
 }
 
-/** p at one noise scale; the detail of `probust-select` of a curve. */
+/** p at one noise scale. The detail of the event `probust-select` of a curve. */
 export interface Reading {
   sigma: number;
   p: number;
