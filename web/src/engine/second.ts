@@ -8,7 +8,7 @@ export interface SecondEngine {
 
 let load: (() => Promise<SecondEngine>) | undefined;
 
-/** Sets how to load it: `() => import('probust/ort')`. */
+/** Sets the function that loads ONNX Runtime Web: `() => import('probust/ort')`. */
 export function useSecondEngine(loader: () => Promise<SecondEngine>): void {
   load = loader;
 }

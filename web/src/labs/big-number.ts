@@ -15,7 +15,7 @@ export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
     </p>`;
 }
 
-/** For phones: next to the slider of sigma, which stays on screen. */
+/** p for phones, next to the slider of sigma, which stays on screen. */
 export const smallNumber = (row: Row | undefined) =>
   row ? html`<b class="compact" aria-hidden="true">${percentOf(row)}</b>` : nothing;
 

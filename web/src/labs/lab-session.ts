@@ -44,7 +44,7 @@ export class Network {
 export abstract class LabSession<Values extends object, Callbacks extends SessionCallbacks = SessionCallbacks> {
   answers: Answers<Values> = {};
   protected network: Network | undefined;
-  /** Changes with everything outside the state that requests depend on, such as the network. */
+  /** Changes whenever something changes that requests depend on and that is not in the state, such as the network. */
   protected version = 0;
   protected readonly loading = this.replacing();
   protected readonly frames = this.newest();

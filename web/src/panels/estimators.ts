@@ -10,7 +10,7 @@ interface EstimatorList {
   /** All available estimators. */
   known: readonly EstimatorInfo[];
   rows: readonly Row[];
-  /** The requested forms, which name the rows. */
+  /** The requested estimators, such as "mc:100", in the order of the rows. */
   forms: readonly string[];
   truth: Row | undefined;
   /** The reference of the comparison; "the truth" by default. */

@@ -12,7 +12,7 @@ export interface LegendEntry {
   form: string;
   /** Index of the line; undefined for the truth. */
   line: number | undefined;
-  /** Its label, if it differs from its form. */
+  /** The label of the entry, if it differs from `form`. */
   name?: string;
 }
 

@@ -44,9 +44,9 @@ class DatasetLab extends LitElement {
   declare chosen: number | undefined;
   #session: DatasetSession | undefined;
   #unsubscribe: (() => void) | undefined;
-  /** The timer until work begins. */
+  /** The timer of the pause before work begins; undefined if there is no pause. */
   #resting: number | undefined;
-  /** Files opened so far. */
+  /** The number of files opened so far. */
   #opened = 0;
 
   constructor() {
@@ -148,7 +148,7 @@ class DatasetLab extends LitElement {
     else void this.#openData(file);
   }
 
-  /** Rows of a run, or points. */
+  /** Opens a file with rows or with points. */
   async #openData(file: File): Promise<void> {
     const turn = ++this.#opened;
     try {

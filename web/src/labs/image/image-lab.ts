@@ -151,7 +151,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     </div>`;
   }
 
-  /** Undefined before there is a network with its picture. */
+  /** The inputs of the panels; undefined before there is a network with its picture. */
   #figureParts(): FigureParts | undefined {
     const { picture, loaded, answers } = this.session;
     if (!picture || !loaded) return undefined;

@@ -85,7 +85,7 @@ export function countingPanel({ answers, key }: FigureParts) {
   });
 }
 
-/** A table of the rivals: the margin, the norm of its gradient, and z of both lines. */
+/** A table of the rivals: the margin, the norm of its gradient, and z by the linearisations of `taylor` and `mmse`. */
 export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const { quick, listed } = answers;
   if (!quick) return nothing;

@@ -13,7 +13,10 @@ export interface Noise extends Pick<NoiseOptions, 'arrays' | 'categories'> {
   noise: string;
 }
 
-/** Which input columns it moves, if not all. Those of a regression are always given, since `changeX` adds two. */
+/**
+ * The list of columns in the noise's text; empty for all columns. A regression always has it, because TableModels.copied adds
+ * columns.
+ */
 function onColumns(places: readonly { first: number }[], all: number, model: TableModel): string {
   return places.length === all && model !== 'regression' ? '' : `@${places.map(({ first }) => first).join(',')}`;
 }
