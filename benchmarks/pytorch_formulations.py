@@ -76,7 +76,7 @@ def as_it_is(x):
     return x
 
 
-# ---- forwards
+# ---- forward passes
 
 
 def compiled(network, style, example):

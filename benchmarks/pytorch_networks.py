@@ -15,7 +15,7 @@ class Network:
 
     name: str
     label: str
-    forward: float = 0  # 0: no target
+    forward: float = 0  # this and the next two are targets; 0 means none
     jacobian: float = 0
     against_paper: float = 0
     architecture: str = ""  # of probust-architectures; otherwise a file of the shared folder, or the paper's CNN

@@ -70,7 +70,7 @@ class Worker:
 
 
 def measured_alone(do, **request):
-    """Starts a new process that runs PyTorch. Returns its answer and its peak memory in MiB."""
+    """Sends one request to a new process that runs PyTorch. Returns the answer and the peak memory of the process in MiB."""
     with Worker() as worker:
         answer = worker.ask(do, **request)
         return answer, worker.close()

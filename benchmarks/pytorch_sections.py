@@ -51,8 +51,8 @@ class Session:
 
     @staticmethod
     def near(known, kind):
-        """What to try for an estimator: the fastest formulation for its passes, with batch sizes that give about as many
-        examples."""
+        """What to try for an estimator: the fastest formulation for its passes, with batch sizes that give the same
+        number of examples per batch."""
         batch = known["batch"]
         batches = {"mc": [batch], "taylor": [batch], "mmse": sorted({1, max(1, batch // 5), batch})}
         return {"names": [known["formulation"]], "batches": batches[kind]}

@@ -16,7 +16,7 @@
 namespace probust::wasm {
 namespace {
 
-// A model, as an object that JavaScript holds and deletes. The same is done for trainings and for calls in progress.
+// A model, as an object that JavaScript holds and deletes. Networks in training and calls in progress are such objects, too.
 class ModelHandle {
  public:
   /// `run` is called at the start of each call; it returns the model that the call uses.

@@ -106,7 +106,7 @@ struct Setting {
   Tensor logits;
 };
 
-// The arguments that calls at one point share.
+// The arguments that all calls at one point have.
 struct PointArguments {
   Tensor x;
   std::vector<std::int64_t> target;  // if empty, `wanted` determines the target
@@ -371,7 +371,7 @@ val Call::step(double milliseconds) {
   const Result<val> result = guarded("run", [&] { return job_->step(milliseconds) ? value_() : val::undefined(); });
   val report = val::object();
   report.set("passes", static_cast<double>(job_->done()));
-  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // the plan may be exceeded
+  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // jobs may exceed their plan
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
   const ExternalEngine::Inputs* wants = runner_.external ? runner_.external->wanted() : nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of a model and of a training: jobs whose results are returned to JavaScript.
+// Calls that use a model or train a network: jobs whose results are returned to JavaScript.
 #pragma once
 
 #include <emscripten/val.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Generated data, and trainings.
+// Generates data, and trains networks.
 #include <algorithm>
 
 #include "calls.h"

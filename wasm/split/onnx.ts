@@ -89,10 +89,7 @@ export const classifier = (
     nodes,
   });
 
-/**
- * The model with `by` added to the first element of its last constant. In the demo's model, that is the bias of the first
- * class.
- */
+/** The model with `by` added to the first element of its last constant (in the demo's model, the bias of the first class). */
 export function altered(model: Uint8Array, by: number): Uint8Array {
   const isGraph = ({ number }: Field) => number === 7;
   const graph = parse(parse(model).find(isGraph)!.value as Uint8Array);

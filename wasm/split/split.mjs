@@ -76,10 +76,7 @@ const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
 
-/**
- * The functions of each part. The part for images may be loaded alone, so the functions that it shares with others go to the
- * first.
- */
+/** The functions of each part. The part for images may be loaded alone, so functions that it shares are in the first part. */
 async function divided(workloads, glue, instrumented) {
   const of = {};
   let all;
@@ -98,7 +95,7 @@ async function divided(workloads, glue, instrumented) {
 
 /**
  * Splits `module` (.wasm, with its glue next to it) into `out`/probust.wasm and `out`/probust-NAME.wasm for the later parts.
- * `partNames` and `placeholders` are those of src/parts.ts. `workloads` has functions, by name, that take a running module.
+ * `partNames` and `placeholders` are those of src/parts.ts. `workloads` maps names to functions of a running module.
  */
 export async function split({ splitter, module, out, partNames, placeholders, workloads }) {
   const work = mkdtempSync(join(tmpdir(), 'probust-split-'));

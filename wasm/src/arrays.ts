@@ -25,7 +25,7 @@ export interface StoredArray {
 
 export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
 
-/** `count` bytes from `at` on, or an error that says how many there are. */
+/** Returns `count` bytes from position `at`. Throws an error if the file is too short. */
 export function part(bytes: Uint8Array, at: number, count: number, name: string, what: string): Uint8Array {
   if (at + count <= bytes.length) return bytes.subarray(at, at + count);
   return refuse(name, `is truncated: it has ${bytes.length} bytes, but ${what} needs ${at + count}`);

@@ -19,9 +19,9 @@ export type DataSource = ModelSource;
 
 /** Points, with their labels and other properties. */
 export interface PointData {
-  /** [N, ...pointShape] row-major. */
+  /** The points [N, ...pointShape], row-major. */
   x: Float32Array;
-  /** [N], if there are labels. */
+  /** The labels [N], if there are any. */
   labels?: Int32Array;
   /** Class names for text labels, by number: in sorted order, or from the option `classes`. */
   classNames?: string[];
@@ -193,19 +193,19 @@ const csvPoints: Parse = (bytes, name, { scale = 1, labelColumn = 'last', classe
   return { x: Float32Array.from(values, (value) => value * scale), pointShape: [features], ...table };
 };
 
-/** A .npy file: an array [N, ...]. */
+/** Reads a .npy file with an array [N, ...]. */
 export const readNpy = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
   read('readNpy', source, options, npyPoints);
 
-/** An IDX file, such as MNIST's images, also gzipped. */
+/** Reads an IDX file, such as MNIST's images, which may be gzipped. */
 export const readIdx = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
   read('readIdx', source, options, idxPoints);
 
-/** A .csv file: one point per row, with a column of labels. */
+/** Reads a .csv file with one point per row and a column of labels. */
 export const readCsv = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readCsv', source, options, csvPoints);
 
-/** A file in one of these formats, recognised by its content. */
+/** Reads a .npy, IDX or .csv file; its content determines the format. */
 export const readData = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readData', source, options, (bytes, name, given) => {
     refuseForeign(bytes, name);
@@ -213,7 +213,7 @@ export const readData = (source: DataSource, options: CsvOptions = {}): Promise<
     return parse(bytes, name, given);
   });
 
-/** An array of numbers for noise: `arrays: { name: await readArray('cov.npy') }`. */
+/** Reads an array of numbers for noise: `arrays: { name: await readArray('cov.npy') }`. */
 export async function readArray(source: DataSource, signal?: AbortSignal): Promise<NamedArray> {
   const name = nameOf(source, undefined, 'array');
   const array = parseNpy(await bytesOf(source, name, signal), name);
@@ -227,8 +227,8 @@ export async function readArray(source: DataSource, signal?: AbortSignal): Promi
 const imageNames: Names<ImageOptions> = { channels: true, resize: true, crop: true };
 
 /**
- * Points [N, channels, height, width] in [0, 1] from images: ImageData, or files, which browsers decode. Gray levels, resizing and
- * cropping are the same as on the command line.
+ * Converts images to points [N, channels, height, width] in [0, 1]. An image is an ImageData, or a file, which the browser
+ * decodes. Gray levels, resizing and cropping are the same as on the command line.
  */
 export async function readImages(images: readonly (Pixels | Blob)[], options: ImageOptions = {}): Promise<PointData> {
   const given = optionsOf('readImages', options, imageNames);
@@ -248,9 +248,9 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
 }
 
 /**
- * Recorded deviations from a function: `draw(i)` returns the i-th of `count`, one number for each element of a point. With
- * `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, noisy samples are x plus one of them, all equally
- * likely.
+ * Fills an array with `count` deviations from a function: `draw(i)` returns the i-th deviation, one number for each element of
+ * a point. With `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, a noisy sample is x plus one of the
+ * deviations, which are all equally likely.
  */
 export function deviations(count: number, elements: number, draw: (i: number) => Numbers): NamedArray {
   for (const [name, value] of Object.entries({ count, elements })) {
@@ -273,7 +273,7 @@ export function deviations(count: number, elements: number, draw: (i: number) =>
   return { data, shape: [count, elements] };
 }
 
-/** The rows of a .jsonl or .csv file that the command line wrote. */
+/** Reads the rows of a .jsonl or .csv file that the command line wrote. */
 export async function readRows(source: DataSource, signal?: AbortSignal): Promise<Row[]> {
   const name = nameOf(source, undefined, 'rows');
   const bytes = await readModel(source, signal, name);

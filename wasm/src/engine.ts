@@ -68,7 +68,7 @@ interface Loaded {
   request: RequestOf<'load'> | undefined;
 }
 
-/** The state of a call. A short call has ended before its caller continues. */
+/** Whether a call has ended. A short call ends synchronously, so its arguments need not be copied for a repetition. */
 interface Run {
   ended: boolean;
 }

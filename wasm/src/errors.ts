@@ -25,7 +25,7 @@ export type ProbustErrorCode =
   | 'environment'
   | 'internal';
 
-/** An error in a message from a worker. */
+/** An error as plain data, as workers send it in messages. */
 export interface ErrorRecord {
   code: ProbustErrorCode;
   message: string;

@@ -40,7 +40,7 @@ interface Lease {
 export interface ExternalEngine {
   forward: Forward;
   release(): void;
-  /** Whether it is the caller's function, whose inputs may be in any units. */
+  /** Whether the engine is a function of the caller, whose inputs may be in any units. */
   isFunction?: boolean;
 }
 

@@ -38,7 +38,7 @@ export interface ProbustOptions {
   threads?: number;
   /** The address of worker.mjs; by default in the folder of the script. */
   workerUrl?: string | URL;
-  /** Ends the download, and the start of workers. */
+  /** Aborts the download and the start of workers. */
   signal?: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export interface ThreadsOptions {
   workerUrl?: string | URL;
   /** The address of probust-threads.wasm; by default in the folder of the worker. */
   wasmUrl?: string | URL;
-  /** Ends the download, and the start of workers. */
+  /** Aborts the download and the start of workers. */
   signal?: AbortSignal;
 }
 
@@ -59,9 +59,9 @@ export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Respons
 
 /** Preprocessing of the data. x, noise, gradients and distances are in units of the data before mean and std. */
 export interface ModelOptions {
-  /** Subtracted from x: one number for all channels, or one per channel. */
+  /** The mean, which is subtracted from x: one number for all channels, or one per channel. */
   mean?: Numbers;
-  /** x is then divided by it: one number for all channels, or one per channel. */
+  /** The standard deviation, by which x is then divided: one number for all channels, or one per channel. */
   std?: Numbers;
   /** The order of the model's input, if x is stored as [C, H, W]; by default derived from the shapes. */
   layout?: 'auto' | 'nchw' | 'nhwc' | 'whcn';
@@ -71,7 +71,7 @@ export interface ModelOptions {
   inputShape?: Numbers;
   /** The name of the output or inner tensor that determines the class; by default the only suitable one. */
   output?: string;
-  /** For a model with one number: it means class 1 if it is above this; by default 0 for scores and 0.5 for probabilities. */
+  /** For a model with one output number: numbers above this are class 1; by default 0 for scores and 0.5 for probabilities. */
   threshold?: number;
   /** Which values of the output are the scores of classes, in the order of the classes; by default all. */
   outputs?: Numbers;
@@ -90,9 +90,9 @@ export interface ModelOptions {
 
 export interface Port {
   name: string;
-  /** Such as "float32". */
+  /** The element type, such as "float32". */
   type: string;
-  /** -1 for a symbolic extent. */
+  /** The extents; -1 for a symbolic one. */
   shape: number[];
 }
 
@@ -201,13 +201,13 @@ export interface BudgetOptions {
 }
 
 export interface EstimateOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
-  /** Such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4". There is a row for each noise model. */
+  /** One or several noise models, such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4". */
   noise: string | readonly string[];
-  /** Such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
+  /** One or several estimators, such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
   estimators?: string | readonly string[] | undefined;
   /** Rows also have `classes`, the probability that each class wins (or is among the `top`). */
   perClass?: boolean | undefined;
-  /** For "auto": forward passes for all points and noise models together, spent where they reduce the error most. */
+  /** For "auto": forward passes for all points and noise models together, distributed so that the error is smallest. */
   totalBudget?: number | undefined;
   /** Fits a smooth curve to each sweep over three or more noise scales, which reduces the error. */
   smooth?: boolean | undefined;
@@ -241,7 +241,7 @@ export type Status =
   | 'resources'
   | 'numerical';
 
-/** One estimate. Numbers that could not be computed are null, and `status` and `note` say why. */
+/** One estimate. Numbers that could not be computed are null, for the reason in `status` and `note`. */
 export interface Row {
   /** Position of the point in its data. */
   index: number;
@@ -272,7 +272,7 @@ export interface Row {
   status: Status;
   /** The estimator that computed the row: `estimator`, or the one that `auto` picked. */
   method: string;
-  /** A sentence, or null. */
+  /** A sentence about the estimate, or null. */
   note: string | null;
   /** Probability that noisy samples get the label, from the same passes, with its 95% interval; null without a label. */
   pLabel?: number | null;
@@ -313,7 +313,7 @@ export interface SweepOptions extends NoiseOptions, PointOptions, EventOptions, 
   sigmas: Numbers;
   /** The noise model, whose scale is replaced; "gaussian:1" by default. */
   noise?: string;
-  /** "auto" by default. */
+  /** The estimator; "auto" by default. */
   estimator?: string;
   /** Whether to smooth over the noise scales, for estimators that support it. */
   smooth?: boolean;
@@ -337,7 +337,7 @@ export interface Curve {
 export interface SliceOptions extends PointOptions {
   /** s and t of x + s u + t v run from -reach to reach, in the units of x; 1 by default. */
   reach?: number;
-  /** Points per side, 2 to 4096; 64 by default. */
+  /** The number of grid points per side, 2 to 4096; 64 by default. */
   resolution?: number;
 }
 
@@ -355,7 +355,7 @@ export interface Slice {
 }
 
 export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' | 'labels'> {
-  /** Such as "gaussian:0.1". */
+  /** The noise model, such as "gaussian:0.1". */
   noise: string;
   /** The number of noisy samples; 1000 by default. */
   count?: number;
@@ -371,26 +371,26 @@ export interface Cloud {
 
 /** The nearest point found with a different prediction: exact for linear models, otherwise an upper bound. */
 export interface NearestBoundary {
-  /** Euclidean, in the units of the data; Infinity if none was found, NaN if logits are NaN. */
+  /** The Euclidean distance in the units of the data; Infinity if no such point was found, NaN if logits are NaN. */
   distance: number;
-  /** The class at that point; -1 if none was found. */
+  /** The class at that point; -1 if no point was found. */
   rival: number;
-  /** [d] from x to just beyond the boundary; zeros if none was found. */
+  /** [d] the step from x to just beyond the boundary; zeros if no point was found. */
   step: Float32Array;
-  /** Passes spent. */
+  /** The passes spent on the search. */
   forwards: number;
   backwards: number;
 }
 
 /** Options of generated data. */
 export interface DataOptions extends CallOptions {
-  /** Points; 500 by default. */
+  /** The number of points; 500 by default. */
   count?: number;
   /** The number of classes, for blobs, spirals and rings. */
   classes?: number;
   /** Standard deviation of normal noise on every element. */
   noise?: number;
-  /** A whole number; 0 by default. */
+  /** The seed, a whole number; 0 by default. */
   seed?: number;
 }
 
@@ -414,12 +414,12 @@ export interface LabelledPoints {
 
 /** Generated data. */
 export interface Dataset extends LabelledPoints {
-  /** [N, ...pointShape] row-major. */
+  /** The points [N, ...pointShape], row-major. */
   x: Float32Array;
-  /** [N] */
+  /** The labels [N]. */
   labels: Int32Array;
   classes: number;
-  /** [2], or [1, side, side] for digits. */
+  /** The shape of one point: [2], or [1, side, side] for digits. */
   pointShape: number[];
 }
 

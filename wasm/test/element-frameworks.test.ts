@@ -46,7 +46,7 @@ function project(name: string, needed: readonly string[], files: Record<string, 
   return folder;
 }
 
-/** Bundles app.js as main.js, in the folder with the parts of the module. */
+/** Bundles app.js as main.js, and puts it in a folder with the parts of the module. */
 function bundle(folder: string): string {
   run(
     join(modules, '.bin/esbuild'),

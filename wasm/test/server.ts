@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A server of folders with the headers that a test needs, and a real browser.
+// A server that sends files with the headers that a test needs, and a real browser.
 import { createServer, type OutgoingHttpHeaders } from 'node:http';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The view for beginners, the projector, and the vote of noisy samples.
+// The view for beginners, the view for projectors, and the vote of noisy samples.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { dist, launch, problemsOf, seriousViolations, serve, type Server } from './server.js';

@@ -2,7 +2,7 @@
 // EXIF data of JPEG and PNG files. Browsers rotate images accordingly, but the command line does not, so EXIF data are removed before
 // a browser decodes the image.
 
-/** Start and end positions. */
+/** A range of bytes in a file. */
 type Range = [begin: number, end: number];
 
 const textAt = (view: DataView, at: number, length: number): string =>

@@ -36,9 +36,7 @@ const inputs = [
   'classNames',
 ] as const;
 
-/**
- * Declares an input. It is compared by content, because frameworks' templates create new but equal objects on every rendering.
- */
+/** Declares an input. Inputs are compared by content, because frameworks' templates create equal objects on each rendering. */
 const input = (more: object = {}): object => ({ hasChanged: (now: unknown, before: unknown) => !equal(now, before), ...more });
 
 const defaults = { noise: 'gaussian', estimators: 'auto' };

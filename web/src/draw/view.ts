@@ -37,10 +37,7 @@ export interface Ellipse {
   angle: number;
 }
 
-/**
- * The distribution of the noise: of kind `noise` along each axis of the ellipse, independently, with the half axis as standard
- * deviation.
- */
+/** The noise: independent along the two axes of the ellipse, of kind `noise`, with the half axes as standard deviations. */
 export interface Spread extends Ellipse {
   noise: 'gaussian' | 'uniform' | 'laplace';
   /** The range to which both coordinates of noisy samples are clipped. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime Web, which runs models that the package cannot run. Pages decide whether they load it.
+// ONNX Runtime Web, which runs models that the package cannot run. It is available only if the page calls useSecondEngine.
 import type { createOrtModel } from 'probust/ort';
 
 export interface SecondEngine {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The value of p in large type, with the prediction that it is about.
+// The value of p in large type, with the prediction to which it refers.
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { classColour } from '../draw/classes.js';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The parts of a lesson: steps with a text, a state of the explorer, and at most one task, which must be answered before more is shown.
+// The parts of a lesson: steps with a text, a state of the explorer, and at most one task. The reader must do the task before
+// more is shown.
 import type { TemplateResult } from 'lit';
 import type { Row } from 'probust';
 import type { Pair } from '../draw/view.js';

@@ -10,7 +10,7 @@ export const lineColour = (line: number): string => `var(--line-${line % dashes.
 
 export interface LegendEntry {
   form: string;
-  /** Index of the line; undefined for the truth. */
+  /** Index of the line; undefined for the line of the true p. */
   line: number | undefined;
   /** The label of the entry, if it differs from `form`. */
   name?: string;

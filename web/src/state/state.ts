@@ -64,9 +64,9 @@ export interface State {
   trainSeed: number;
   /** Epochs trained. A shared URL trains this many epochs again, which gives the same weights. */
   epochs: number;
-  /** Estimators listed next to the truth. */
+  /** Estimators that are listed and compared with the true p. */
   estimators: string[];
-  /** Visible panels; empty shows all. */
+  /** The names of the visible panels; if empty, all are visible. */
   panels: string[];
   /** Layers of the picture. */
   show: string[];
@@ -94,7 +94,7 @@ export interface State {
   imageCopies: number;
   /** Whether noisy samples are clipped to [0, 1], as in a camera. */
   imageClip: boolean;
-  /** Estimators listed next to the count. */
+  /** Estimators that are listed and compared with the count of noisy samples. */
   imageEstimators: string[];
   /** What the data-set lab shows, unless a file is open. */
   dataSource: DataSource;

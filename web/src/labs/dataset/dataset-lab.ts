@@ -38,7 +38,7 @@ class DatasetLab extends LitElement {
   declare tick: number;
   /** For examined points: the class that most of the failing samples get. */
   declare takeovers: ReadonlyMap<number, number | null>;
-  /** The class whose line stands out, with its band. */
+  /** The class whose line is highlighted and shown with its band. */
   declare marked: number | undefined;
   /** The index of the point that is shown in detail. */
   declare chosen: number | undefined;
@@ -231,7 +231,7 @@ class DatasetLab extends LitElement {
     return this.#working || this.#session!.isStale(this.store.state);
   }
 
-  /** The progress, while the results do not match the settings. */
+  /** A line about the progress, shown while the results do not match the settings. */
   #status() {
     const { progress, data } = this.#session!;
     if (!this.#stale && data) return nothing;

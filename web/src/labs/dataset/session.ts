@@ -25,7 +25,7 @@ export interface Data {
   about: string;
   /** The settings of these results; undefined for rows of a file. */
   settings: string | undefined;
-  /** p by class. */
+  /** The mean p of each class. */
   bias: Bias;
   /** The least and the most robust points. */
   ranking: Ranking;
@@ -47,7 +47,7 @@ export interface DatasetCallbacks {
 }
 
 const mostWorkers = 8;
-/** Noisy samples of each selected point, to see which classes take over. */
+/** The number of noisy samples per selected point, from which the classes of failing samples are found. */
 export const takeoverCopies = 200;
 /** Points at each end of the ranking. */
 const rankedCount = 6;
@@ -104,7 +104,7 @@ export class DatasetSession {
   #points: Points | undefined;
   #controller = new AbortController();
   #key = '';
-  /** Changes whenever the networks or points are replaced, which are not part of the state. */
+  /** A counter of changes outside of the state: new networks and points from files. */
   #version = 0;
 
   constructor(private readonly callbacks: DatasetCallbacks) {}

@@ -67,7 +67,7 @@ async function gradients(model: Model, x: Float32Array, noise: string, signal: A
   }
 }
 
-/** One row per noise. If the estimator does not support the request, the rows say why. */
+/** One row per noise. If the estimator does not support the request, the rows have no p, but a note with the reason. */
 async function rowsOf(model: Model, asked: Asked, noise: string[], form: string, signal: AbortSignal): Promise<Row[]> {
   try {
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });

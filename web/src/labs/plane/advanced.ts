@@ -70,7 +70,7 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
 
 export function countingPanel({ answers, key }: FigureParts) {
   const stale = answers.counted?.key !== key;
-  // The truth is the same as in the big number.
+  // The same true p as in the big number.
   const truth = stale ? undefined : truthOf(answers);
   const counted = answers.counted && { ...answers.counted.value, ...(truth && { truth }) };
   return panel({

@@ -33,7 +33,7 @@ class PlanePicture extends LitElement {
         height: 100%;
         border-radius: 8px;
       }
-      /* Only these respond to touch: a swipe elsewhere scrolls the page. */
+      /* Only these elements respond to touch: a swipe elsewhere scrolls the page. */
       .handle,
       .grip {
         position: absolute;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The 2-D lab: renders state, answers and hovered items.
+// The 2-D lab: renders the state, the results of requests and the hovered items.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { Cached } from '../../draw/cached.js';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds the scene from the state, the answers and hovered items.
+// Builds the scene from the state, the results of requests and the hovered items.
 import type { Linearization } from 'probust';
 import type { Cached } from '../../draw/cached.js';
 import { letter, rivalOf } from '../../draw/classes.js';

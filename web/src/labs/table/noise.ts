@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The noise of a table: normal on numbers, and transitions between the values of a category.
+// The noise of a table: normal noise for numbers, and random transitions between the values of a category.
 import type { CategoryGroup, NoiseOptions } from 'probust';
 import type { State, TableModel } from '../../state/state.js';
 import { factorsOf, inputsOf, isCategory, placesOf, tableOfState, type CategoryColumn } from '../../tables/tables.js';
