@@ -16,7 +16,7 @@ from onnx_in_torch import OPERATORS, Network  # noqa: E402
 LAST = ", channels last"
 FORWARDS = ["eager", "eager" + LAST, "frozen", "frozen" + LAST, "fused"]
 JACOBIANS = ["repeated", "repeated" + LAST, "one by one", "one by one" + LAST, "vectorized"]
-COPIES = 5  # of mmse:5
+COPIES = 5  # the noisy samples of mmse:5
 MOST_NUMBERS = 5e8  # activations at a time; this limits the memory to a few GB
 TOLERANCE = 1e-3  # the largest error of compiled logits, relative to the largest logit
 

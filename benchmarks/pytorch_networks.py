@@ -18,7 +18,7 @@ class Network:
     forward: float = 0  # this and the next two are targets; 0 means none
     jacobian: float = 0
     against_paper: float = 0
-    architecture: str = ""  # of probust-architectures; otherwise a file of the shared folder, or the paper's CNN
+    architecture: str = ""  # its name for probust-architectures; if empty, a shared file or the paper's CNN
     options: tuple = ()
     classes: int = 10
     path: str = ""

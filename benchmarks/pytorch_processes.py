@@ -13,7 +13,7 @@ import tempfile
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-MOST_DATA = 16e6  # numbers in a file of points
+MOST_DATA = 16e6  # the most numbers in a file of points
 MOST_SAMPLES = 1e8
 
 

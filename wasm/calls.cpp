@@ -110,7 +110,7 @@ struct Setting {
 struct PointArguments {
   Tensor x;
   std::vector<std::int64_t> target;  // if empty, `wanted` determines the target
-  std::string wanted;                // as in targets_of
+  std::string wanted;                // as targets_of expects it
   std::vector<std::int64_t> labels;
   std::vector<std::string> names;
   std::int64_t index;
@@ -350,7 +350,7 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
 struct Operation {
   const char* name;
   std::shared_ptr<Call> (*start)(const Runner&, const CallArguments&);
-  bool of_regression = false;  // whether it also exists for regression models
+  bool of_regression = false;  // whether the operation exists for regression models, too
 };
 
 constexpr Operation kOperations[] = {

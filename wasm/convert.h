@@ -53,9 +53,9 @@ Tensor read_points(const CallArguments& arguments, const Shape& point);
 std::vector<Noise> read_noises(const CallArguments& arguments);
 Noise read_noise(const CallArguments& arguments);
 
-/// Also reads `budget`, `totalBudget`, `independent` and `share`.
+/// Reads the estimators in the argument `name`, and their options `budget`, `totalBudget`, `independent` and `share`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
-EstimatorSpec read_estimator(const CallArguments& arguments);  ///< `estimator`
+EstimatorSpec read_estimator(const CallArguments& arguments);  ///< reads `estimator`
 
 /// Reads `classNames`; empty if there are none.
 std::vector<std::string> read_class_names(const CallArguments& arguments);

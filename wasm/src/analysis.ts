@@ -141,7 +141,7 @@ export interface Distances extends GroupKey {
   confidence: number;
   /** Why there are no certified radii, or null. */
   noCertificates: string | null;
-  /** Points with a certified radius above 0. */
+  /** The number of points with a certified radius above 0. */
   certified: number;
   spearmanOfBoundaryAndP: number | null;
   points: (PointFacts & {

@@ -40,7 +40,7 @@ export function byteCount(shape: readonly number[], elementBytes: number, name: 
   return shape.includes(0) ? 0 : product;
 }
 
-/** The bytes after `header` as an array. */
+/** The bytes from position `header` as an array. */
 export function denseArray(
   type: ElementType,
   shape: number[],

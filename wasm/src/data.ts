@@ -42,9 +42,9 @@ export interface ReadOptions {
   classes?: readonly string[] | undefined;
   /** A factor for the stored values; 1/255 by default for bytes, 1 otherwise. */
   scale?: number | undefined;
-  /** At most this many points. */
+  /** The largest number of points to read; all by default. */
   limit?: number | undefined;
-  /** Points to skip; 0 by default. */
+  /** The number of points to skip; 0 by default. */
   offset?: number | undefined;
   signal?: AbortSignal | undefined;
 }

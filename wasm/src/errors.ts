@@ -43,9 +43,9 @@ export class ProbustError extends Error {
   readonly problem: string;
   /** The remedy, if there is one. */
   readonly hint: string | undefined;
-  /** The ONNX operator concerned, such as "Conv". */
+  /** The ONNX operator to which the error refers, such as "Conv". */
   readonly op: string | undefined;
-  /** The name of the ONNX node concerned. */
+  /** The name of the ONNX node to which the error refers. */
   readonly node: string | undefined;
 
   constructor(record: ErrorRecord, options?: { cause?: unknown }) {

@@ -30,7 +30,9 @@ export interface EstimateArguments {
   calibrate?: boolean | undefined;
   /** Whether other parts of the estimate have other estimators. */
   others?: boolean;
-  /** The smallest and the largest value of all points, if x has a part of them: it decides whether perturbations clip. */
+  /**
+   * The smallest and the largest value of all points, if x has only a part of them. They decide how perturbations are clipped.
+   */
   dataRange?: readonly [number, number];
 }
 

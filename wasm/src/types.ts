@@ -196,7 +196,7 @@ export interface BudgetOptions {
   budget?: number | undefined;
   /** With "auto", points do not share draws of the noise, so that their errors are independent. */
   independent?: boolean | undefined;
-  /** What points of "probit" and "regression" share ("none" by default); "auto" decides, unless it is "none". */
+  /** What points of "probit" and "regression" share ("none" by default). "auto" decides by itself, unless this is "none". */
   share?: 'none' | 'pooled' | 'learned' | 'draws' | undefined;
 }
 
@@ -363,9 +363,9 @@ export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' 
 
 /** Noisy samples of a point: exactly those that "mc:N" counts with the same seed and index. */
 export interface Cloud {
-  /** [n, d] row-major, in the units of the data. */
+  /** The samples [n, d], row-major, in the units of the data. */
   x: Float32Array;
-  /** [n] argmax of the logits; on a tie, the lowest index; -1 if they are NaN. */
+  /** The predictions [n]: argmax of the logits; on a tie, the lowest index; -1 if logits are NaN. */
   predicted: Int32Array;
 }
 

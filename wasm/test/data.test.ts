@@ -14,7 +14,7 @@ import { launch, resultOf, serve } from './server.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type DataEntry = typeof import('../../build/wasm/npm/types/data.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const data = await importByNode<DataEntry>(pathToFileURL(join(staged, 'data.mjs')).href);

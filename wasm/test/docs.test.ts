@@ -74,7 +74,7 @@ function expectRows(rows: { p: number; status: string }[], count: number): void 
 
 it('has only blocks that are compiled or run', () => {
   expect(blocks.length).toBeGreaterThan(12);
-  const known = ['ts', 'js', 'html', 'main.js', 'index.html', 'sh', 'text']; // text: the command, in command.test.ts
+  const known = ['ts', 'js', 'html', 'main.js', 'index.html', 'sh', 'text']; // command.test.ts tests the command in text blocks
   expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
 });
 

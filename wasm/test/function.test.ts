@@ -12,7 +12,7 @@ import { classifier, weights } from '../split/onnx.js';
 import { digits, errorOf, everywhere, load, native, point, root, staged } from './support.js';
 
 type FunctionEntry = typeof import('../../build/wasm/npm/types/function.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const { modelFromFunction } = await importByNode<FunctionEntry>(pathToFileURL(join(staged, 'function.mjs')).href);

@@ -11,7 +11,7 @@ import { floats, onnx, port } from '../split/onnx.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type AnalysisEntry = typeof import('../../build/wasm/npm/types/analysis.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust } = await load();
 const analysis = await importByNode<AnalysisEntry>(pathToFileURL(join(staged, 'analysis.mjs')).href);

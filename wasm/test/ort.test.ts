@@ -16,7 +16,7 @@ import { cases, readImages } from './shared.js';
 import { digits, errorOf, expectRefusal, hasShared, load, point, root, shared, staged } from './support.js';
 
 type OrtEntry = typeof import('../../build/wasm/npm/types/ort.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const runtime = join(root, 'wasm/node_modules/onnxruntime-web/dist');
 const ort = await importByNode<OrtModule & { env: { wasm: { numThreads: number } } }>(

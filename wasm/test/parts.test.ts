@@ -187,7 +187,7 @@ it('keeps working if a part cannot be loaded, and loads it later', async () => {
     const long = model.estimate(x, { noise: '${noise}', estimators: 'mc:60000' });
     const found = [];
     found.push(await probust.loadModel('/rare.onnx').catch(told)); // the missing part is detected during the call
-    found.push(await model.slice(x, null, null, { resolution: 5 }).catch(told)); // and here, before it
+    found.push(await model.slice(x, null, null, { resolution: 5 }).catch(told)); // and here before the call
     found.push(await long); // it was running in the discarded instance
     found.push(await model.estimate(x, { noise: '${noise}', estimators: 'mc:100' }));
     return found;`;

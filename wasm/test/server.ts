@@ -22,8 +22,8 @@ const types: Record<string, string> = {
 export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
 
 /**
- * Serves the files of `folders`, the first one first. `allows` is called with every requested path, and rejects it by returning
- * false.
+ * Serves the files of `folders`. If several folders have a file, the first is used. `allows` is called with every requested
+ * path; if it returns false, the path is rejected.
  */
 export async function serve(
   folders: readonly string[],

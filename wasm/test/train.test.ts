@@ -9,7 +9,7 @@ import type { OrtModule } from '../../build/wasm/npm/types/ort.js';
 import { digits, errorOf, everywhere, load, point, root, staged } from './support.js';
 
 type OrtEntry = typeof import('../../build/wasm/npm/types/ort.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const kinds = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'digits'] as const;

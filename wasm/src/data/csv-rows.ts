@@ -4,7 +4,7 @@
 // Results and errors are the same as on the command line (native/datasets/csv_rows.cpp).
 import { refuse } from '../arrays.js';
 
-/** A cell as a number; "nan" and "inf" are numbers. */
+/** The number in a cell; undefined if there is none. "nan" and "inf" are numbers. */
 export function csvNumber(cell: string): number | undefined {
   const text = /^\+[^-]/.test(cell) ? cell.slice(1) : cell;
   const word = /^(-?)(inf|infinity|nan)$/i.exec(text);

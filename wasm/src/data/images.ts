@@ -13,11 +13,11 @@ export interface Pixels {
 }
 
 export interface ImageOptions {
-  /** 3 (the default), or 1 for gray. Transparency is dropped. */
+  /** The number of channels: 3 (the default), or 1 for gray. Transparency is dropped. */
   channels?: 1 | 3 | undefined;
-  /** The shorter side after resizing. */
+  /** The length of the shorter side after resizing, in pixels. */
   resize?: number | undefined;
-  /** The side of the central square to which images are cropped after resizing. */
+  /** The side length of the central square to which images are cropped after resizing, in pixels. */
   crop?: number | undefined;
 }
 

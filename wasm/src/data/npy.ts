@@ -10,7 +10,7 @@ const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]; // \x93NUMPY
 export const isNpy = (bytes: Uint8Array): boolean => magic.every((byte, i) => bytes[i] === byte);
 
 interface Header {
-  /** Such as '<f4'. */
+  /** The type of the elements, such as '<f4'. */
   type: string;
   columnMajor: boolean;
   shape: number[];

@@ -178,7 +178,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     return this.isVisible(panel) ? content() : nothing;
   }
 
-  /** For screen readers only. */
+  /** The text for screen readers, which is not visible. */
   protected spoken() {
     return html`<p class="visually-hidden" role="status" aria-live="polite">${this.said}</p>`;
   }

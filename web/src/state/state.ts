@@ -68,7 +68,7 @@ export interface State {
   estimators: string[];
   /** The names of the visible panels; if empty, all are visible. */
   panels: string[];
-  /** Layers of the picture. */
+  /** The names of the visible layers of the picture. */
   show: string[];
   /** Whether p against sigma is drawn as log(1 - p). */
   failure: boolean;

@@ -32,7 +32,7 @@ const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed
 const mostValues = 4 << 20;
 const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
 
-/** Computed for every move of the pen or the slider: the count, and exactly the samples that were counted. */
+/** The results for every move of the pen or the slider, such as the count and exactly the samples that were counted. */
 export interface Quick {
   asked: Asked;
   row: Row;

@@ -22,7 +22,7 @@ const certifying = 'mc:10000';
 /** The parts of the state that a request about a point depends on. */
 export type Asked = Readonly<Pick<State, 'x' | 'noise' | 'clip' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
 
-/** Computed for every frame of a drag. */
+/** The results that are computed for every frame of a drag. */
 export interface Quick {
   asked: Asked;
   truth: Row;

@@ -21,7 +21,7 @@ function askedOf(state: Readonly<State>): { x: Float32Array; index: number } {
   return { x, index: rowOf(table, state) };
 }
 
-/** Computed for every move of a slider. */
+/** The results that are computed for every move of a slider. */
 export interface Quick {
   state: Readonly<State>;
   /**
