@@ -129,7 +129,7 @@ const mostElements = 1 << 20; // of the inputs of a batch; activations need many
 const mostInputs = 64;
 
 /**
- * The number of inputs per run of another engine: `batch` if it is given, otherwise as many as fit, with `elements` per input.
+ * The number of inputs per run of another engine: `batch` if given; otherwise up to 64, fewer if an input has many `elements`.
  */
 export function batchOf(batch: number | undefined, elements: number): number {
   if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));

@@ -348,7 +348,7 @@ export interface Slice {
   /** [d] orthonormal directions. */
   u: Float64Array;
   v: Float64Array;
-  /** [resolution²] classes; -1 if logits are NaN. */
+  /** [resolution²] predicted classes; -1 if logits are NaN. */
   predicted: Int32Array;
   /** [resolution²] margin of the target over its strongest rival: zero on the boundary. */
   margin: Float64Array;

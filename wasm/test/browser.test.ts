@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 let number = 0;
-/** The result of a page with this script, which is a module or (`plain`) follows the package's plain script. */
+/** Runs a page with this script and returns its result. The script is a module or, if `plain`, a script after the package's. */
 async function run(headers: Headers, text: string, plain = false): Promise<Answer> {
   const name = `page${++number}`;
   const scripts = plain

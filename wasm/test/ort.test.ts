@@ -302,7 +302,7 @@ describe('small models', () => {
 
   it('are run one by one if it does not', async () => {
     const nodes = [
-      { op: 'ReduceMax', inputs: ['x'], output: 'm', attributes: { keepdims: 1 } }, // the maximum over the batch, too
+      { op: 'ReduceMax', inputs: ['x'], output: 'm', attributes: { keepdims: 1 } }, // its maximum is also over the batch
       { op: 'Add', inputs: ['x', 'm'], output: 'z' },
       { ...matmul, inputs: ['z', 'W'] },
     ];

@@ -122,7 +122,7 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
   return { numbers: cells.map((cell, at) => csvInteger(cell) ?? refuseLabel(at)) };
 }
 
-/** Whether all labels except the first are numbers: then the first row is a header whose other names look like numbers. */
+/** Whether all labels except the first are numbers. The first row is then a header, even if its other names are numbers. */
 function firstIsHeaderOfLabels(rows: readonly CsvRow[], column: number): boolean {
   if (rows.length < 2 || csvNumber(rows[0]!.cells[column]!) !== undefined) return false;
   const others = rows.slice(1).map(({ cells }) => cells[column] ?? '');

@@ -74,7 +74,7 @@ async function loadExternal(engine: Engine, side: Side, bytes: Uint8Array, prepa
   return prepared((options) => createOrtModel(probust, bytes, options), preparation);
 }
 
-/** Rejects with `Refused`, whose message is for users. */
+/** Loads a network. Rejects with `Refused`, whose message is for users. */
 export async function load(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation): Promise<Loaded> {
   try {
     return { ...(await prepared((options) => engine.load(side, bytes, options), preparation)), refusal: undefined };
