@@ -16,7 +16,7 @@ interface Column {
   key: keyof Row;
   kind: Kind;
   nullable: boolean;
-  /** Missing in rows of earlier versions. */
+  /** Whether rows of earlier versions lack the column. */
   added: boolean;
 }
 

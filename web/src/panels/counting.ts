@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 1 - p, computed from the same z and R in four ways, next to the truth.
+// 1 - p, computed from the same z and R in four ways, next to the true value.
 import { svg } from 'lit';
 import type { Row } from 'probust';
 import { csvOf } from './save.js';
@@ -34,7 +34,7 @@ const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];
 
-/** Position of a bar's label: after the bar, or after the mark of the truth if the two would overlap. */
+/** Position of a bar's label: after the bar, or after the mark of the true value if the two would overlap. */
 const labelAt = (end: number, truth: number) => (end < truth && end > truth - 52 ? truth : end);
 
 export function countingFigure(counted: Counted) {

@@ -27,7 +27,7 @@ export function reasonOf({ status, note, p, method, estimator }: Row): string {
   return [chosen, trouble].filter((part) => part !== '').join(': ');
 }
 
-/** "mmse:10:centered" is of the form "mmse:N:centered". */
+/** Whether a text has the form of an estimator, as "mmse:10:centered" has the form "mmse:N:centered". */
 const isOf = (form: string, estimator: EstimatorInfo): boolean => {
   const [name, parameter = '', variant = ''] = form.split(':');
   const [itsName, itsParameter = '', itsVariant = ''] = estimator.form.split(':');

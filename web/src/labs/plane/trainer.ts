@@ -100,7 +100,7 @@ export class Trainer {
     });
   }
 
-  /** Without data to train on, the network on screen stays. */
+  /** Called if there are no data to train on. The network on screen stays. */
   #clear(): void {
     this.pause();
     this.score = undefined;
