@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// The body of main of probust-reproduce, as probust_program is for probust.
+/// The program probust-reproduce, which its main calls, as probust_program is the program probust.
 extern "C" int probust_reproduce(int argc, char** argv);
