@@ -36,7 +36,7 @@ extern "C" {
 typedef enum probust_status {
   PROBUST_OK = 0,
   PROBUST_USAGE = 2,        /* an option or argument is wrong */
-  PROBUST_UNREADABLE = 3,   /* a model or data file is missing, truncated, of the wrong kind, width or content */
+  PROBUST_UNREADABLE = 3,   /* a model or data file is missing or truncated, or its format, width or content is wrong */
   PROBUST_UNSUPPORTED = 4,  /* the model uses something that probust does not support */
   PROBUST_RESOURCES = 5,    /* not enough memory, or no such device */
   PROBUST_NUMERICAL = 6,    /* no number could be computed */

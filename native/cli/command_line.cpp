@@ -31,7 +31,7 @@ constexpr const char* kExitStatuses =
     "  7    the run is in use, or has a different configuration\n"
     "  130  interrupted; repeat the command to resume a run";
 
-// The settings of the process, for each of the programs.
+// Initialises the process. Each program calls this first.
 void begin() {
 #ifdef M_MMAP_THRESHOLD
   // Without this, glibc raises its threshold when a large block is freed. It then does not return the memory of later blocks of

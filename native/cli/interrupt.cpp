@@ -51,7 +51,7 @@ void end_on_signals() {
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup = {};
   sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup ignores it, and it stays ignored
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // with nohup, it is ignored, and must remain so
   action.sa_handler = end_now;
   action.sa_flags = 0;
   sigaction(SIGALRM, &action, nullptr);

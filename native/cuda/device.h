@@ -68,7 +68,7 @@ struct Convolution {
   std::int64_t outputs() const { return element_count(window.output()) * out_channels; }
 };
 
-/// The same convolution without bias, residual and activation.
+/// The convolution without its bias, residual and activation.
 inline Convolution without_epilogue(Convolution convolution) {
   convolution.bias = nullptr;
   convolution.has_residual = false;

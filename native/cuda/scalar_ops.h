@@ -34,7 +34,7 @@ struct NormalVariable {
   PROBUST_HOST_DEVICE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
 };
 
-/// f(a), f(a, b) or f(a, b, c). Returns a for an operator that is not element-wise.
+/// The value of an operator with one, two or three operands: a, b and c. Returns a for an operator that is not element-wise.
 PROBUST_HOST_DEVICE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
   switch (op) {
     case Op::select:

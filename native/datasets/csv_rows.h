@@ -23,7 +23,8 @@ std::optional<std::int64_t> csv_integer(std::string_view cell);
 /// The cell as shown in an error message: quoted and shortened.
 std::string shown(std::string_view cell);
 
-/// "row 3, column 2", both counted from 1. `line` is the line of the file; `column` is counted from 0.
+/// A place in the file such as "row 3, column 2", both counted from 1. `line` is the line of the file; `column` is counted from
+/// 0.
 std::string csv_place(std::size_t line, std::size_t column);
 
 /// The text without leading and trailing blanks.

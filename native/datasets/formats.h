@@ -25,7 +25,7 @@ struct Contents {
 struct Format {
   std::string_view name;                                     ///< as in "give a .npy, .npz or .csv file"
   bool (*begins)(const Head& file);                          ///< whether the content is of this format
-  bool (*named)(const std::string& path, const Head& file);  ///< the same by name, for files whose content has no known format
+  bool (*named)(const std::string& path, const Head& file);  ///< whether the name is, for files with unknown content
   Contents (*read)(const Stored& file, const DatasetOptions& options, const std::string& path);
   StoredLabels (*labels)(const Stored& file, const std::string& path);
 };

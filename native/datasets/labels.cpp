@@ -14,7 +14,7 @@
 namespace probust::datasets {
 namespace {
 
-constexpr std::int64_t kMostNumbered = 10000;  // the largest number of classes that the digits at the end of a name may number
+constexpr std::int64_t kMostNumbered = 10000;  // a number at the end of a name must be below this to be a class number
 
 std::string folded(std::string_view text) { return lower_case(std::string(trimmed(text))); }
 
@@ -96,7 +96,7 @@ class NameIndex {
              (classes.given ? "" : "; give the names in the model's order with " + option("classes")));
 }
 
-// "setosa = 0, versicolor = 1, ..."
+// The class number of each text, as in "setosa = 0, versicolor = 1, ...".
 std::string assignments(const std::map<std::string, std::int64_t>& of) {
   constexpr std::size_t kShown = 6;
   std::vector<std::string> parts;

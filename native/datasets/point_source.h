@@ -32,7 +32,7 @@ struct PointList {
   std::string label_mapping{};           ///< see Dataset
   std::int64_t named_classes = 0;        ///< number of classes that are texts or folders, in all of DATA
   bool labels_guessed = false;           ///< whether text labels are numbered in sorted order because no class names are known
-  std::vector<std::string> notes{};      ///< without the label mapping
+  std::vector<std::string> notes{};      ///< what the reader has to report, without the label mapping
   double scale = 1;                      ///< factor for stored values
   bool bytes = false;                    ///< whether values are stored as bytes
 };

@@ -18,7 +18,7 @@ namespace probust::cli::reproduce {
 
 enum class Verdict : std::uint8_t { confirmed, not_confirmed, not_tested };
 
-/// "confirmed", "not confirmed" or "not tested".
+/// The verdict in words: "confirmed", "not confirmed" or "not tested".
 std::string_view text_of(Verdict verdict);
 
 /// The verdict of a tested comparison.

@@ -78,7 +78,7 @@ Case right_angle_case(const std::string& mc) {
 struct Plane {
   std::vector<double> x1, x2;              // coordinates of the columns and of the rows
   Tensor points;                           // [rows x columns, 2]
-  std::vector<double> p, other, distance;  // the program's results: p by of.estimator and by of.other, and the distance
+  std::vector<double> p, other, distance;  // the program's results: p by Case::estimator and by Case::other, and the distance
   std::vector<double> exact_p, exact_distance;
 
   std::size_t at(std::size_t row, std::size_t column) const { return row * x1.size() + column; }

@@ -34,7 +34,7 @@ struct Sizes {
   std::int64_t samples = 500;      ///< number of samples for mmse; the default is that of the paper
 };
 
-/// A network to train: options of `probust train` whose values here may differ from its defaults.
+/// A network to train: options of `probust train`, with the defaults of the experiments.
 struct Recipe {
   std::string name;  ///< name of the file in FOLDER/models, without the extension
   std::string model = "cnn";

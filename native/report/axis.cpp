@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLargest = 1e300;  // differences between numbers up to this are finite
 
-// The smallest of 1, 2, 5, 10, 20, ... times a power of ten that divides the span into at most `most` steps.
+// The smallest number of the form 1, 2 or 5 times a power of ten such that the span has at most `most` steps of this size.
 double nice_step(double span, int most) {
   const double least = span / most, power = std::pow(10.0, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0}) {

@@ -42,7 +42,7 @@ bool is_elsewhere(std::string_view column) {
 
 std::string quoted(std::string_view column) { return '"' + std::string(column) + '"'; }
 
-// "index", "label", ...
+// A list of quoted names, as in SQL: "index", "label", ...
 std::string quoted_list(std::span<const std::string_view> columns) {
   std::string text;
   for (const std::string_view column : columns) text += (text.empty() ? "" : ", ") + quoted(column);

@@ -93,7 +93,7 @@ void refuse_overwritten_runs(const GateArguments& arguments) {
   }
 }
 
-// ---- selection of what is checked
+// ---- groups to check
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -33,7 +33,7 @@ inline void* find_in_cublaslt(const char* function) {
 }
 
 inline void* find_in_cudnn(const char* function) {
-  find_in_cublaslt("cublasLtCreate");  // cuDNN also uses cuBLASLt, and uses the library that is already loaded
+  find_in_cublaslt("cublasLtCreate");  // loaded first, because cuDNN uses the cuBLASLt that is already loaded
   return find_in_library("cuDNN", PROBUST_FILE_OF("libcudnn.so.", CUDNN_MAJOR), function);
 }
 

@@ -115,7 +115,7 @@ inline Alignments alignments_of(const Product& p) {
   return {one(p.a), one(p.b), one(p.c), one(p.bias)};
 }
 
-// The same product without bias and activation.
+// The product without its bias and activation.
 inline Product without_epilogue(Product p) {
   p.bias = nullptr;
   p.activation = Activation::none;

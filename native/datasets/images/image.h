@@ -15,7 +15,7 @@ inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 27;
 struct ImageSize {
   std::int64_t height = 0, width = 0;
   std::int64_t channels = 0;  ///< 1: gray, 2: gray and transparency, 3: colour, 4: colour and transparency
-  bool deep = false;          ///< 16 bits per value
+  bool deep = false;          ///< whether values have 16 bits instead of at most 8
 };
 
 /// Pixels row by row from the top, with the channels of a pixel next to each other.

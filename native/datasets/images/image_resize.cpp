@@ -57,7 +57,7 @@ void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64
   }
 }
 
-// Uses 32-bit sums for 8-bit images, because they fit, and 64-bit sums for others.
+// Uses 32-bit sums for 8-bit images, for which they suffice, and 64-bit sums for others.
 void filter_line_of(const Image& image, const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step,
                     std::int64_t width, std::uint16_t* out) {
   if (image.largest <= 255) {

@@ -15,7 +15,7 @@ class UsageError(Error, ValueError):
 
 
 class UnreadableError(Error, ValueError):
-    """A model or data file is missing, truncated, of the wrong kind, width or content."""
+    """A model or data file is missing or truncated, or its format, width or content is wrong."""
 
     kind = "unreadable"
 
