@@ -58,9 +58,9 @@ PROBUST_API const char* probust_error(void);
 
 typedef struct probust_load_options {
   size_t size;        /* sizeof(probust_load_options) */
-  const double* mean; /* [mean_count] subtracted from the data: one number, or one per channel */
+  const double* mean; /* [mean_count] this is subtracted from the data: one number, or one per channel */
   size_t mean_count;
-  const double* std; /* [std_count] divisors of the data after that: one number, or one per channel */
+  const double* std; /* [std_count] the data are then divided by this: one number, or one per channel */
   size_t std_count;
   const char* layout;         /* axis order of the model's input: "auto", "nchw", "nhwc" or "whcn" */
   const int64_t* point_shape; /* [point_rank] shape of one point of the data, if it differs from the model's input */
@@ -164,11 +164,11 @@ typedef struct probust_row {
   int64_t predicted;     /* the class of the largest logit */
   int64_t target;        /* the class that has to survive */
   const char* noise;     /* the noise model, such as "gaussian:0.1" */
-  double sigma;          /* the number in a noise model that has only one, such as 0.1; otherwise NaN */
+  double sigma;          /* the parameter of a noise model that has only one, such as 0.1; otherwise NaN */
   const char* estimator; /* the requested estimator */
   double p;              /* probability that the target survives; NaN if it could not be computed: `note` gives the reason */
   double p_fail;         /* 1 - p, computed directly; with the status "bound", the upper end of its 95% interval */
-  double std_error;      /* of p */
+  double std_error;      /* standard error of p */
   double ci_low;         /* 95% interval of p */
   double ci_high;
   int64_t forwards;      /* forward passes used */

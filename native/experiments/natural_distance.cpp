@@ -144,7 +144,7 @@ std::vector<double> random_covariance(std::int64_t d, std::uint64_t seed, std::u
   return C;
 }
 
-// Compares p under noise with random covariances with `identity`, the p under isotropic noise, both at result.best_scale.
+// Compares p under noise with random covariances to p under isotropic noise (`identity`), both at result.best_scale.
 void compare_covariances(Study& study, const Table& table, const std::vector<double>& identity, Compared& result) {
   const std::uint32_t draws = table.forest || !study.quick() ? 10 : 3;
   const std::string mc = fmt::format("mc:{}", copies(study));
