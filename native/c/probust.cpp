@@ -30,7 +30,7 @@ struct probust_data {
 struct probust_rows {
   std::vector<probust::Row> rows;
   std::vector<std::string> warnings;
-  std::vector<std::string> methods;  // created when first requested; a C string must stay valid
+  std::vector<std::string> methods;  // row.method() for each row, stored because probust_row::method points to it
 };
 
 namespace {
@@ -74,7 +74,7 @@ void require(bool condition, const char* argument, const char* mistake, const ch
 
 void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
 
-// The caller's struct in this version's form: members that the caller's version lacks are zero.
+// Copies the caller's struct to this version's. Members that the caller's version lacks are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
@@ -153,7 +153,7 @@ probust::ClassifierFunctions functions_of(const probust_functions& from) {
   return functions;
 }
 
-// Points x [count, ...] for a model.
+// Copies points x [count, ...] of the model's point shape to a tensor.
 probust::Tensor points(const probust_model& model, const float* x, std::int64_t count) {
   require_argument(x, "x");
   require(count > 0, "count", "is not positive", "give at least one point");

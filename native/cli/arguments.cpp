@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// Parses "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
+// Parses "a..b:n": n values from a to b in geometric progression, rounded to six digits so that they are readable.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
@@ -27,7 +27,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
     throw Error{ErrorCode::usage, option, "is '" + text + "', which is not a range", "try 0.01..1:20"};
   }
   const auto steps = static_cast<double>(*count - 1);
-  const bool distinct = std::fabs(std::log(*high / *low)) > 1e-4 * steps;  // with six digits
+  const bool distinct = std::fabs(std::log(*high / *low)) > 1e-4 * steps;  // after rounding to six digits
   std::vector<double> values;
   for (std::int64_t i = 0; i < *count; ++i) {
     const double share = static_cast<double>(i) / steps;
@@ -38,7 +38,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
-// Whether the file is in `folder` or in a folder below it.
+// Whether the file is in `folder` or in one of its subfolders.
 bool lies_in(const std::string& file, const std::string& folder) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
@@ -81,8 +81,8 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// Parses "MODEL:SCALES@COLUMNS" into one model per scale; a text without a list of scales is one model. All scales share one
-// shape.
+// Parses "MODEL:SCALES@COLUMNS" into one noise model per scale; if possible, they share one shape object. A text without a list
+// of scales is one noise model.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
@@ -97,7 +97,8 @@ std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& sourc
   for (const double scale : parse_numbers(list, "--noise")) {
     if (!std::isfinite(scale) || scale <= 0)
       throw Error{ErrorCode::usage, "noise '" + text + "'", "has a scale that is not a positive number", "try gaussian:0.1,0.2"};
-    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);  // not if it is no scale
+    // If the text of the shape does not depend on the scale, the number is not a scale but a parameter of the shape.
+    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);
     const std::string one = text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at);
     noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(one, source));
   }
@@ -148,7 +149,7 @@ void refuse_overwriting(const Arguments& arguments) {
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
                                  arguments.train.test});
     for (const std::string& input : inputs) {
-      std::error_code unlike;  // set if a file does not exist
+      std::error_code unlike;  // keeps equivalent() from throwing if a file does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
         throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "choose another file"};
     }

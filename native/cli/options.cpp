@@ -16,7 +16,7 @@
 namespace probust::cli {
 namespace {
 
-// The list of estimators below the options of `estimate`.
+// The list of estimators below the help of `estimate`.
 std::string estimators_explained() {
   std::string text = "Estimators:\n";
   for (const EstimatorDefinition& definition : all_estimators()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agreement of estimators, certified radii, and estimates that are missing.
+// The sections on the agreement of estimators, on certified radii, and on estimates that are missing or not `ok`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kMostDots = 1000;  // dots of a scatter chart
-constexpr std::size_t kMostPairs = 3;     // charts per model
+constexpr std::int64_t kMostDots = 1000;  // the largest number of dots in a scatter chart
+constexpr std::size_t kMostPairs = 3;     // the largest number of charts per model
 constexpr int kRadii = 60;                // number of radii in a chart
 
 Table table_of_comparisons(const Material& material, const std::vector<Comparison>& comparisons) {
@@ -35,7 +35,7 @@ Table table_of_comparisons(const Material& material, const std::vector<Compariso
   return table;
 }
 
-// A chart with every k-th point, so that a page with many points stays small.
+// A scatter chart of two estimators. If there are many points, it shows only every k-th, so that the page stays small.
 std::string chart_of_pair(const Comparison& pair) {
   Chart chart{.title = pair.a + " and " + pair.b, .mark = Mark::scatter, .diagonal = true, .width = 440, .height = 420};
   chart.x = {.label = "p by " + pair.a, .low = 0, .high = 1};

@@ -9,14 +9,14 @@
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kRanked = 12;  // points at each end
+constexpr std::int64_t kRanked = 12;  // points at each end of a ranking
 constexpr std::size_t kFewNoises = 4;
 
 std::int64_t answered(const RowGroup& group) {
   return std::count_if(group.rows.begin(), group.rows.end(), [](const Row* row) { return std::isfinite(row->estimate.p); });
 }
 
-// The variance of p over the points with p.
+// The variance of p over the points for which p is known.
 double spread(const RowGroup& group) {
   double count = 0, sum = 0, squares = 0;
   for (const Row* row : group.rows) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Selects one estimator and one noise per model, because a run may have more rows than a reader wants.
+// Selects one estimator per model, and one noise, for the main charts and tables, because a run may have more rows than a
+// reader wants to see.
 #pragma once
 
 #include <span>
@@ -14,13 +15,13 @@ namespace probust::report {
 
 /// The rows of one model that a report shows first.
 struct Lead {
-  std::string model, estimator;  ///< the estimator with p for the most points; if there are several, the one requested first
-  std::vector<const RowGroup*> noises{};  ///< rows of the caller for each noise, in order of appearance
-  std::size_t widest = 0;                 ///< the index of the noise at which p differs most between points
+  std::string model, estimator;  ///< the model, and the estimator with p for the most points (of several, the first requested)
+  std::vector<const RowGroup*> noises{};  ///< the caller's groups of rows, one for each noise, in order of appearance
+  std::size_t widest = 0;                 ///< the index of the noise at which p varies most between points
 
   const RowGroup& at_widest() const { return *noises[widest]; }
 
-  /// At most four of `noises`. If there are more, the first one, the widest and the last.
+  /// All `noises` if there are at most four; otherwise the first, the widest and the last.
   std::vector<const RowGroup*> few() const;
 };
 

@@ -14,7 +14,7 @@
 namespace probust::report {
 namespace {
 
-// "Robustness of lenet.onnx on t10k-images.gz", as far as both are known.
+// A title such as "Robustness of lenet.onnx on t10k-images.gz", if the model and the data are known.
 std::string title_of(const Run& run) {
   const std::string model = file_name(entry_of(run.information, "model_path"));
   const std::string data = file_name(entry_of(run.information, "data_path"));
@@ -35,7 +35,7 @@ std::string surviving(const Run& run) {
   return what;
 }
 
-// The introduction of the page; it contains `html`.
+// The introduction of the page, with `html` after its title.
 std::string header(const Run& run, const std::string& title, const std::string& html) {
   return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) + html +
          paragraph(
@@ -45,7 +45,7 @@ std::string header(const Run& run, const std::string& title, const std::string& 
          "</header>\n";
 }
 
-// "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
+// The noise without the folders of its files: "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
 std::string without_folders(const std::string& noise) {
   std::string text;
   for (std::size_t at = 0; at < noise.size();) {

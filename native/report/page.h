@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A run as one HTML page that needs no other file.
+// Writes a report of a run as one HTML page that needs no other file.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace probust::report {
 
-/// Names and values, as in store::RunFile.
+/// Pairs of name and value, as in store::RunFile.
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
 /// The value of an entry; empty if there is no such entry.
@@ -29,12 +29,12 @@ struct Run {
 /// The positions in the data of the points whose pictures a report shows.
 std::vector<std::int64_t> pictured_points(const Run& run);
 
-/// Noise models with files are named by full paths. In all rows, "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy",
-/// unless two noise models would get the same name.
+/// Removes the folders from the paths in noise models: in all rows, "gaussian:cov=/data/cov.npy" becomes
+/// "gaussian:cov=cov.npy", unless two noise models would then have the same name.
 void shorten_noises(Results& results);
 
-/// The report. With `other`, a second run on the same points, it starts with a comparison of the two. Throws Error{unreadable}
-/// about "the run" if the points differ (analysis/comparison.h).
+/// The report. If `other`, a second run on the same points, is given, the report starts with a comparison of the two. Throws
+/// Error{unreadable} about "the run" if the points differ (analysis/comparison.h).
 std::string page(const Run& run, const Pictures& pictures, const Run* other = nullptr);
 
 }  // namespace probust::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Robustness by class, and the least and most robust points.
+// The sections on robustness by class, and on the least and the most robust points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const MeanInterval* mean_of_class(const GroupBias& bias, std::int64_t number) {
   return found == bias.classes.end() || *found != number ? nullptr : &bias.p[found - bias.classes.begin()];
 }
 
-// The classes to show: all, or those with the smallest and the largest means.
+// The classes to show: all of them or, if there are too many, those with the smallest and the largest means.
 std::vector<std::int64_t> shown_classes(const GroupBias& bias) {
   std::vector<std::int64_t> classes = bias.classes;
   if (classes.size() <= kMostClasses) return classes;
@@ -62,7 +62,7 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
   }
   for (const std::int64_t number : classes) {
     std::vector<std::string> cells{class_text(number, material.run.class_names), "0"};
-    const auto place = [&](const GroupBias& noise) {  // of a class that occurs
+    const auto place = [&](const GroupBias& noise) {  // the class must occur
       return std::lower_bound(noise.classes.begin(), noise.classes.end(), number) - noise.classes.begin();
     };
     if (clean) {
@@ -83,7 +83,7 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
   return table;
 }
 
-// "At gaussian:0.1, class 0 has the largest mean p and class 6 the smallest; they differ by 0.21 (0.12 to 0.29)."
+// A sentence such as "At gaussian:0.1, class 0 has the largest mean p and class 6 the smallest; they differ by 0.21 (...)".
 std::string gap_sentence(const GroupBias& bias, const std::vector<std::string>& names) {
   if (!bias.largest) return "At " + bias.key.noise + ", fewer than two classes have two points with p, so none can be compared.";
   const ClassGap& gap = *bias.largest;
@@ -118,7 +118,7 @@ std::string bias_of_lead(const Material& material, const Lead& lead) {
                                                    material.of_model(lead.model), lead.estimator)));
 }
 
-// The sigma at which each point's p falls to kTolerated. Empty without a sweep.
+// By point: the sigma at which its p falls to kTolerated. Empty if `sweep` is null.
 std::map<std::int64_t, std::string> tolerated_by_point(const RowSweep* sweep) {
   std::map<std::int64_t, std::string> scales;
   if (sweep == nullptr) return scales;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// p against sigma: the mean, the distribution over points, and the scale that points tolerate.
+// The section on p as a function of sigma: its mean, its distribution over the points, and the largest sigma that points
+// tolerate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace probust::report {
 namespace {
 
 constexpr std::array kThresholds = {0.5, 0.9, 0.99};
-constexpr int kSteps = 100;  // of a distribution's chart
+constexpr int kSteps = 100;  // in the chart of a distribution
 
 std::string name_of(const RowSweep& sweep, const Material& material) {
   return (material.several_models() ? sweep.model + ", " : "") + sweep.estimator;
@@ -41,7 +42,7 @@ std::string charts_of_means(const Material& material) {
   return html;
 }
 
-// The share of points whose p is at most x.
+// The share of points whose p is at most x, as a function of x.
 Series distribution_of(const RowGroup& group) {
   std::vector<double> p = group.p();
   std::erase_if(p, [](double value) { return !std::isfinite(value); });

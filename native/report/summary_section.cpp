@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The first and the last section: a summary of the run, and its origin.
+// The first and the last section: a summary of the run, and how it was made.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<std::string> accuracy_cards(const Material& material) {
   return cards;
 }
 
-// "71.2% to 75.3%"
+// An interval such as "71.2% to 75.3%".
 std::string between(const MeanInterval& share) {
   return std::isfinite(share.low) && std::isfinite(share.high) ? percent(share.low) + " to " + percent(share.high)
                                                                : "no interval";
@@ -124,7 +124,7 @@ Table table_of_skipped(const Material& material) {
   return table;
 }
 
-// The entries that are not empty.
+// A table of the entries that are not empty, except the command.
 Table table_of_entries(const std::string& caption, const Entries& entries) {
   Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
   for (const auto& [name, value] : entries) {

@@ -22,7 +22,7 @@ std::string link_of(const std::string& name) {
   return id;
 }
 
-// "Cat", "class 3".
+// The name of a class, such as "Cat", or "class 3" if it has none.
 std::string class_name(std::int64_t number, const std::vector<std::string>& names) {
   return number >= 0 && number < std::ssize(names) ? names[static_cast<std::size_t>(number)] : "class " + std::to_string(number);
 }
@@ -32,7 +32,7 @@ std::string capital(std::string text) {
   return text;
 }
 
-// "blur:1", as --noise takes it.
+// The noise in the form that --noise accepts, such as "blur:1".
 std::string noise_text(const SurveyedKind& kind, std::size_t strength) { return kind.name + ":" + kind.numbers[strength]; }
 
 // The share of points whose prediction is the label, without noise.
@@ -61,7 +61,7 @@ std::string introduction(const SurveyPage& content) {
 
 // ---- all perturbations in one table
 
-// A cell that is the redder, the smaller p is.
+// A table cell, which is redder for smaller p.
 std::string cell(const SurveyedStrength& strength, const std::string& number) {
   const MeanInterval& p = strength.p;
   std::string html = fmt::format("<td style=\"--fail:{:.0f}%\"><small>{}</small><b>{}</b>",

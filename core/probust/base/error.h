@@ -12,7 +12,7 @@ namespace probust {
 /// The kind of an error. The values are the command line's exit statuses.
 enum class ErrorCode {
   usage = 2,          ///< an option or argument is wrong
-  unreadable = 3,     ///< a model or data file is truncated, of the wrong kind or width, or has invalid contents
+  unreadable = 3,     ///< a model or data file is missing or truncated, or its format, width or content is wrong
   unsupported = 4,    ///< the model uses something that probust does not support
   resources = 5,      ///< not enough memory, or no such device
   numerical = 6,      ///< no number could be computed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only list of commands. To add one, add its file to this directory, and its function and entry here.
+// The list of commands. To add a command, add its file to this folder, and declare and list its function here.
 #include "cli/command_line.h"
 
 namespace probust::cli {

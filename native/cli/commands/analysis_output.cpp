@@ -18,7 +18,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// How --sigma, --noise and --estimator select rows of a run.
+// Selects rows of a run by --sigma, --noise and --estimator.
 struct Selection {
   std::vector<double> sigmas;
   std::vector<std::string> noises, estimators;

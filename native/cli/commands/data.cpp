@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust data: points to start with, generated from a seed or published by others.
+// probust data: writes example points to a file (generated ones, or Iris), or downloads published data sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,17 +21,17 @@
 namespace probust::cli {
 namespace {
 
-// The options of this command, besides the common ones.
+// The options that only this command has.
 struct PointArguments : Arguments {
   std::string what;  ///< a kind of generated data, or "fetch"
-  std::string name;  ///< of a published data set
+  std::string name;  ///< the name of a published data set
   std::optional<std::int64_t> count, side, classes;
   std::optional<double> noise;
   std::string from, cache;
   bool unverified = false;
 };
 
-// The lists below the options of `data`.
+// The lists of data sets below the help of `data`.
 std::string points_explained() {
   std::string text = "Generated:\n";
   for (const MadeDataKind& kind : made_data_kinds()) text += fmt::format("  {:<15} {}\n", kind.name, kind.summary);
@@ -77,7 +77,7 @@ void write_csv(const std::string& path, const Dataset& data) {
   write_whole(path, text);
 }
 
-// Checks the output before anything is computed.
+// Checks the path of the output before anything is computed. `table` means that the points can be written as .csv.
 void check_output(const std::string& path, bool table) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "give the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);

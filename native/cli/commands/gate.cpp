@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust gate: thresholds for a run, as used on build servers. A threshold fails if it cannot be measured or if the run lacks
-// points.
+// probust gate: checks a run against thresholds, for use on build servers. A check also fails if its quantity cannot be
+// measured or if points are missing in the run.
 #include "probust/analysis/gate.h"
 
 #include <fmt/format.h>
@@ -31,12 +31,12 @@
 namespace probust::cli {
 namespace {
 
-// The options; empty if not given.
+// The options of this command; a text is empty if its option was not given.
 struct GateArguments : Arguments {
   std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
-  std::vector<std::string> min_quantile;  ///< "0.05=0.8"
-  std::string baseline;                   ///< a run
-  std::string junit;                      ///< a file to write
+  std::vector<std::string> min_quantile;  ///< such as "0.05=0.8"
+  std::string baseline;                   ///< path of a run
+  std::string junit;                      ///< path of a file to write
   bool confident = false, allow_partial = false, accept_warnings = false;
 };
 
@@ -86,20 +86,20 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
 
 void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
-    std::error_code unlike;  // set if a file does not exist
+    std::error_code unlike;  // keeps equivalent() from throwing if a file does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
       throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input,
                   "choose another file"};
   }
 }
 
-// ---- selection of what is checked
+// ---- groups to check
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Whether --noise and --estimator select a group; without them, all are selected.
+// Whether --noise and --estimator select a group. An option that was not given selects all groups.
 bool selected(const GateArguments& arguments, const GroupKey& key) {
   return (arguments.question.noise.empty() || is_among(arguments.question.noise, key.noise)) &&
          (arguments.question.estimators.empty() || is_among(arguments.question.estimators, key.estimator));
@@ -133,7 +133,7 @@ const char* option_of(Threshold::Kind kind) {
                                                    : "--max-noisy-drop";
 }
 
-// Throws if there are thresholds of accuracy but no labels. `path` is the run that needs labels.
+// Throws if there are thresholds for accuracy but the groups have no labels. `path` is the run that needs labels.
 void require_labels(const std::string& path, const std::vector<RowGroup>& groups, const std::vector<Threshold>& thresholds) {
   const auto any = [&](std::vector<double> (RowGroup::*values)() const) {
     return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) {
@@ -153,7 +153,7 @@ void require_labels(const std::string& path, const std::vector<RowGroup>& groups
   }
 }
 
-// The groups of a baseline, if given.
+// The groups of the baseline; none if no baseline was given.
 class Baseline {
  public:
   Baseline(const GateArguments& arguments, const RunResults& run) {
@@ -167,8 +167,8 @@ class Baseline {
   Baseline(const Baseline&) = delete;
   Baseline& operator=(const Baseline&) = delete;
 
-  // The rows with the same noise and estimator, of the only model or the one of the same name. An empty group if there are
-  // none.
+  // The baseline's group with the same noise and estimator, of the model with the same name or of its only model. An empty
+  // group if there is none.
   RowGroup partner(const GroupKey& key) const {
     for (const RowGroup& group : groups_) {
       if (is_partner(group.key, key)) return group;
@@ -176,7 +176,7 @@ class Baseline {
     return {};
   }
 
-  // The groups that have no partner in `groups`.
+  // The baseline's groups that have no partner in `groups`.
   std::vector<RowGroup> without_partner(const std::vector<RowGroup>& groups) const {
     std::vector<RowGroup> lost = groups_;
     std::erase_if(lost, [&](const RowGroup& own) {
@@ -192,15 +192,15 @@ class Baseline {
 
   RunResults baseline_;
   std::vector<std::string> models_;
-  std::vector<RowGroup> groups_;  // of rows in baseline_
+  std::vector<RowGroup> groups_;  // refer to rows in baseline_
 };
 
-// A check as text.
+// A check and its text.
 struct NamedCheck {
-  std::string name;                 // "mean p >= 0.9", the same for every run
-  std::string quantity, condition;  // "worst class's mean p (Bag)", ">= 0.9"
+  std::string name;                 // such as "mean p >= 0.9"; the same for every run
+  std::string quantity, condition;  // such as "worst class's mean p (Bag)" and ">= 0.9"
   std::string measured, interval;
-  std::string details;  // message if it is not met; empty: composed from the above
+  std::string details;  // the message if the check fails; if empty, it is composed of the members above
   Check values;
   double seconds = 0;
 };
@@ -224,8 +224,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// The expected number of points with p: the largest of the number of rows, that of the baseline, and the planned number without
-// the points that could not be read.
+// The expected number of points with p: the largest of the number of the group's rows, that of the baseline's, and the planned
+// number of points without those that could not be read.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
   const std::vector<SkippedPoint>& skipped = run.results.skipped;
   const auto unread =
@@ -234,7 +234,7 @@ std::int64_t expected_points(const RunResults& run, const RowGroup& group, const
   return std::max({std::ssize(group.rows), std::ssize(baseline.rows), planned - unread});
 }
 
-// If points lack p, reports this and returns the failed check.
+// If points have no p, reports this and returns a failed check, unless --allow-partial is given.
 std::optional<NamedCheck> missing_points(const GateArguments& arguments, const GroupKey& key, const std::vector<double>& p,
                                          std::int64_t expected) {
   const auto answered = std::count_if(p.begin(), p.end(), [](double value) { return std::isfinite(value); });
@@ -269,7 +269,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A failed check if there are warnings: the run may then measure something other than intended.
+// A failed check for the run's warnings: with warnings, p may not be what the user intended to measure.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";

@@ -26,7 +26,7 @@ Tensor noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, st
 }
 
 report::Picture picture_of(const Image& image, std::span<const float> point, const report::Brightness& brightness) {
-  const bool colour = image.channels == 3 || image.channels == 4;  // the fourth is opacity
+  const bool colour = image.channels == 3 || image.channels == 4;  // the fourth channel is opacity
   const std::int64_t shown = colour ? 3 : 1, pixels = image.pixels();
   const bool mean = !colour && image.channels > 1;
   Tensor planes({1, shown, image.rows, image.columns});

@@ -13,11 +13,11 @@
 
 namespace probust::cli {
 
-/// Noisy samples 0 .. count - 1 of a point x [1, ...] at position `index` of the data, [count, ...]: those of `mc` with this
-/// seed.
+/// The first `count` noisy samples [count, ...] that `mc` draws with this seed for a point x [1, ...] at position `index` of
+/// the data.
 Tensor noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, std::int64_t count, std::uint64_t seed);
 
-/// A point that is an image as a picture: gray or colour, or the mean of other channels.
+/// The picture of a point that is an image. It is gray or in colour; other channels are averaged to gray.
 report::Picture picture_of(const Image& image, std::span<const float> point, const report::Brightness& brightness);
 
 }  // namespace probust::cli

@@ -9,16 +9,16 @@
 namespace probust::cli {
 namespace {
 
-// Opens the run's data with the same options, from the first point to the last.
+// Opens the data with the options of the run, but all of its points.
 std::unique_ptr<PointSource> open_as_before(const std::string& path, const store::Configuration& information) {
   DataArguments data = parse_data_options(path, store::value_of(information, "data_options"));
-  data.labels.clear();  // if rows have them
+  data.labels.clear();  // the rows have them
   data.offset = 0;
   data.limit = -1;
   return open_dataset(path, dataset_options(data)).value();
 }
 
-// The pictures, all with the same brightness scale, so that they can be compared.
+// The pictures of all points, with the same brightness scale, so that they can be compared.
 std::map<std::int64_t, report::Picture> drawn(const std::map<std::int64_t, Tensor>& points) {
   Tensor all;
   for (const auto& [index, x] : points) all.data.insert(all.data.end(), x.data.begin(), x.data.end());

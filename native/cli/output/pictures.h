@@ -10,9 +10,9 @@
 
 namespace probust::cli {
 
-/// Reads the points of a run at positions `which` again, from `data` or, if that is empty, from the file that the run used. The
-/// file must be unchanged; other data options are those of the run. Does not throw: if the file is missing, the result contains
-/// the reason.
+/// Reads the points of a run at positions `which` again, from `data` or, if that is empty, from the file that the run used,
+/// with the run's data options. The file must be unchanged. Does not throw: if points cannot be read, the result contains the
+/// reason.
 report::Pictures pictures_of(const store::Configuration& configuration, const store::Configuration& information,
                              const std::string& data, std::span<const std::int64_t> which);
 

@@ -13,8 +13,8 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::int64_t kMostPictured = 100;  // samples of an image
-constexpr std::size_t kMostMisled = 4;       // images of each kind of noise
+constexpr std::int64_t kMostPictured = 100;  // the largest number of noisy samples of an image
+constexpr std::size_t kMostMisled = 4;       // the largest number of images for each kind of noise
 
 double change(std::span<const float> x, std::span<const float> noisy) {
   double sum = 0;
@@ -46,7 +46,8 @@ class Painter {
     return strip;
   }
 
-  // The most frequent other class among the samples, and the sample of this class that changes the image least.
+  // Finds the most frequent other class among the predictions for noisy samples, and the sample of this class that differs
+  // least from the image.
   report::Misled misled(const Row& row) {
     report::Misled one{&row, original(row.index)};
     const Tensor x = point(row.index), noisy = samples_of(row.index, row.noise);
@@ -94,7 +95,8 @@ class Painter {
 
 bool right(const Row& row) { return !row.label || *row.label == row.predicted; }
 
-// The rows of an entry at medium strength with the smallest p below 1, of images that the model gets right if it is known.
+// The rows of an entry at medium strength with the smallest p below 1. Images that the model is known to classify wrongly are
+// excluded.
 std::vector<const Row*> lowest(const SurveyEntry& entry) {
   const RowGroup& group = entry.strengths[kMedium].group;
   std::vector<const Row*> rows;
@@ -104,7 +106,7 @@ std::vector<const Row*> lowest(const SurveyEntry& entry) {
   return rows;
 }
 
-// The first image that the model gets right, or the first.
+// The first image that is not known to be classified wrongly; if there is none, the first image.
 std::int64_t example_of(const Survey& survey) {
   const std::vector<const Row*>& rows = survey.entries[0].strengths[kMedium].group.rows;
   const auto found = std::find_if(rows.begin(), rows.end(), [](const Row* row) { return right(*row); });

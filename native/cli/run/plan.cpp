@@ -20,7 +20,7 @@ namespace {
   throw Error{ErrorCode::usage, option, what, hint};
 }
 
-// The estimators of all lists.
+// All estimators that --estimator lists, which may be given several times.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.question.estimators) {
@@ -29,7 +29,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Rejects options that add or split points if estimates depend on all points.
+// Rejects --shard and --extend if estimates depend on all points or all noise scales.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.question.total_budget.has_value()},
                                                    {"--calibrate", arguments.question.calibrate}};
@@ -40,7 +40,7 @@ void check_parts(const Arguments& arguments) {
   if (arguments.question.smooth && arguments.extend) refuse("--smooth", "needs all noise scales at once", "leave out --extend");
 }
 
-// Rejects options that conflict with others or require others.
+// Rejects options that conflict with other options or require them.
 void check_options(const Arguments& arguments, const Plan& plan) {
   require_combinable({plan.total, arguments.question.smooth, arguments.question.calibrate}, plan.estimators);
   check_parts(arguments);
@@ -59,7 +59,7 @@ std::string checksums(const std::vector<std::string>& paths) {
   return join(sums);
 }
 
-// The files of the models, with the files next to them that contain weights.
+// The files of the models, including the files next to them that contain weights.
 std::vector<std::string> files_of_models(const Arguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& model : models_of(arguments)) {
@@ -164,7 +164,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
 
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
   store::Configuration configuration = undivided_configuration(arguments, plan);
-  // Adding estimators must not change which points a shard has.
+  // Stored because adding estimators must not change which points a shard has.
   if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
   return configuration;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiled without contraction of a * b + c, like the noise of the core, so that both draw the same bits.
+// Kernels that draw noise. They are compiled without contraction of a * b + c, like the noise of the core, so that both give
+// the same bits.
 #include <cmath>
 
 #include "cuda/kernels.h"
@@ -29,7 +30,7 @@ struct Draw {
         for (int k = 0; k < 4; ++k) z[k] = draws::laplace_draw(words[k]);
         return;
     }
-    for (int k = 0; k < 4; ++k) z[k] = NAN;  // never reached: has_kernel
+    for (int k = 0; k < 4; ++k) z[k] = NAN;  // never reached, because has_kernel() is false for other draws
   }
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t quad) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statistics of many noisy samples, computed on the device so that the samples are never copied to the host.
+// Kernels for statistics of many noisy samples, which are computed on the device so that the samples are never copied to the
+// host.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -53,7 +54,8 @@ struct StoreRows {
   }
 };
 
-// Row i is paired with the rows after it, cyclically, up to the opposite one, so that every pair occurs once.
+// Pairs row i with itself and with the rows after it, cyclically, up to the opposite row. So every pair occurs once, except
+// that a pair of opposite rows occurs twice.
 struct GramPairs {
   std::int64_t n;
   PROBUST_HOST_DEVICE std::int64_t reach() const { return n / 2 + 1; }
@@ -79,7 +81,7 @@ struct StoreGram {
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t entry, double sum) const {
     const std::int64_t i = pairs.i(entry), j = pairs.j(entry), opposite = (j - i + pairs.n) % pairs.n * 2;
-    if (opposite == pairs.n && i > j) return;  // pairs of opposite rows occur twice
+    if (opposite == pairs.n && i > j) return;  // this pair occurs twice
     double* own = to + pairs.example(entry) * pairs.n * pairs.n;
     own[i * pairs.n + j] = own[j * pairs.n + i] = sum;
   }
@@ -130,7 +132,7 @@ struct AddGradients {
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t e) const {
     const std::int64_t point = row / seeds, s = row % seeds;
-    // The lanes of this chunk that are samples of the point.
+    // The range of lanes that are samples of the point.
     const std::int64_t begin = point * copies.count - copies.begin, end = begin + copies.count;
     double& sum = sums[(point * all_seeds + first + s) * copies.elements + e];
     for (std::int64_t lane = begin < 0 ? 0 : begin; lane < (end < copies.lanes ? end : copies.lanes); ++lane)
