@@ -9,10 +9,10 @@
 
 namespace {
 
-/// Keeps freed arrays in the process. Otherwise each block of Jacobians gets fresh pages, and on virtual machines their page faults
-/// cost several times the arithmetic (cifar10_resnet_2b, 64 points: 650 us a point instead of 190).
+/// Keeps freed arrays in the process. Otherwise each block of Jacobians gets fresh pages, and on virtual machines their page
+/// faults cost several times the arithmetic (cifar10_resnet_2b, 64 points: 650 us a point instead of 190).
 void keep_freed_memory() {
-#ifdef M_TRIM_THRESHOLD  // glibc
+#ifdef M_TRIM_THRESHOLD                 // glibc
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest allowed
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
