@@ -19,7 +19,7 @@ for variant in "${variants[@]}"; do
     -DPROBUST_DISPATCH=ON -DPROBUST_ARCH="$variant" ${CMAKE_ARGUMENTS:-} >/dev/null
   targets=(all)
   if [ "$variant" != "${variants[0]}" ]; then
-    targets=(probust_house probust_c)
+    targets=(probust_program_library probust_c)
     ! cmake --build "$folder" --target help | grep -q '^probust_python:' || targets+=(probust_python)
   fi
   cmake --build "$folder" --target "${targets[@]}"

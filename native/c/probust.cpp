@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "datasets/dataset.h"
-#include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "datasets/sibling_files.h"
 #include "modules/device_modules.h"
 #include "probust/model.h"
 #include "probust/perturb/noise_text.h"
@@ -54,7 +54,7 @@ probust_status keep(const Error& error) {
 
 // Runs the body; no exception leaves the library.
 template <class Body>
-probust_status door(const char* function, Body&& body) noexcept {
+probust_status returning_status(const char* function, Body&& body) noexcept {
   try {
     std::forward<Body>(body)();
     return PROBUST_OK;
@@ -229,7 +229,7 @@ const char* probust_error(void) { return last_error; }
 const char* probust_device(size_t i, const char** problem) {
   static thread_local std::vector<probust::DeviceStatus> all;
   const char* name = nullptr;
-  door("probust_device", [&] {
+  returning_status("probust_device", [&] {
     probust::use_device_modules();
     all = probust::devices();
     if (problem != nullptr) *problem = nullptr;
@@ -241,12 +241,12 @@ const char* probust_device(size_t i, const char** problem) {
 }
 
 probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model) {
-  return door("probust_load_model", [&] {
+  return returning_status("probust_load_model", [&] {
     require_argument(path, "path");
     require_argument(model, "model");
     const probust::datasets::Buffer file =
         probust::datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
-    probust::datasets::FilesBeside files(path);
+    probust::datasets::SiblingFiles files(path);
     probust::LoadOptions wanted = load_options(options);
     wanted.external_files = std::ref(files);
     *model = new probust_model{probust::load_model(std::as_bytes(file.bytes), wanted)};
@@ -255,7 +255,7 @@ probust_status probust_load_model(const char* path, const probust_load_options* 
 
 probust_status probust_load_model_bytes(const void* bytes, size_t count, const probust_load_options* options,
                                         probust_model** model) {
-  return door("probust_load_model_bytes", [&] {
+  return returning_status("probust_load_model_bytes", [&] {
     require_argument(bytes, "bytes");
     require_argument(model, "model");
     const std::span all(static_cast<const std::byte*>(bytes), count);
@@ -264,7 +264,7 @@ probust_status probust_load_model_bytes(const void* bytes, size_t count, const p
 }
 
 probust_status probust_model_from_function(const probust_functions* functions, probust_model** model) {
-  return door("probust_model_from_function", [&] {
+  return returning_status("probust_model_from_function", [&] {
     require_argument(functions, "functions");
     require_argument(model, "model");
     const probust_functions from = options_of(functions, "functions");
@@ -300,7 +300,7 @@ size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t ca
 }
 
 probust_status probust_logits(probust_model* model, const float* x, int64_t count, float* logits) {
-  return door("probust_logits", [&] {
+  return returning_status("probust_logits", [&] {
     require_argument(model, "model");
     require_argument(logits, "logits");
     const probust::Tensor all = model->loaded.logits(points(*model, x, count));
@@ -310,7 +310,7 @@ probust_status probust_logits(probust_model* model, const float* x, int64_t coun
 
 probust_status probust_estimate(probust_model* model, const float* x, int64_t count, const probust_estimate_options* options,
                                 probust_rows** rows) {
-  return door("probust_estimate", [&] {
+  return returning_status("probust_estimate", [&] {
     require_argument(model, "model");
     require_argument(rows, "rows");
     const probust_estimate_options wanted = options_of(options, "options");
@@ -331,7 +331,7 @@ probust_status probust_estimate(probust_model* model, const float* x, int64_t co
 
 probust_status probust_check(probust_model* model, const float* x, int64_t count, const probust_check_options* options,
                              char** written) {
-  return door("probust_check", [&] {
+  return returning_status("probust_check", [&] {
     require_argument(model, "model");
     require_argument(written, "text");
     const probust_check_options from = options_of(options, "options");
@@ -355,7 +355,7 @@ const char* probust_warning(const probust_rows* rows, size_t i) {
 size_t probust_row_count(const probust_rows* rows) { return rows == nullptr ? 0 : rows->rows.size(); }
 
 probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* row) {
-  return door("probust_get_row", [&] {
+  return returning_status("probust_get_row", [&] {
     require_argument(rows, "rows");
     require(i < rows->rows.size(), "i", "is beyond the last row", "give a number below probust_row_count");
     give(row_of(rows->rows[i], rows->methods[i]), row, "row");
@@ -365,7 +365,7 @@ probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* 
 void probust_free_rows(probust_rows* rows) { delete rows; }
 
 probust_status probust_read_data(const char* path, const probust_data_options* options, probust_data** data) {
-  return door("probust_read_data", [&] {
+  return returning_status("probust_read_data", [&] {
     require_argument(path, "path");
     require_argument(data, "data");
     const probust_data_options from = options_of(options, "options");
@@ -386,7 +386,7 @@ probust_status probust_read_data(const char* path, const probust_data_options* o
 }
 
 probust_status probust_get_points(const probust_data* data, probust_points* points) {
-  return door("probust_get_points", [&] {
+  return returning_status("probust_get_points", [&] {
     require_argument(data, "data");
     const probust::Tensor& x = data->read.x;
     probust_points result{};

@@ -27,7 +27,7 @@ class TimedExecutor final : public ForwardingExecutor {
   }
 
   /// Computed by answer(), so that its time is measured.
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return averages_at_once(*this, points, noise, samples);
   }
 

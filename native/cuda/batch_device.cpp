@@ -90,28 +90,28 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     device_.upload(input().grown(device_, count * elements_), points, count * elements_ * kFloatBytes);
   }
 
-  void draw(int, const PlacedPoints& placed, const CopyRange& copies) override {
-    if (ahead_ && ahead_->copies == copies) {
+  void draw(int, const PlacedPoints& placed, const SampleRange& range) override {
+    if (ahead_ && ahead_->range == range) {
       device_.await(ahead_->drawn);
       ahead_.reset();
       current_ = (current_ + 1) % Buffers::kInputs;
     } else {
-      there(placed).draw(copies, input().grown(device_, copies.lanes * elements_));
+      there(placed).draw(range, input().grown(device_, range.lanes * elements_));
     }
   }
 
   // Draws the next noisy samples on the side stream, into the buffer that the current run does not use.
-  void draw_soon(int, const PlacedPoints& placed, const CopyRange& copies) override {
+  void draw_soon(int, const PlacedPoints& placed, const SampleRange& range) override {
     Array<float>& other = buffers().inputs[static_cast<std::size_t>((current_ + 1) % Buffers::kInputs)];
-    other.grown(device_, copies.lanes * elements_);
+    other.grown(device_, range.lanes * elements_);
     device_.on_side_stream([&] {
-      there(placed).draw(copies, other.data());
-      ahead_ = {copies, device_.mark()};
+      there(placed).draw(range, other.data());
+      ahead_ = {range, device_.mark()};
     });
   }
 
-  void reflect(int, const PlacedPoints& placed, const CopyRange& copies) override {
-    there(placed).reflect(copies, input().data());
+  void reflect(int, const PlacedPoints& placed, const SampleRange& range) override {
+    there(placed).reflect(range, input().data());
   }
 
   // ---- runs
@@ -187,11 +187,11 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   }
 
   // Waits for the device, so that progress counts only finished work and a stop request takes effect soon.
-  void count_winners(int, const CopyRange& copies, DeviceBuffer& counts) override {
-    Copies lanes;
-    lanes.count = copies.count;
-    lanes.begin = copies.begin;
-    lanes.lanes = copies.lanes;
+  void count_winners(int, const SampleRange& range, DeviceBuffer& counts) override {
+    DeviceRange lanes;
+    lanes.count = range.count;
+    lanes.begin = range.begin;
+    lanes.lanes = range.lanes;
     cuda::count_winners(device_, on_device_.data, classes_, lanes, static_cast<CudaCounts&>(counts).counters.data());
     device_.wait();
   }
@@ -236,10 +236,10 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   }
 
   // Sums only raw gradients; keep_means() whitens their mean.
-  void add(int, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& buffer) override {
+  void add(int, const PlacedPoints& placed, const SampleRange& range, DeviceBuffer& buffer) override {
     const auto& sums = static_cast<const CudaSums&>(buffer);
-    const Copies lanes = there(placed).on_device(copies);
-    double* own = buffers().products.grown(device_, copies.lanes * group_.rows);
+    const DeviceRange lanes = there(placed).on_device(range);
+    double* own = buffers().products.grown(device_, range.lanes * group_.rows);
     add_gradients(device_, lanes, group_.gradients, group_.seeds, group_.first, group_.rows, sums.points, sums.sums.data());
     cuda::along_own(device_, lanes, group_.gradients, group_.seeds, group_.first, group_.rows, input().data(), own);
   }
@@ -274,11 +274,10 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return result;
   }
 
-  Eigen::MatrixXd along(int, const PlacedPoints& placed, const CopyRange& copies) override {
-    double* products = buffers().products.grown(device_, copies.lanes * kept_rows_);
-    cuda::along(device_, there(placed).on_device(copies), kept_as(GradientForm::raw).data(), kept_rows_, input().data(),
-                products);
-    return downloaded_products(kept_rows_, copies.lanes);
+  Eigen::MatrixXd along(int, const PlacedPoints& placed, const SampleRange& range) override {
+    double* products = buffers().products.grown(device_, range.lanes * kept_rows_);
+    cuda::along(device_, there(placed).on_device(range), kept_as(GradientForm::raw).data(), kept_rows_, input().data(), products);
+    return downloaded_products(kept_rows_, range.lanes);
   }
 
   void read_kept(int, std::span<Eigen::MatrixXf>) override {}  // not called, because facts().reads_gradients is false
@@ -401,7 +400,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
 
   // Noisy samples that were drawn in advance, into the buffer that the current run does not use.
   struct Ahead {
-    CopyRange copies;
+    SampleRange range;
     Event drawn;
   };
   // The logits [lanes][classes] of the last forward, on the device.

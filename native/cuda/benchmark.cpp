@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "cuda/cuda_executor.h"
-#include "cuda/rates.h"
+#include "cuda/measure_rates.h"
 #include "probust/estimators/estimator.h"
 #include "probust/ops/build.h"
 #include "probust/ops/memory_traffic.h"

@@ -139,7 +139,7 @@ void filter_gradient(Device& device, const DirectWindow& window, Operand x, Oper
 
 /// The noisy samples in a range of lanes: lane l is sample first + (begin + l) % count of point (begin + l) / count. In the
 /// random generator, sample k has the number stride * k + offset.
-struct Copies {
+struct DeviceRange {
   const float* x = nullptr;              ///< [points][elements]
   const std::uint32_t* index = nullptr;  ///< [points] positions in the data
   const std::uint32_t* draws = nullptr;  ///< [pairs][points], used instead of `index` if points share draws
@@ -170,9 +170,9 @@ constexpr bool has_kernel(ElementNoise::Draw draw) {
   return draw == ElementNoise::Draw::normal || draw == ElementNoise::Draw::uniform || draw == ElementNoise::Draw::laplace;
 }
 /// Writes noisy samples [lanes][elements], with the same bits as NoiseShape::add.
-void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to);
+void draw(Device& device, const DeviceRange& range, const DeviceNoise& noise, float* to);
 /// to = x - (to - x): mirrors noisy samples at their points.
-void reflect(Device& device, const Copies& copies, float* to);
+void reflect(Device& device, const DeviceRange& range, float* to);
 /// gradients [lanes][elements] *= the noise's standard deviations; lane l belongs to the point at index[l % examples].
 void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,
                         std::int64_t examples, Output gradients);
@@ -181,7 +181,7 @@ void scale_by_deviation(Device& device, const ElementNoise& noise, const float* 
 
 /// counts[point][class] += the number of the point's lanes in logits [lanes][classes] whose largest logit is that of the class.
 /// In a tie, the lowest class wins; a lane with a NaN counts for no class.
-void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts);
+void count_winners(Device& device, const float* logits, std::int64_t classes, const DeviceRange& range, std::uint32_t* counts);
 /// Writes the cotangents of margins, [seeds * examples][classes]: +1 at the target, -1 at the rival. `rivals` is
 /// [examples][all_seeds], of which `seeds` rivals from `first` on are used.
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
@@ -193,14 +193,14 @@ void store_rows(Device& device, const float* gradients, std::int64_t seeds, std:
 /// to [examples][n][n] = inner products of the rows [examples][n][elements] of each example.
 void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t n, std::int64_t elements, double* to);
 /// to [lanes][n] = inner products of (sample - x) with the rows [points][n][elements] of the sample's point.
-void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to);
+void along(Device& device, const DeviceRange& range, const float* rows, std::int64_t n, const float* noisy, double* to);
 /// to [samples][all_seeds] = inner products of (sample - x) with the gradients [seeds * samples][elements] at the samples
 /// themselves, for seeds from `first` on.
-void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+void along_own(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                std::int64_t all_seeds, const float* noisy, double* to);
 /// sums [points][all_seeds][elements] += the gradients [seeds * samples][elements] of all samples of each point, in order, for
 /// seeds from `first` on.
-void add_gradients(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+void add_gradients(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                    std::int64_t all_seeds, std::int64_t points, double* sums);
 /// to = sums / count, rounded to float32.
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to);

@@ -2,7 +2,7 @@
 // The backend as a module (modules/device_modules.h). The module contains a copy of the core, so that programs, the C library
 // and the Python package can all load the same file.
 #include "cuda/cuda_executor.h"
-#include "cuda/rates.h"
+#include "cuda/measure_rates.h"
 #include "modules/device_modules.h"
 
 namespace probust::cuda {

@@ -40,7 +40,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   }
 
   // One step does all the work, because after each step the devices would have to wait for each other.
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return averages_at_once(*this, points, noise, samples);
   }
 

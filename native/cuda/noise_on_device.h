@@ -20,17 +20,17 @@ class NoiseOnDevice final : public PlacedPoints {
 
   bool drawn_on_the_host() const { return !by_element_; }
   /// Writes noisy samples [lanes][elements].
-  void draw(const CopyRange& copies, float* to) const;
+  void draw(const SampleRange& range, float* to) const;
   /// Mirrors the noisy samples at their points.
-  void reflect(const CopyRange& copies, float* to) const;
+  void reflect(const SampleRange& range, float* to) const;
   /// Whitens gradients [lanes][elements]. Lane l belongs to the point at position index[l % index.size()] of the data. `there`
   /// is a copy of `index` on the device.
   void whiten(std::span<const std::int64_t> index, const std::uint32_t* there, std::int64_t lanes, float* gradients) const;
   /// Describes the samples for kernels.
-  Copies on_device(const CopyRange& copies) const;
+  DeviceRange on_device(const SampleRange& range) const;
 
  private:
-  void draw_on_the_host(const CopyRange& copies, float* to) const;
+  void draw_on_the_host(const SampleRange& range, float* to) const;
   void whiten_on_the_host(std::span<const std::int64_t> index, std::int64_t lanes, float* gradients) const;
 
   Device& device_;

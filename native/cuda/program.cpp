@@ -20,9 +20,9 @@ std::int64_t fenced(std::int64_t bytes) { return (bytes + kUnit - 1) / kUnit * k
 std::int64_t whole_floats(std::int64_t bytes) { return (bytes + kFloatBytes - 1) / kFloatBytes; }
 
 // The sizes and addresses that determine all addresses of a run.
-Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
-  Replays::Key key{static_cast<std::uintptr_t>(batch.examples), static_cast<std::uintptr_t>(batch.seeds),
-                   reinterpret_cast<std::uintptr_t>(arena.data())};
+GraphReplay::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
+  GraphReplay::Key key{static_cast<std::uintptr_t>(batch.examples), static_cast<std::uintptr_t>(batch.seeds),
+                       reinterpret_cast<std::uintptr_t>(arena.data())};
   for (const float* input : inputs) key.push_back(reinterpret_cast<std::uintptr_t>(input));
   return key;
 }

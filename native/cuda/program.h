@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/graph_replay.h"
 #include "cuda/lowering.h"
-#include "cuda/replays.h"
 
 namespace probust::cuda {
 
@@ -56,7 +56,7 @@ class DeviceProgram {
     std::int64_t bytes;  ///< size of one lane
   };
   std::vector<Slot> slots_;
-  mutable Replays replays_;                                                   // mutable, because it does not change results
+  mutable GraphReplay replays_;                                               // mutable, because it does not change results
   mutable std::map<std::pair<std::int64_t, std::int64_t>, int> traced_runs_;  // number of runs by batch size, while tracing
 };
 

@@ -17,8 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "datasets/sibling_files.h"
 #include "modules/device_modules.h"
 #include "probust/analysis/accuracy.h"
 #include "probust/estimators/statistics/pooling.h"
@@ -323,7 +323,7 @@ LoadOptions load_options(const std::vector<double>& mean, const std::vector<doub
 template <class... Arguments>
 std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... arguments) {
   const datasets::Buffer file = datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
-  datasets::FilesBeside files(path);
+  datasets::SiblingFiles files(path);
   LoadOptions options = load_options(arguments...);
   options.external_files = std::ref(files);
   return unlocked([&] {
@@ -483,7 +483,7 @@ void bind(py::module_& module) {
 }  // namespace probust::python
 
 #ifdef PROBUST_DISPATCH
-// Called by the extension module's entry point (door.cpp).
+// Called by the extension module's entry point (module_entry.cpp).
 extern "C" __attribute__((visibility("default"))) void probust_bind(PyObject* module) {
   auto borrowed = pybind11::reinterpret_borrow<pybind11::module_>(module);
   probust::python::bind(borrowed);

@@ -18,7 +18,7 @@ class ForwardingExecutor : public Executor {
   const ExecutorFacts& facts() const final { return inner_.facts(); }
   bool piecewise_constant() final { return inner_.piecewise_constant(); }
   Batch gradient_batch() const final { return inner_.gradient_batch(); }
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return inner_.averages(points, noise, samples);
   }
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }

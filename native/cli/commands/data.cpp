@@ -22,7 +22,7 @@ namespace probust::cli {
 namespace {
 
 // The options that only this command has.
-struct PointArguments : Arguments {
+struct DataCommandOptions : Arguments {
   std::string what;  ///< a kind of generated data, or "fetch"
   std::string name;  ///< the name of a published data set
   std::optional<std::int64_t> count, side, classes;
@@ -93,7 +93,7 @@ void write_points(const std::string& path, const Dataset& data) {
   }
 }
 
-void print_written(const PointArguments& arguments, const Dataset& data, std::int64_t classes, Document record) {
+void print_written(const DataCommandOptions& arguments, const Dataset& data, std::int64_t classes, Document record) {
   const Shape shape(data.x.shape.begin() + 1, data.x.shape.end());
   if (arguments.json) {
     record["file"] = arguments.output;
@@ -108,7 +108,7 @@ void print_written(const PointArguments& arguments, const Dataset& data, std::in
 
 // ---- generated points
 
-int generate(const PointArguments& arguments) {
+int generate(const DataCommandOptions& arguments) {
   const MadeDataKind& kind = made_data_kind(arguments.what);
   check_output(arguments.output, kind.side == 0);
   MadeDataOptions options;
@@ -138,7 +138,7 @@ int generate(const PointArguments& arguments) {
 
 // ---- Iris
 
-int write_iris(const PointArguments& arguments) {
+int write_iris(const DataCommandOptions& arguments) {
   check_output(arguments.output, true);
   const Dataset flowers = iris();
   write_points(arguments.output, flowers);
@@ -195,7 +195,7 @@ void print_fetched(const Published& dataset, const Fetched& fetched, const Locat
   fmt::print("class names: --classes {}\n", fetched.class_names);
 }
 
-int fetch_published(const PointArguments& arguments) {
+int fetch_published(const DataCommandOptions& arguments) {
   std::vector<std::string> names;
   for (const Published& dataset : published_datasets()) names.push_back(dataset.name);
   if (arguments.name.empty())
@@ -222,7 +222,7 @@ int fetch_published(const PointArguments& arguments) {
   return 0;
 }
 
-int run_data(const PointArguments& arguments) {
+int run_data(const DataCommandOptions& arguments) {
   const std::initializer_list<GivenOption> generating{{"--count", arguments.count.has_value()},
                                                       {"--side", arguments.side.has_value()},
                                                       {"--classes", arguments.classes.has_value()},
@@ -250,7 +250,7 @@ int run_data(const PointArguments& arguments) {
 }  // namespace
 
 void describe_data(CommandLine& line) {
-  auto [command, own] = line.add<PointArguments>("data", "generated or published data sets to start with", run_data);
+  auto [command, own] = line.add<DataCommandOptions>("data", "generated or published data sets to start with", run_data);
   command.add_option("WHAT", own.what, "a data set listed below, or fetch").required();
   command.add_option("NAME", own.name, "with fetch: a published data set listed below");
   command.add_option("-o,--output", own.output, "file to write: .npz with x and y, or .csv unless points are images");

@@ -6,8 +6,8 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/run/load.h"
-#include "datasets/files_beside.h"
 #include "datasets/json.h"
+#include "datasets/sibling_files.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
 #include "probust/ops/print.h"
@@ -109,7 +109,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
 
 int run_inspect(const InspectArguments& arguments) {
   const std::vector<std::byte> bytes = read_file(arguments.model);
-  datasets::FilesBeside files(arguments.model);
+  datasets::SiblingFiles files(arguments.model);
   LoadOptions options = load_options(arguments);
   options.external_files = std::ref(files);
   auto summary = summarize_onnx(bytes, options.external_files);

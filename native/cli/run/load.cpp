@@ -12,7 +12,7 @@
 #include "cli/devices.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "datasets/files_beside.h"
+#include "datasets/sibling_files.h"
 #include "datasets/unwritable.h"
 #include "probust/base/text.h"
 
@@ -28,7 +28,7 @@ T named(Result<T> result, const std::string& file) {
 }
 
 ModelSummary summary_of_model(const Arguments& arguments) {
-  datasets::FilesBeside files(arguments.model);
+  datasets::SiblingFiles files(arguments.model);
   return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
 }
 
@@ -86,7 +86,7 @@ LoadOptions load_options(const Arguments& arguments, const Shape& point_shape, s
 }
 
 Model import_model(const Arguments& arguments, const LoadOptions& options) {
-  datasets::FilesBeside files(arguments.model);
+  datasets::SiblingFiles files(arguments.model);
   LoadOptions all = options;
   all.external_files = std::ref(files);
   Result<Model> model = guarded("the model", [&] { return probust::import_model(read_file(arguments.model), all); });

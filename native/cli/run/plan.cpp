@@ -8,8 +8,8 @@
 #include <set>
 
 #include "cli/run/load.h"
-#include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "datasets/sibling_files.h"
 #include "probust/base/text.h"
 #include "probust/run/run.h"
 
@@ -63,7 +63,7 @@ std::string checksums(const std::vector<std::string>& paths) {
 std::vector<std::string> files_of_models(const Arguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& model : models_of(arguments)) {
-    datasets::FilesBeside weights(model);
+    datasets::SiblingFiles weights(model);
     (void)summarize_onnx(read_file(model), std::ref(weights)).value();
     files.push_back(model);
     for (std::string& path : weights.paths()) files.push_back(std::move(path));

@@ -8,7 +8,7 @@
 #include "probust/base/parallel.h"
 #include "probust/base/stop.h"
 #include "probust/base/transpose.h"
-#include "probust/exec/host/host_copies.h"
+#include "probust/exec/host/host_samples.h"
 #include "probust/exec/plan/chunked_executor.h"
 #include "probust/noise/sampled.h"
 

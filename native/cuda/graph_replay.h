@@ -15,15 +15,15 @@ namespace probust::cuda {
 /// A function that is called with a message if something runs slower than necessary.
 using Warn = std::function<void(const std::string&)>;
 
-/// Replays work that repeats with the same addresses, which avoids launching every kernel separately: the first time, the work
-/// is done directly; the second time, it is recorded; from then on, it is replayed. If the device cannot record it, `warn` is
-/// called, and all work is done directly from then on.
-class Replays {
+/// GraphReplay work that repeats with the same addresses, which avoids launching every kernel separately: the first time, the
+/// work is done directly; the second time, it is recorded; from then on, it is replayed. If the device cannot record it, `warn`
+/// is called, and all work is done directly from then on.
+class GraphReplay {
  public:
   /// Everything that the work depends on: sizes and addresses.
   using Key = std::vector<std::uintptr_t>;
 
-  explicit Replays(Warn warn) : warn_(std::move(warn)) {}
+  explicit GraphReplay(Warn warn) : warn_(std::move(warn)) {}
 
   void run(Device& device, Key key, const std::function<void()>& work);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/replays.h"
+#include "cuda/graph_replay.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace probust::cuda {
 
-void Replays::run(Device& device, Key key, const std::function<void()>& work) {
+void GraphReplay::run(Device& device, Key key, const std::function<void()>& work) {
   if (refused_) return work();
   if (device.epoch() != epoch_) entries_.clear();
   epoch_ = device.epoch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/rates.h"
+#include "cuda/measure_rates.h"
 
 #include <algorithm>
 #include <chrono>
