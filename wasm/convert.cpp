@@ -35,7 +35,9 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
   constexpr auto kExact = static_cast<double>(kMostInteger);
   std::vector<std::int64_t> integers;
   for (const double value : values) {
-    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "contains a number that is not an integer", "");
+    if (!(std::fabs(value) <= kExact) || value != std::floor(value))
+      refuse(name, "has the value " + shortest_text(value) + ", which is not a whole number from -2^53 to 2^53",
+             "give whole numbers");
     integers.push_back(static_cast<std::int64_t>(value));
   }
   return integers;
@@ -263,7 +265,7 @@ Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, st
   if (rows == 0 && values.empty()) return {};
   if (rows == 0 || values.size() % rows != 0)
     refuse(name, "has " + std::to_string(values.size()) + " numbers",
-           "give " + std::to_string(rows) + " rows, one after another");
+           "give " + std::to_string(rows) + " rows of equal length, one after another");
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   return Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(rows),
                                     static_cast<Eigen::Index>(values.size() / rows));

@@ -163,7 +163,7 @@ class FolderSearch {
       const bool same_size = best.bytes == file.bytes();
       refuse(best.path,
              "is not the published " + file.name + " of " + dataset_.name + ": " +
-                 (same_size ? "its checksum differs"
+                 (same_size ? "its checksum does not match"
                             : "it has " + std::to_string(best.bytes) + " bytes instead of " + std::to_string(file.bytes())),
              "use " + option("unverified") + " to accept it anyway");
     }

@@ -163,7 +163,7 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
     Arrangement result = arrangement(orders.front());
     result.channels_last = looks_channels_last(point);
     if (is_flat(axes) && result.channels_last && point[2] > 1)
-      result.note = "the input takes flat points: it gets the values of points of shape " + to_string(point) +
+      result.note = "the model's input is flat: it gets the values of points of shape " + to_string(point) +
                     " in stored order, channels last";
     return result;
   }

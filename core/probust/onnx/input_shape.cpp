@@ -124,7 +124,7 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
   const std::string where = "input '" + input.name + "'";
   const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
   if (!input.has_shape)
-    throw Error{ErrorCode::unsupported, where, "declares no shape",
+    throw Error{ErrorCode::unsupported, where, "has no declared shape",
                 "give one, such as " + option("input_shape") + " 1,3,224,224"};
   if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
     throw Error{ErrorCode::unreadable, where, "takes " + shape + ", but the points have shape " + points,

@@ -61,7 +61,8 @@ void require_data(const Network& network, const Tensor& x, const std::vector<std
   require_points(x);
   require_labels(labels, x.shape[0], network.classes);
   if (x.shape != with_rows(x.shape[0], network.point))
-    refuse("x", "has shape " + to_string(x.shape), "the network takes points of shape " + to_string(network.point));
+    refuse("x", "has shape " + to_string(x.shape),
+           "give points of shape " + to_string(network.point) + ", as the network expects");
 }
 
 // Checks the arguments and returns the number of rows of a batch.

@@ -291,8 +291,8 @@ class GradientSearch {
 
 void check_search(const BlackBoxSearch& search) {
   if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs directions, tries and a finite reach",
-                "give positive values"};
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "has directions, rounds, tries or a reach out of range",
+                "give at least one direction, 0 rounds and one try, and a positive, finite reach"};
 }
 
 }  // namespace

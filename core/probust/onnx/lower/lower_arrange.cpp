@@ -60,7 +60,7 @@ void constant(Lowering& l) {
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
     if (name == "value_ints") return l.set(0, integer_tensor(l, attribute.ints, count(attribute.ints)), true);
   }
-  l.unsupported("has no tensor of numbers");
+  l.unsupported("has no value that is a number or a tensor of numbers");
 }
 
 void shape(Lowering& l) {
@@ -92,7 +92,8 @@ void constant_of_shape(Lowering& l) {
 void range(Lowering& l) {
   const float start = l.constant(0).data.at(0), limit = l.constant(1).data.at(0), delta = l.constant(2).data.at(0);
   const double count = delta == 0 ? -1 : std::ceil((double{limit} - double{start}) / double{delta});
-  if (!(count >= 0) || count > 1e7) l.malformed("has a step with the wrong sign, or too many values");
+  if (!(count >= 0) || count > 1e7)
+    l.malformed("has a start, a limit and a delta that give no finite sequence, or one of more than 10000000 numbers");
   l.spend(static_cast<std::int64_t>(count));
   Tensor tensor({static_cast<std::int64_t>(count)});
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.data[i] = start + static_cast<float>(i) * delta;
@@ -237,7 +238,8 @@ void split(Lowering& l) {
     l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
-    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("has parts that are larger than the whole");
+    if (sizes[i] < 0 || sizes[i] > extent - start)
+      l.malformed("has sizes that are negative, or that sum to more than the extent " + std::to_string(extent) + " of its axis");
     l.set(static_cast<std::size_t>(i), slice_axis(l, l.in(0), axis, start, start + sizes[i], 1), l.integer(0));
     start += sizes[i];
   }
@@ -314,7 +316,7 @@ void pad(Lowering& l) {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t extent = l.graph[x].shape[i];
       if (low[i] == 0 && high[i] == 0) continue;
-      if (extent == 0) l.malformed("pads an empty axis with its own cells");
+      if (extent == 0) l.malformed("pads axis " + std::to_string(i) + " with its own elements, but it has none");
       GatherAttributes g{static_cast<std::int64_t>(i), {}, extent};
       l.spend(extent + low[i] + high[i]);
       for (std::int64_t p = -low[i]; p < extent + high[i]; ++p) g.indices.push_back(padded_source(p, extent, mode));

@@ -39,7 +39,8 @@ ValueId with_past(Lowering& l, Operand past, ValueId present) {
 ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const std::int64_t own = l.graph[x].shape[1];
   if (own == heads) return x;
-  if (own == 0 || heads % own != 0) l.malformed("has a number of key heads that does not divide the number of query heads");
+  if (own == 0 || heads % own != 0)
+    l.malformed("has " + std::to_string(own) + " key heads, which do not divide its " + std::to_string(heads) + " query heads");
   GatherAttributes g{1, {}, own};
   l.spend(heads);
   for (std::int64_t h = 0; h < heads; ++h) g.indices.push_back(h / (heads / own));

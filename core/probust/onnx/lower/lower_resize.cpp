@@ -129,7 +129,9 @@ void resize_axes(Lowering& l, const Method& m, const std::vector<AxisPlan>& plan
   for (const AxisPlan& p : plans) {
     const bool cropped = m.coordinates == "tf_crop_and_resize";
     if (p.in == p.out && p.scale == 1 && !cropped) continue;
-    if (p.in < 1 || p.out < 0 || p.out > kMaxElements || !(p.scale > 0)) l.malformed("has an invalid size");
+    if (p.in < 1 || p.out < 0 || p.out > kMaxElements || !(p.scale > 0))
+      l.malformed("cannot resize an axis of " + std::to_string(p.in) + " elements to " + std::to_string(p.out) +
+                  " with the scale " + std::to_string(p.scale));
     l.spend(p.out);
     x = m.mode == "nearest" ? resize_nearest(l, m, p, x) : resize_smooth(l, m, p, x);
     if (cropped) x = fill_outside(l, m, p, x);

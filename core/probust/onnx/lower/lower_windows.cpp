@@ -150,7 +150,8 @@ void conv_transpose(Lowering& l) {
   }
   if (!wanted.empty()) pad_for_output(w, in, extra, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
   for (const std::int64_t extent : w.image) {
-    if (extent < 1 || extent > kMaxElements) l.malformed("has pads that leave no image");
+    if (extent < 1 || extent > kMaxElements)
+      l.malformed("has an output of extent " + std::to_string(extent) + ", which is outside 1.." + std::to_string(kMaxElements));
   }
   w.groups = l.attribute("group", std::int64_t{1});
   const Shape unreached = split_unreached(w, in);
@@ -237,7 +238,7 @@ void average_pool(Lowering& l) {
 // (sum |x|^p)^(1/p) over a window.
 ValueId lp_pool_by(Lowering& l, const Window& w) {
   const std::int64_t p = l.attribute("p", std::int64_t{2});
-  if (p < 1) l.malformed("has an attribute p below 1");
+  if (p < 1) l.malformed("has p " + std::to_string(p) + ", which must be at least 1");
   ValueId term = l.add_node(Op::absolute, {l.in(0)});
   if (p == 2) term = l.add_node(Op::multiply, {l.in(0), l.in(0)});
   if (p > 2) term = l.add_node(Op::power, {term, l.scalar(static_cast<float>(p))});
