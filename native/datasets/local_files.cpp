@@ -168,7 +168,8 @@ class FolderSearch {
              "use " + option("unverified") + " to accept it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
-      refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with only one of them");
+      refuse(best.path, "could be " + file.name + ", and " + candidates[1]->path + " could, too",
+             "give a folder with only one of them");
     return best.path;
   }
 

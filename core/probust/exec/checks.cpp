@@ -41,7 +41,7 @@ void check(const Executor& executor, const Points& points) {
   for (const std::int64_t target : points.target) {
     if (target < 0 || target >= executor.classes())
       throw Error{ErrorCode::usage, "target", "is class " + std::to_string(target) + ", which does not exist",
-                  "the model has " + std::to_string(executor.classes()) + " classes"};
+                  "give a class from 0 to " + std::to_string(executor.classes() - 1)};
   }
 }
 

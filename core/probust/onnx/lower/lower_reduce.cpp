@@ -186,7 +186,7 @@ template <bool least>
 void arg_extreme(Lowering& l) {
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), static_cast<std::int64_t>(l.shape(0).size()));
   const std::int64_t extent = l.shape(0)[axis];
-  if (extent == 0) l.malformed("reduces an empty axis");
+  if (extent == 0) l.malformed("reduces axis " + std::to_string(axis) + ", which has no elements");
   const bool last = l.attribute("select_last_index", std::int64_t{0}) != 0;
   ValueId x = least ? l.add_node(Op::negate, {l.in(0)}) : l.in(0);
   if (last) x = reversed(l, x, axis);

@@ -86,7 +86,7 @@ void conv(Lowering& l) {
   if (filter.size() != l.shape(0).size())
     l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
-    l.malformed("has a kernel_shape that differs from the shape of its filter");
+    l.malformed("has a kernel_shape that differs from its filter's " + to_string(spatial_of(filter)));
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
@@ -133,7 +133,8 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
-  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different ranks");
+  if (filter.size() != l.shape(0).size())
+    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   Window w = window_of(l, in, spatial_of(filter));
   const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
