@@ -140,7 +140,7 @@ bool CallArguments::has(const char* name) const {
 
 double CallArguments::number(const char* name, double otherwise) const {
   if (!has(name)) return otherwise;
-  if (!is(object_[name], "number")) refuse(name, "is not a number", "");
+  if (!is(object_[name], "number")) refuse(name, "is not a number", "give a number");
   return object_[name].as<double>();
 }
 
@@ -155,7 +155,7 @@ bool CallArguments::flag(const char* name) const { return has(name) && object_[n
 
 std::string CallArguments::text(const char* name, const std::string& otherwise) const {
   if (!has(name)) return otherwise;
-  if (!is(object_[name], "string")) refuse(name, "is not a string", "");
+  if (!is(object_[name], "string")) refuse(name, "is not a string", "give a string");
   return object_[name].as<std::string>();
 }
 
@@ -177,7 +177,7 @@ std::vector<std::string> CallArguments::texts(const char* name, const std::strin
   if (!has(name) || !object_[name].isArray()) return {text(name, otherwise)};
   std::vector<std::string> list;
   for (const val& entry : emscripten::vecFromJSArray<val>(object_[name])) {
-    if (!is(entry, "string")) refuse(name, "has an entry that is not a string", "");
+    if (!is(entry, "string")) refuse(name, "has an entry that is not a string", "give strings");
     list.push_back(entry.as<std::string>());
   }
   return list;

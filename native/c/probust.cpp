@@ -72,7 +72,9 @@ void require(bool condition, const char* argument, const char* mistake, const ch
   if (!condition) throw Error{ErrorCode::usage, argument, mistake, remedy};
 }
 
-void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
+void require_argument(const void* pointer, const char* name) {
+  require(pointer != nullptr, name, "is NULL", "pass a valid pointer");
+}
 
 // The caller's struct in this version's form: members that the caller's version lacks are zero.
 template <class Options>

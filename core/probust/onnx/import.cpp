@@ -352,7 +352,7 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   batch.treatment = FixedBatch::Treatment::shaped_away;
   Model model = Importer(proto, options, file_bytes, batch).import();
   model.notes.push_back("the model was exported for " + std::to_string(batch.extent) +
-                        " examples at once; that extent is removed from its shapes");
+                        " examples at once; this fixed batch is removed from its shapes");
   return model;
 }
 

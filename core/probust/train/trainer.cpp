@@ -32,7 +32,7 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
   if (static_cast<std::int64_t>(labels.size()) != points)
     refuse("labels",
            "must have one label per point, not " + std::to_string(labels.size()) + " for " + std::to_string(points) + " points",
-           "");
+           "give each point a label");
   for (const std::int64_t label : labels) {
     if (label < 0 || label >= classes)
       refuse("labels", "cannot have the label " + std::to_string(label), "give labels from 0 to " + std::to_string(classes - 1));
