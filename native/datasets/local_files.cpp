@@ -168,8 +168,7 @@ class FolderSearch {
              "use " + option("unverified") + " to accept it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
-      refuse(best.path, "could be " + file.name + ", and " + candidates[1]->path + " could, too",
-             "give a folder with only one of them");
+      refuse(best.path + " and " + candidates[1]->path, "could both be " + file.name, "give a folder with only one of them");
     return best.path;
   }
 

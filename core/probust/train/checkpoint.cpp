@@ -112,7 +112,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
     for (const Parameter& each : *all) {
       for (const float value : each.value.data) {
         if (!std::isfinite(value))
-          throw Error{ErrorCode::numerical, "the checkpoint", "has weights " + each.name + " that are no longer finite",
+          throw Error{ErrorCode::numerical, "the checkpoint", "contains NaN or infinity in its weights " + each.name,
                       "train again with a smaller learning rate"};
       }
     }

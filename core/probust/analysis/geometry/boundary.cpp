@@ -458,7 +458,7 @@ BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const Bl
   check(executor, checked);
   check_search(search);
   if (point.size() != 1)
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "takes one point, not " + std::to_string(point.size()),
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs one point, not " + std::to_string(point.size()),
                 "call it once per point"};
   search_ = std::make_unique<BlackBox>(this->executor(), point, search);
 }

@@ -385,7 +385,8 @@ void if_else(Lowering& l) {
   }
   const std::vector<Named> yes = l.branch("then_branch"), no = l.branch("else_branch");
   if (yes.size() != no.size())
-    l.malformed("has branches with " + std::to_string(yes.size()) + " and " + std::to_string(no.size()) + " outputs");
+    l.malformed("has " + std::to_string(yes.size()) + " outputs in then_branch, but " + std::to_string(no.size()) +
+                " in else_branch");
   for (std::size_t i = 0; i < yes.size(); ++i) {
     if (yes[i].id == kNoValue || no[i].id == kNoValue) continue;
     if (l.graph[yes[i].id].shape != l.graph[no[i].id].shape)
@@ -397,7 +398,7 @@ void if_else(Lowering& l) {
 
 void eye_like(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.size() != 2) l.malformed("takes a matrix, not " + to_string(shape));
+  if (shape.size() != 2) l.malformed("needs a matrix, not " + to_string(shape));
   l.spend(element_count(shape));
   Tensor eye(shape);
   const std::int64_t k = l.attribute("k", std::int64_t{0});

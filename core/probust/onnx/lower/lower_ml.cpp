@@ -150,7 +150,8 @@ void svm_classifier(Lowering& l) {
   }
   const std::int64_t pairs = classes * (classes - 1) / 2;
   if (static_cast<std::int64_t>(per_class.size()) != classes || static_cast<std::int64_t>(rho.size()) != pairs)
-    l.malformed("has vectors_per_class or rho whose length does not match the number of classes");
+    l.malformed("has " + std::to_string(per_class.size()) + " vectors_per_class and " + std::to_string(rho.size()) + " rho for " +
+                std::to_string(classes) + " classes");
   const bool probabilities = l.has_attribute("prob_a") && !l.attribute("prob_a", Floats{}).empty();
   if (probabilities && classes > 2)
     l.unsupported("computes probabilities of " + std::to_string(classes) + " classes, but only two are supported",
@@ -344,7 +345,7 @@ std::int64_t class_count(Lowering& l) {
 ValueId rows_of(Lowering& l) {
   const Shape shape = l.shape(0);
   if (shape.size() == 2) return l.in(0);
-  if (shape.size() != 1) l.malformed("takes [N, features], not " + to_string(shape));
+  if (shape.size() != 1) l.malformed("needs [N, features], not " + to_string(shape));
   return build::reshape(l.graph, l.in(0), {1, shape[0]});
 }
 

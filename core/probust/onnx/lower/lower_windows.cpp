@@ -14,7 +14,7 @@ namespace {
 Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
 void require_image(Lowering& l) {
-  if (l.shape(0).size() < 3) l.malformed("takes an image [N, C, ...], not " + to_string(l.shape(0)));
+  if (l.shape(0).size() < 3) l.malformed("needs an image [N, C, ...], not " + to_string(l.shape(0)));
 }
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
