@@ -128,7 +128,7 @@ TEST(CliCompare, RejectsRunsThatCannotBeCompared) {
   refused(run_file_of(folder / "data.sqlite", {row_of_p(0, 0.5, 3)}, {{"data", "two"}}), 3, "data is 'two' here and 'one' there");
   Row other = row_of_p(0, 0.5);
   other.noise = "gaussian:0.5";
-  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "has no point, noise and estimator in common");
+  refused(run_file_of(folder / "noise.sqlite", {other}), 3, "has no row with the same point, noise and estimator");
   refused("", 2, "cannot be compared with itself");
   refused(folder / "none.sqlite", 3, "cannot be opened");
 }

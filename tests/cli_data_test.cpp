@@ -140,7 +140,8 @@ TEST(CliData, AWrongChecksumLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(folder / "c/ionosphere"));
   const Finished other = data("fetch ionosphere --quiet --from " + (folder / "") + " --cache " + (folder / "c"));
   EXPECT_EQ(other.status, 3);
-  EXPECT_TRUE(mentions(other.err, "is not the published ionosphere.data of ionosphere: its checksum differs; use --unverified"))
+  EXPECT_TRUE(
+      mentions(other.err, "is not the published ionosphere.data of ionosphere: its checksum does not match; use --unverified"))
       << other.err;
 }
 

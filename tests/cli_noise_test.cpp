@@ -252,7 +252,8 @@ TEST(CliSurvey, Errors) {
   expect_refusal(survey(kDigits + " -o " + (folder / "s.pdf")), 2, "does not end in .html");
   expect_refusal(survey(kDigits + " -o " + (folder / "none/s.html")), 5, "cannot be written");
   expect_refusal(survey(kDigits + " --families exposre" + page), 2, "did you mean exposure?");
-  expect_refusal(survey(kDigits + " --families laplace" + page), 2, "which is not surveyed; use some of gaussian");
+  expect_refusal(survey(kDigits + " --families laplace" + page), 2,
+                 "which is not a perturbation of the survey; use some of gaussian");
   expect_refusal(survey(kDigits + " --limit 0" + page), 2, "");
   expect_refusal(survey(kDigits + " --force-new" + page), 2, "--force-new needs a run to replace");
   expect_refusal(survey(kDigits + " --run rows.csv" + page), 2, "does not end in .sqlite");

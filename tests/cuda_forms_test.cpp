@@ -409,7 +409,7 @@ TEST(CudaExecutor, RefusedEpiloguesAreTold) {
   (void)make_cuda_executor(resnet18({0.125, 0.5, 8}), {}, options).value();
   refuse_epilogues(false);
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_TRUE(told[0].starts_with("a kernel of our own adds the bias, residual and rectifier of convolution ")) << told[0];
+  EXPECT_TRUE(told[0].starts_with("a separate kernel adds the bias, residual and ReLU of convolution ")) << told[0];
   EXPECT_TRUE(told[0].ends_with(" more: the test refuses")) << told[0];
 }
 #endif

@@ -410,7 +410,7 @@ TEST(CudaSeveral, ADeviceWithoutMemoryIsNamedOnceAndTriedAgainInTheNextCall) {
     EXPECT_EQ(all->sample(points, kGaussian, 50).value(), counts);
     EXPECT_EQ(devices.work()[1], 0);
     ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0], "cuda:1 has too little memory, so the other devices do its part: " + option("memory") +
+    EXPECT_EQ(told[0], "cuda:1 has too little memory, so the other devices compute its share: " + option("memory") +
                            " is too large for the device");
   }
   expect_equal(answers_of(*all, points), answers_of(*one, points), "without cuda:1");

@@ -150,7 +150,7 @@ TEST(CudaPrecision, TheReportOfItsErrorTakesNoMemoryOfItsOwn) {
     ASSERT_EQ(told.size(), 1U) << name_of(precision);
     const bool measured = told[0].find(" changes the logits of the first 1 points by up to ") != std::string::npos;
     EXPECT_EQ(measured, precision == Precision::tf32) << told[0];
-    EXPECT_EQ(told[0] == "there is too little memory to tell how much bf16 changes logits", precision == Precision::bf16)
+    EXPECT_EQ(told[0] == "there is too little memory to measure how much bf16 changes the logits", precision == Precision::bf16)
         << told[0];
   }
 }

@@ -387,7 +387,8 @@ TEST(CudaProgram, ADeviceThatCannotRecordIsTold) {
   for (int i = 0; i < 4; ++i) runs.expect_right(x, {5, 1}, "directly, for good");
   EXPECT_EQ(replays_so_far(), before);
   ASSERT_EQ(runs.told.size(), 1U);
-  EXPECT_EQ(runs.told[0], "kernels cannot be recorded, so each is launched by itself: the test refuses");
+  EXPECT_EQ(runs.told[0],
+            "the device cannot record kernels to launch them together, so each is launched separately: the test refuses");
 }
 
 TEST(CudaProgram, ConvolutionsThatTheLibraryRefusesAreNamedAndRight) {
@@ -402,7 +403,7 @@ TEST(CudaProgram, ConvolutionsThatTheLibraryRefusesAreNamedAndRight) {
   const Array<float> x(runs.device, 5 * 64);
   runs.expect_right(x, {5, 1}, "by kernels of our own");
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_TRUE(told[0].starts_with("slow kernels of our own run convolution ")) << told[0];
+  EXPECT_TRUE(told[0].starts_with("a slower kernel of probust computes convolution ")) << told[0];
   EXPECT_TRUE(told[0].ends_with(": the test refuses")) << told[0];
 }
 
@@ -569,7 +570,7 @@ TEST(CudaExecutor, NoiseWithoutAKernelIsDrawnOnTheHostWhichIsSaid) {
   EXPECT_EQ(device->sample(points, noise, 37, 5).value(), host->sample(points, {laplace_noise(), 0.3}, 37, 5).value());
   told.erase(std::remove_if(told.begin(), told.end(), [](const std::string& text) { return !text.starts_with("noise"); }),
              told.end());
-  EXPECT_EQ(told, std::vector<std::string>{"noise unknown is drawn on the processor: no kernel of the device draws it"});
+  EXPECT_EQ(told, std::vector<std::string>{"noise unknown is drawn on the CPU, because the device has no kernel for it"});
 }
 
 void expect_same_calls(Executor& device, Executor& host, const Points& points, const std::shared_ptr<const NoiseShape>& shape,

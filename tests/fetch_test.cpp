@@ -293,7 +293,7 @@ TEST(Fetch, OtherFilesNeedTheUnverifiedOption) {
   EXPECT_TRUE(fetched.files[1].verified);
   // Two files that match.
   folder.write("data/mnist-test-other-images-idx3-ubyte.gz", images(2, 'y'));
-  EXPECT_TRUE(mentions(failure(small.dataset, lenient).message(), ", and so could "));
+  EXPECT_TRUE(mentions(failure(small.dataset, lenient).message(), " could both be "));
   EXPECT_EQ(failure(small.dataset, {"", folder / "cache", true}).code, ErrorCode::usage);
 }
 

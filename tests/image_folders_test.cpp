@@ -120,7 +120,8 @@ TEST_F(ImageFolders, SkippedFilesAreNoted) {
   const Dataset data = read_dataset(at("pets")).value();
   EXPECT_EQ(data.x.shape[0], 3);
   ASSERT_EQ(data.notes.size(), 2U);
-  EXPECT_EQ(data.notes[1], "4 files are left out for lack of an image's file extension: zoo.csv, cat/a.jfif, cat/b.txt, ...");
+  EXPECT_EQ(data.notes[1],
+            "4 files are left out, because their extension is not that of an image: zoo.csv, cat/a.jfif, cat/b.txt, ...");
   write("flat/a.png", plain_png(1, 1, 1));
   write("flat/l.csv", "a.png,3\n");
   EXPECT_EQ(read_dataset(at("flat"), {.labels_path = at("flat/l.csv")})->notes, Names{}) << "the table of labels is used";
@@ -135,7 +136,7 @@ TEST_F(ImageFolders, OrientationsAreNoted) {
   write("f/c.png", test::png(1, 1, "\x01", turned));
   const Names notes = read_dataset(at("f"))->notes;
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("EXIF orientation of 2 images is ignored, the first being b.png"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[0].find("EXIF orientation of 2 images is ignored (the first is b.png)"), std::string::npos) << notes[0];
   EXPECT_EQ(read_dataset(at("f"), {.limit = 1})->notes, Names{}) << "of images that are read";
 }
 

@@ -515,7 +515,7 @@ TEST(Onnx, DynamicExtentsComeFromTheData) {
   EXPECT_FALSE(import_for({-1, 2, -1, -1}, {1, 2, 3}));  // [H, W, C] = [2, 3, 1] would fit, but nothing shows that C is last
   const Error other = import_for({-1, 3, -1, -1}, {1, 4, 5}).error();
   EXPECT_EQ(other.code, ErrorCode::unreadable);
-  EXPECT_NE(other.message().find("takes [?, 3, ?, ?], but the points have shape [1, 4, 5]"), std::string::npos)
+  EXPECT_NE(other.message().find("has shape [?, 3, ?, ?], but the points have shape [1, 4, 5]"), std::string::npos)
       << other.message();
   for (const auto& [declared, point] : {std::pair{Shape{-1, 3, -1, -1}, Shape{60}}, std::pair{Shape{-1, 3, -1}, Shape{13}},
                                         std::pair{Shape{-1, -1, -1}, Shape{12}}}) {

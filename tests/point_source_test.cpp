@@ -119,7 +119,7 @@ TEST(PointSources, BadRowsOfATableAreSkipped) {
   EXPECT_EQ(strict->read(3, 1).labels, (Labels{2}));
   const char* problems[] = {"",
                             "row 3, column 2 of t.csv is not a number: 'x'",
-                            "row 4, column 3 of t.csv is missing",
+                            "row 4 of t.csv has 2 cells, but the first row has 3",
                             "",
                             "row 6, column 3 of t.csv is not a whole-number label: '1.5'",
                             "row 7, column 3 of t.csv is an empty label",

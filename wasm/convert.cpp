@@ -35,7 +35,9 @@ std::vector<std::int64_t> whole(const std::vector<double>& values, const std::st
   constexpr auto kExact = static_cast<double>(kMostInteger);
   std::vector<std::int64_t> integers;
   for (const double value : values) {
-    if (!(std::fabs(value) <= kExact) || value != std::floor(value)) refuse(name, "contains a number that is not an integer", "");
+    if (!(std::fabs(value) <= kExact) || value != std::floor(value))
+      refuse(name, "has the value " + shortest_text(value) + ", which is not a whole number from -2^53 to 2^53",
+             "give whole numbers");
     integers.push_back(static_cast<std::int64_t>(value));
   }
   return integers;
@@ -138,7 +140,7 @@ bool CallArguments::has(const char* name) const {
 
 double CallArguments::number(const char* name, double otherwise) const {
   if (!has(name)) return otherwise;
-  if (!is(object_[name], "number")) refuse(name, "is not a number", "");
+  if (!is(object_[name], "number")) refuse(name, "is not a number", "give a number");
   return object_[name].as<double>();
 }
 
@@ -153,7 +155,7 @@ bool CallArguments::flag(const char* name) const { return has(name) && object_[n
 
 std::string CallArguments::text(const char* name, const std::string& otherwise) const {
   if (!has(name)) return otherwise;
-  if (!is(object_[name], "string")) refuse(name, "is not a string", "");
+  if (!is(object_[name], "string")) refuse(name, "is not a string", "give a string");
   return object_[name].as<std::string>();
 }
 
@@ -175,7 +177,7 @@ std::vector<std::string> CallArguments::texts(const char* name, const std::strin
   if (!has(name) || !object_[name].isArray()) return {text(name, otherwise)};
   std::vector<std::string> list;
   for (const val& entry : emscripten::vecFromJSArray<val>(object_[name])) {
-    if (!is(entry, "string")) refuse(name, "has an entry that is not a string", "");
+    if (!is(entry, "string")) refuse(name, "has an entry that is not a string", "give strings");
     list.push_back(entry.as<std::string>());
   }
   return list;
@@ -263,7 +265,7 @@ Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, st
   if (rows == 0 && values.empty()) return {};
   if (rows == 0 || values.size() % rows != 0)
     refuse(name, "has " + std::to_string(values.size()) + " numbers",
-           "give " + std::to_string(rows) + " rows, one after another");
+           "give " + std::to_string(rows) + " rows of equal length, one after another");
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   return Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(rows),
                                     static_cast<Eigen::Index>(values.size() / rows));

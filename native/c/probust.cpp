@@ -72,14 +72,17 @@ void require(bool condition, const char* argument, const char* mistake, const ch
   if (!condition) throw Error{ErrorCode::usage, argument, mistake, remedy};
 }
 
-void require_argument(const void* pointer, const char* name) { require(pointer != nullptr, name, "is NULL", ""); }
+void require_argument(const void* pointer, const char* name) {
+  require(pointer != nullptr, name, "is NULL", "pass a valid pointer");
+}
 
 // Copies the caller's struct to this version's. Members that the caller's version lacks are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
   if (given == nullptr) return options;
-  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size", "set its size to sizeof");
+  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size",
+          "set its member size to the sizeof of its struct");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
@@ -88,7 +91,8 @@ Options options_of(const Options* given, const char* name) {
 template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
-  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size", "set its size to sizeof");
+  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size",
+          "set its member size to the sizeof of its struct");
   value.size = to->size;
   std::memcpy(to, &value, std::min(to->size, sizeof value));
 }
@@ -169,7 +173,7 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   request.x = points(model, x, count);
   if (from.labels != nullptr) request.labels.assign(from.labels, from.labels + count);
   request.target = text(from.target, "predicted");
-  require(from.top >= 0, "top", "is negative", "give the number of largest logits, or 0 for one");
+  require(from.top >= 0, "top", "is negative", "give K to ask for a place among the K largest logits (0 means 1)");
   request.event = probust::event_of(probust::split_groups(text(from.groups)), from.per_class != 0,
                                     std::max<std::int64_t>(from.top, 1), model.loaded.classes(), {});
   request.offset = from.first_index;
@@ -268,9 +272,9 @@ probust_status probust_model_from_function(const probust_functions* functions, p
     require_argument(functions, "functions");
     require_argument(model, "model");
     const probust_functions from = options_of(functions, "functions");
-    require(from.logits != nullptr, "logits", "is NULL", "");
+    require(from.logits != nullptr, "logits", "is NULL", "give the function that computes logits");
     probust::ExecutorOptions execution;
-    require(from.batch >= 0, "batch", "is negative", "give the largest number of points per call, or 0");
+    require(from.batch >= 0, "batch", "is negative", "give the largest number of points per call, or 0 for the default");
     execution.batch = from.batch;
     *model = new probust_model{probust::model_from_function(
         functions_of(from), list(from.point_shape, from.point_rank, "point_shape"), from.classes, execution)};

@@ -82,7 +82,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     ahead_.reset();
     auto placed = std::make_unique<NoiseOnDevice>(device_, points, shape, elements_);
     if (placed->drawn_on_the_host() && noises_told_.insert(shape.name()).second)
-      warn_("noise " + shape.name() + " is drawn on the processor: no kernel of the device draws it");
+      warn_("noise " + shape.name() + " is drawn on the CPU, because the device has no kernel for it");
     return placed;
   }
 
@@ -331,10 +331,10 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
       worst = std::max(worst, std::fabs(exact[i] - rounded[i]));
     }
     if (n == 0)
-      return warn_(std::string("there is too little memory to tell how much ") + name_of(precision_) + " changes logits");
+      return warn_(std::string("there is too little memory to measure how much ") + name_of(precision_) + " changes the logits");
     std::ostringstream text;
-    text << name_of(precision_) << " changes the logits of the first " << n << " points by up to " << worst << " (the largest is "
-         << largest << ")";
+    text << name_of(precision_) << " changes the logits of the first " << n << " points by up to " << worst
+         << " (the largest logit is " << largest << ")";
     warn_(text.str());
   }
 

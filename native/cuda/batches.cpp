@@ -82,10 +82,11 @@ std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
   }
   auto program = std::make_unique<DeviceProgram>(device_, graph, warn_);
   for (const std::string& op : program->on_the_host())
-    warn_("operator " + op + " has no kernel for this device and runs on the processor");
-  for (const auto& [reason, nodes] : program->slow()) warn_("slow kernels of our own run " + several(nodes) + ": " + reason);
+    warn_("operator " + op + " has no kernel for this device and runs on the CPU");
+  for (const auto& [reason, nodes] : program->slow())
+    warn_("a slower kernel of probust computes " + several(nodes) + ": " + reason);
   for (const auto& [reason, nodes] : program->unfused())
-    warn_("a kernel of our own adds the bias, residual and rectifier of " + several(nodes) + ": " + reason);
+    warn_("a separate kernel adds the bias, residual and ReLU of " + several(nodes) + ": " + reason);
   return program;
 }
 

@@ -24,7 +24,7 @@ void GraphReplay::run(Device& device, Key key, const std::function<void()>& work
     entry.recording = std::move(recorded.recording);
     refused_ = entry.recording == nullptr;
     if (refused_) {
-      warn_("kernels cannot be recorded, so each is launched by itself: " + recorded.refusal);
+      warn_("the device cannot record kernels to launch them together, so each is launched separately: " + recorded.refusal);
       return work();
     }
   }

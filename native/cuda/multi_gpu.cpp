@@ -185,7 +185,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         std::move(chunks), parts_.size(), [&](std::size_t k, const Chunk& chunk) { work(*parts_[k], chunk); },
         [&](std::size_t k, const Error& error) {
           if (!told_.insert(k).second) return;
-          warn_(std::string(parts_[k]->name()) + " has too little memory, so the other devices do its part: " + error.sentence());
+          warn_(std::string(parts_[k]->name()) +
+                " has too little memory, so the other devices compute its share: " + error.sentence());
         });
   }
 

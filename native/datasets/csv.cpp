@@ -90,7 +90,9 @@ class CsvTable {
       label_ = static_cast<std::size_t>(name - cells.begin());
       label_is_named_ = true;
     } else {
-      refuse(path_, "has no column " + shown(label_column_) + " (number of columns: " + std::to_string(width_) + ")",
+      refuse(path_,
+             "has no column " + shown(label_column_) + " among its " + std::to_string(width_) +
+                 (width_ == 1 ? " column" : " columns"),
              "set " + option("label_column") + " to a number from 0, a name in the first row, last or none");
     }
     if (width_ == 1) refuse_title();
@@ -347,10 +349,9 @@ class CsvTable {
   void add_values() {
     const std::vector<std::string>& cells = rows_.cells();
     if (cells.size() != width_) {
-      const bool fewer = cells.size() < width_;
-      refuse(csv_place(rows_.line(), fewer ? cells.size() : width_) + " of " + path_,
-             (fewer ? "is missing: the row has " : "is one cell too many: the row has ") + std::to_string(cells.size()) +
-                 " cells and the first row has " + std::to_string(width_),
+      refuse("row " + std::to_string(rows_.line()) + " of " + path_,
+             "has " + std::to_string(cells.size()) + (cells.size() == 1 ? " cell" : " cells") + ", but the first row has " +
+                 std::to_string(width_),
              "give every row as many cells as the first");
     }
     for (const std::size_t column : columns_) values_.push_back(feature(column));

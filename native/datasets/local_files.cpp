@@ -164,12 +164,12 @@ class FolderSearch {
       const bool same_size = best.bytes == file.bytes();
       refuse(best.path,
              "is not the published " + file.name + " of " + dataset_.name + ": " +
-                 (same_size ? "its checksum differs"
+                 (same_size ? "its checksum does not match"
                             : "it has " + std::to_string(best.bytes) + " bytes instead of " + std::to_string(file.bytes())),
              "use " + option("unverified") + " to accept it anyway");
     }
     if (candidates.size() > 1 && fit(*candidates[1], dataset_) == fit(best, dataset_))
-      refuse(best.path, "could be " + file.name + ", and so could " + candidates[1]->path, "give a folder with only one of them");
+      refuse(best.path + " and " + candidates[1]->path, "could both be " + file.name, "give a folder with only one of them");
     return best.path;
   }
 

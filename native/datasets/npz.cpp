@@ -121,7 +121,7 @@ Stored extract(const Stored& file, const Member& member, const std::string& path
   if (member.method == 0 && packed.size() != member.bytes) refuse(path, "has two different sizes for member " + member.name);
   Stored stored = member.method == 0 ? packed : inflate_member(packed.all().bytes, member.bytes, path);
   if (checksum_of(stored) != member.checksum)
-    refuse(path, "is damaged: the checksum of " + member.name + " differs", "copy it again");
+    refuse(path, "is damaged: the checksum of " + member.name + " does not match", "copy it again");
   return stored;
 }
 

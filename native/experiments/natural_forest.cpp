@@ -44,7 +44,10 @@ class Boxes {
     count_ = 1;
     for (const std::vector<float>& list : thresholds_) {
       count_ *= static_cast<std::int64_t>(list.size()) + 1;
-      if (count_ > kMostBoxes) throw Error{ErrorCode::resources, "the forest", "has too many thresholds", "train a smaller one"};
+      if (count_ > kMostBoxes)
+        throw Error{ErrorCode::resources, "the forest",
+                    "has thresholds that divide the space into more than " + std::to_string(kMostBoxes) + " boxes",
+                    "train a smaller one"};
     }
     Tensor inside({count_, static_cast<std::int64_t>(thresholds_.size())});
     for (std::int64_t b = 0; b < count_; ++b) {

@@ -68,8 +68,10 @@ class NumbersOf {
     if (!array) return;
     all_.assign(array->data(), array->data() + array->size());
     if (array->size() != points)
-      throw Error{ErrorCode::usage, option(name), "must have one value per point, not " + std::to_string(array->size()),
-                  "there are " + std::to_string(points) + " points"};
+      throw Error{
+          ErrorCode::usage, option(name),
+          "must have one value per point, not " + std::to_string(array->size()) + " for " + std::to_string(points) + " points",
+          "give each point a value"};
   }
 
   const std::vector<std::int64_t>& all() const { return all_; }

@@ -141,7 +141,7 @@ const char* meaning(Status status) {
     case Status::nonfinite:
       return "the point, its logits or their gradients have NaN or infinite values";
     case Status::invalid:
-      return "the covariance of the margins is not a covariance";
+      return "the estimated covariance of the margins is not a valid covariance matrix";
     case Status::unsupported:
       return "the estimator does not support this model";
     case Status::resources:

@@ -80,8 +80,11 @@ function formatOf(given: Given): 'table' | 'csv' | 'jsonl' {
     given.text('format') ?? (output === undefined ? (process.stdout.isTTY ? 'table' : 'jsonl') : output.split('.').at(-1)!);
   if (format === 'table' || format === 'csv' || format === 'jsonl') return format;
   if (given.text('format') === undefined)
-    throw usage(`--output: '${output}' is neither .csv nor .jsonl`, 'runs are for the native program');
-  throw usage(`--format: '${format}' is not known`, 'use table, csv or jsonl');
+    throw usage(
+      `--output is '${output}', which ends in neither .csv nor .jsonl`,
+      'use one of these; only the native program writes runs',
+    );
+  throw usage(`--format cannot be '${format}'`, 'use table, csv or jsonl');
 }
 
 function sayAccuracy(rows: readonly Row[]): void {
@@ -185,7 +188,7 @@ async function run(words: readonly string[]): Promise<void> {
   const [name, ...rest] = words;
   if (name === undefined || name === '--help' || name === '-h') return print(`${help()}\n`);
   if (!Object.hasOwn(commands, name)) {
-    throw usage(`command line: '${name}' is not a command`, `use ${Object.keys(commands).join(', ')}, or the native program`);
+    throw usage(`'${name}' is not a command`, `use ${Object.keys(commands).join(', ')}, or the native program`);
   }
   const command = name as Command;
   if (rest.includes('--help') || rest.includes('-h')) return print(`${help(command)}\n`);

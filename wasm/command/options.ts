@@ -97,12 +97,12 @@ export class Given {
 
 function number(text: string, flag: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value)) throw usage(`--${flag}: '${text}' is not a number`);
+  if (text.trim() === '' || !Number.isFinite(value)) throw usage(`--${flag} is '${text}', which is not a number`);
   return value;
 }
 
 function whole(text: string, flag: string): number {
-  if (!/^\d+$/.test(text)) throw usage(`--${flag}: '${text}' is not a whole number of at least 0`);
+  if (!/^\d+$/.test(text)) throw usage(`--${flag} is '${text}', which is not a whole number of at least 0`);
   return Number(text);
 }
 
@@ -124,8 +124,7 @@ export function scales(text: string): string[] {
     if (!range) return [String(number(part, 'sigma'))];
     const [low, high] = [number(range[1]!, 'sigma'), number(range[2]!, 'sigma')];
     const count = Number(range[3]);
-    if (!(low > 0) || !(high > low) || count < 2)
-      throw usage(`--sigma: '${part}' is not a range`, 'write a range such as 0.01..1:20');
+    if (!(low > 0) || !(high > low) || count < 2) throw usage(`--sigma is '${part}', which is not a range`, 'try 0.01..1:20');
     const at = (i: number) => low * (high / low) ** (i / (count - 1));
     return Array.from({ length: count }, (_, i) => String(Number(at(i).toPrecision(6))));
   });
@@ -154,13 +153,15 @@ export function parse(command: Command, words: readonly string[]): Given {
   try {
     given = parseArgs({ args: [...words], options: config, allowPositionals: true, strict: true });
   } catch (error) {
-    throw usage(`command line: ${(error as Error).message}`, `see probust ${command} --help`);
+    throw usage(`the command line cannot be parsed: ${(error as Error).message}`, `see probust ${command} --help`);
   }
   const wanted = commands[command].words;
   if (given.positionals.length !== wanted.length) {
     const problem =
-      given.positionals.length < wanted.length ? `${wanted[given.positionals.length]} is missing` : 'has too many words';
-    throw usage(`command line: ${problem}`, `write probust ${command} ${wanted.join(' ')} [OPTIONS]`);
+      given.positionals.length < wanted.length
+        ? `${wanted[given.positionals.length]} is missing`
+        : 'the command line has too many words';
+    throw usage(problem, `write probust ${command} ${wanted.join(' ')} [OPTIONS]`);
   }
   const values = Object.entries(given.values).map(([name, value]) => [name, parsed[known[name]!.kind](value as never, name)]);
   return new Given(given.positionals, Object.fromEntries(values) as Record<string, unknown>);

@@ -190,7 +190,7 @@ function copied(row: Row): Row {
 
 function ask(probust: Probust, operation: string, rows: readonly Row[], more: object = {}): Promise<unknown> {
   if (typeof probust?.analyse !== 'function') {
-    throw usage(`the first argument of ${operation} is not a result of createProbust`);
+    throw usage(`the first argument of ${operation} is not a result of createProbust`, 'give await createProbust()');
   }
   if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'give the result of estimate');
   // Copies, because the proxies of frameworks cannot be sent to workers.

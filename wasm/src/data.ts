@@ -241,7 +241,7 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
   );
   const turned = called.filter((_, i) => decoded[i]!.turned);
   const note =
-    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored, the first being ${turned[0]}; ` +
+    `the EXIF orientation of ${turned.length} ${turned.length === 1 ? 'image' : 'images'} is ignored (the first is ${turned[0]}); ` +
     'rotate the images if the model was trained on upright ones';
   const pixels = decoded.map((image) => image.pixels);
   return { ...pointsOfImages(pixels, called, given), index: 0, ...(turned.length > 0 && { notes: [note] }) };

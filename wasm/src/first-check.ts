@@ -18,7 +18,7 @@ export interface CheckWishes {
 const many = 20;
 
 export function wishesOf({ check, onWarning, labels }: EstimateOptions, points: number): CheckWishes {
-  if (check != null && typeof check !== 'boolean') throw usage('check is not true or false');
+  if (check != null && typeof check !== 'boolean') throw usage('check is neither true nor false', 'give true or false');
   if (onWarning != null && typeof onWarning !== 'function') throw usage('onWarning is not a function', 'give a function');
   return {
     checked: check ?? (labels != null || points >= many),

@@ -137,7 +137,7 @@ function engineOf(given: FunctionClassifier, classes: number, shape: readonly nu
 export async function modelFromFunction(probust: Probust, classifier: FunctionClassifier): Promise<Model> {
   const given = optionsOf('modelFromFunction', classifier, names);
   if (typeof probust?.loadExternal !== 'function') {
-    throw usage('the first argument of modelFromFunction is not a result of createProbust');
+    throw usage('the first argument of modelFromFunction is not a result of createProbust', 'give await createProbust()');
   }
   for (const which of ['classify', 'gradient'] as const) {
     if (typeof given[which] !== 'function' && (which === 'classify' || given[which] != null))

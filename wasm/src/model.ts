@@ -186,7 +186,10 @@ export class Model {
     if (typeof other?.logits !== 'function' || !other.info)
       throw usage('the first argument of verify is not a model', 'give a model, for example from probust/ort');
     if (other.info.classes !== this.info.classes) {
-      throw usage(`the other model has ${other.info.classes} classes, but this one has ${this.info.classes}`);
+      throw usage(
+        `the other model has ${other.info.classes} classes, but this one has ${this.info.classes}`,
+        'give models with the same classes',
+      );
     }
     const [own, others] = await Promise.all([this.logits(points, watched), other.logits(points, watched)]);
     return compared(own, others, this.info.classes);

@@ -94,7 +94,7 @@ export function cutToLogits(bytes: Uint8Array, wanted?: string): Cut {
       if (!node || !opTypes.includes(node.opType)) return name;
       const axis = integerIn(attribute(node, 'axis') ?? [], attributeProto.i) ?? (node.opType === 'ArgMax' ? 0n : -1n);
       if (axis !== 1n && axis !== -1n) return name;
-      cut.notes.push(`the final ${node.opType} is left out: margins need logits`);
+      cut.notes.push(`the final ${node.opType} is left out, because margins need logits`);
       return node.inputs[0]!;
     };
     cut.output = chosenOutput(graph, wanted, (name) => producers.has(name));

@@ -100,7 +100,10 @@ class Session {
     const [first, ...rest] = shape;
     const inner = [...(wanted ?? (shape.length > 1 ? [1, ...rest] : shape))];
     if (!inner.every(isGiven)) {
-      throw usage(`the input '${name}' has the shape [${shape.join(', ')}]`, 'give inputShape, such as [1, 3, 224, 224]');
+      throw usage(
+        `the input '${name}' has the shape [${shape.join(', ')}], which is not fixed`,
+        'give inputShape, such as [1, 3, 224, 224]',
+      );
     }
     this.#input = name;
     this.shape = inner;
@@ -148,7 +151,10 @@ class Session {
       batch.set(values.subarray(first * elements, (first + size) * elements));
       const output = await this.#forward(batch, size);
       if (output.length % size !== 0) {
-        throw unsupported(`the output of the model has ${output.length} numbers for a batch of ${size}`);
+        throw unsupported(
+          `the model returned ${output.length} numbers for ${size} inputs, which is not the same number for each`,
+          'export it with one row of outputs per input',
+        );
       }
       parts.push(output.subarray(0, (output.length / size) * Math.min(size, count - first)));
     }
@@ -175,10 +181,13 @@ function onlyInput(session: OrtSession): { name: string; shape: readonly (number
   const [input, ...others] = session.inputMetadata;
   const names = session.inputMetadata.map(({ name }) => name).join(', ');
   if (!input || others.length > 0) {
-    throw unsupported(`the model has the inputs ${names}, but only one is supported`);
+    throw unsupported(`the model has the inputs ${names}, but only one is supported`, 'make the others constants at export');
   }
   if (!input.isTensor || input.type !== 'float32' || !input.shape?.length) {
-    throw unsupported(`the input '${input.name}' is of type ${input.type ?? 'unknown'}, but only float32 is supported`);
+    throw unsupported(
+      `the input '${input.name}' is of type ${input.type ?? 'unknown'}, but only float32 is supported`,
+      'export the model with a float32 input',
+    );
   }
   return { name: input.name, shape: input.shape };
 }
@@ -302,7 +311,7 @@ function restricted({ forward, classes, ...others }: Logits, outputs: readonly n
   const wrong = outputs.find((k, i) => !Number.isInteger(k) || k < 0 || k >= classes || outputs.indexOf(k) !== i);
   if (wrong !== undefined || outputs.length < 2) {
     const problem =
-      wrong === undefined ? 'selects only one class' : `has ${wrong}, which is not a value of the output or is listed twice`;
+      wrong === undefined ? 'selects only one class' : `has ${wrong}, which the output does not have or which is listed twice`;
     throw usage(`the option outputs ${problem}`, `give at least two of 0..${classes - 1}`);
   }
   const some: Forward = async (wants) => {
@@ -343,7 +352,7 @@ async function firstThatRuns(ort: OrtModule, cut: Cut, options: OrtOptions, ask:
 export async function createOrtModel(probust: Probust, source: ModelSource, options: OrtOptions = {}): Promise<Model> {
   const { mean, std, layout, shape, memory, classNames, tolerance, signal } = optionsOf('createOrtModel', options, names);
   if (typeof probust?.loadExternal !== 'function')
-    throw usage('the first argument of createOrtModel is not a result of createProbust');
+    throw usage('the first argument of createOrtModel is not a result of createProbust', 'give await createProbust()');
   if (tolerance !== undefined) throw unsupported('tolerance is for models that probust runs itself', 'use loadModel');
   if (options.ort && typeof options.ort.InferenceSession?.create !== 'function') {
     throw usage('the option ort is not ONNX Runtime', "give await import('onnxruntime-web')");

@@ -104,7 +104,7 @@ export async function readModel(source: ModelSource, signal?: AbortSignal, name 
     return bodyOf(accepted(source, source.url || name), source.url || name, signal);
   }
   if (source instanceof Blob) return bodyOf(source, (source as File).name ?? name, signal);
-  throw usage(`${name} is neither bytes, nor a URL, nor a Response, nor a File`);
+  throw usage(`${name} is neither bytes, nor a URL, nor a Response, nor a File`, 'give one of these');
 }
 
 /** Whether a file is read from the disk. */

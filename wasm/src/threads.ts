@@ -17,14 +17,17 @@ const names: Names<ThreadsOptions> = { threads: true, workerUrl: true, wasmUrl: 
 const coep = 'Cross-Origin-Embedder-Policy: require-corp';
 const hint = `set workerUrl to the address of worker.mjs in the folder threads/ of the package; its files also need ${coep}`;
 
-const missing = (what: string, advice: string, cause?: unknown) => environment(`threads: ${what}`, advice, cause);
+const missing = (what: string, advice: string, cause?: unknown) => environment(`probust/threads ${what}`, advice, cause);
 
 function requireShared(): void {
-  if (isNode) throw missing('are for browsers', "in node use createProbust({ threads }) of 'probust'");
+  if (isNode) throw missing('works only in browsers', "in node use createProbust({ threads }) of 'probust'");
   requireWebAssembly();
   if (!globalThis.crossOriginIsolated) {
     const headers = `Cross-Origin-Opener-Policy: same-origin and ${coep}`;
-    throw missing('the page cannot share memory', `serve it with ${headers}, or use 'probust', whose workers do not need them`);
+    throw missing(
+      'needs a page that can share memory',
+      `serve it with ${headers}, or use 'probust', whose workers do not need them`,
+    );
   }
 }
 
@@ -43,7 +46,7 @@ function placesOf({ workerUrl, wasmUrl }: ThreadsOptions): Places {
     return { worker, module: wasmUrl === undefined ? new URL('probust-threads.wasm', worker) : new URL(wasmUrl, page) };
   } catch (error) {
     const given = `${String(workerUrl)}, ${String(wasmUrl)}`;
-    throw usage(`workerUrl, wasmUrl: ${given}`, 'give addresses such as /threads/worker.mjs', error);
+    throw usage(`workerUrl or wasmUrl is not an address (${given})`, 'give addresses such as /threads/worker.mjs', error);
   }
 }
 
@@ -51,7 +54,7 @@ function started(worker: URL): Port {
   try {
     return browserPort(new Worker(worker, { type: 'module' }));
   } catch (error) {
-    throw missing(`${String(worker)} may not be started from here`, hint, error); // it has another origin
+    throw missing(`cannot start ${String(worker)} from this page`, hint, error); // it has another origin
   }
 }
 

@@ -145,7 +145,7 @@ describe('threads that share memory', () => {
     [
       "{ workerUrl: 'http://example.invalid/worker.mjs', wasmUrl: '/threads/probust-threads.wasm' }",
       'environment',
-      'may not be started',
+      'cannot start http://example.invalid/worker.mjs',
     ],
   ])('name the missing file: %s', async (options, code, words) => {
     const answer = (await run(isolated, script(asThreads, estimate(options)))) as unknown as Record<string, string>;

@@ -99,14 +99,14 @@ describe('the command', () => {
 
   it.each([
     [['estimate', digits, points], 2, 'noise is missing; give --sigma 0.1 or --noise uniform:0.1'],
-    [['estimate', digits, points, '--sigma', 'x'], 2, "--sigma: 'x' is not a number"],
-    [['estimate', digits, points, '--sigmas', '1'], 2, "command line: Unknown option '--sigmas'"],
-    [['estimate', digits], 2, 'command line: DATA is missing'],
+    [['estimate', digits, points, '--sigma', 'x'], 2, "--sigma is 'x', which is not a number"],
+    [['estimate', digits, points, '--sigmas', '1'], 2, "the command line cannot be parsed: Unknown option '--sigmas'"],
+    [['estimate', digits], 2, 'DATA is missing; write probust estimate'],
     [['estimate', 'none.onnx', points, '--sigma', '1'], 3, 'none.onnx cannot be opened'],
     [['estimate', digits, 'none.npz', '--sigma', '1'], 3, 'none.npz cannot be opened'],
     [['estimate', points, points, '--sigma', '1'], 3, 'is not an ONNX model'],
     [['estimate', digits, points, '--sigma', '1', '--estimator', 'tayler'], 2, 'tayler'],
-    [['estimate', digits, points, '--sigma', '1', '-o', 'run.sqlite'], 2, 'runs are for the native program'],
+    [['estimate', digits, points, '--sigma', '1', '-o', 'run.sqlite'], 2, 'only the native program writes runs'],
     [['report', 'run.sqlite'], 2, "'report' is not a command"],
   ])('reports errors in one line: %s', (words, status, text) => {
     const { err, out, status: found } = probust(...words);

@@ -559,7 +559,7 @@ describe('images', () => {
       expect(answer.same).toBe(true);
       expect(answer.notes).toEqual([
         null,
-        expect.stringMatching(/^the EXIF orientation of 1 image is ignored, the first being image 0; rotate/),
+        expect.stringMatching(/^the EXIF orientation of 1 image is ignored \(the first is image 0\); rotate/),
       ]);
       expect(answer.deep).toMatch(
         /^unreadable image 0 has 16 bits per value, of which browsers keep 8; give the values as a .npy/,

@@ -100,7 +100,7 @@ describe.each([
 
   it('rejects wrong options', async () => {
     const refusals: [Partial<EstimateOptions>, RegExp][] = [
-      [{ check: 'no' as never }, /^check is not true or false/],
+      [{ check: 'no' as never }, /^check is neither true nor false/],
       [{ onWarning: 3 as never }, /^onWarning is not a function/],
       [{ labels: [1, 2] }, /^labels must have one label per point, not 2 labels for 40 points/],
       [{ labels: right.map(() => 10) }, /^labels/],

@@ -98,7 +98,9 @@ it('takes the same attributes for the image lab', async () => {
 it('reports a model that cannot be loaded', async () => {
   await open('<probust-explorer model="/nowhere.onnx"></probust-explorer>');
   await until('error');
-  await expect.poll(() => page.locator('[role=alert]').textContent()).toContain('There is no model at /nowhere.onnx (404)');
+  await expect
+    .poll(() => page.locator('[role=alert]').textContent())
+    .toContain('The model at /nowhere.onnx cannot be fetched (HTTP status 404)');
   // The browser logs the missing file, which is expected here.
   problems.splice(0);
 });

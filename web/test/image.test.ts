@@ -361,7 +361,7 @@ describe('engines', () => {
     });
     await open();
     await openModel(bytesFile('table.onnx', table));
-    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/is 5 numbers, which is not an image/);
+    await expect.poll(() => page.locator('[role=alert]').textContent()).toMatch(/has the shape 5, which is not that of an image/);
   });
 
   it('says that a link does not contain the model', async () => {

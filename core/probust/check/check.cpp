@@ -413,7 +413,7 @@ void require_usable(const CheckInput& input) {
   if (!input.labels.empty() && std::ssize(input.labels) != input.x.shape[0])
     throw Error{ErrorCode::usage, option("labels"),
                 fmt::format("must have one label per point, not {} labels for {} points", input.labels.size(), input.x.shape[0]),
-                ""};
+                "give each point a label"};
 }
 
 }  // namespace

@@ -184,13 +184,13 @@ std::vector<Finding> label_findings(const CheckInput& input) {
                                     low, high, last, option("labels")),
                         {}});
   } else if (std::ssize(labels) < input.classes) {
-    findings.push_back({Severity::note,
-                        "classes",
-                        fmt::format("labels cover {} of the model's {} classes{}", labels.size(), input.classes,
-                                    high == std::ssize(labels) - 1 && labels.size() > 1
-                                        ? "; they are right only if these are the model's first classes"
-                                        : ""),
-                        {}});
+    findings.push_back(
+        {Severity::note,
+         "classes",
+         fmt::format(
+             "labels cover {} of the model's {} classes{}", labels.size(), input.classes,
+             high == std::ssize(labels) - 1 && labels.size() > 1 ? "; check that these are the model's first classes" : ""),
+         {}});
   }
   return findings;
 }
@@ -200,8 +200,8 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
   const auto n = std::ssize(predicted);
   const bool twice = values.standardised && input.preprocessing.mean.empty() && input.preprocessing.std.empty();
   const std::string of_columns =
-      twice ? "if the model standardises its input, give the columns as measured: these have mean 0 and standard "
-              "deviation 1 already"
+      twice ? "if the model standardises its input, give the columns as measured: the given ones already "
+              "have mean 0 and standard deviation 1"
             : "";
   std::vector<Finding> findings;
   if (n == 0 || explained) return findings;

@@ -31,7 +31,7 @@ CheckInput check_input(const CheckedModel& model, const Tensor& x, const std::ve
     throw Error{ErrorCode::usage, option("labels"),
                 "must have one label per point, not " + std::to_string(labels.size()) + " labels for " +
                     std::to_string(x.shape[0]) + " points",
-                ""};
+                "give each point a label"};
   if (model.classifies) refuse_signs(labels, model.executor.classes());
   const std::vector<std::int64_t> all = candidates(x.shape[0], labels);
   std::vector<std::int64_t> positions;

@@ -76,13 +76,14 @@ void require(const MadeDataKind& kind, std::int64_t count, std::int64_t classes,
     throw Error{ErrorCode::usage, where, "cannot have " + std::to_string(classes) + " classes", "give " + range_of(kind)};
   if (!std::isfinite(noise) || noise < 0)
     throw Error{ErrorCode::usage, where, "cannot have noise of " + std::to_string(noise), "give zero or a positive number"};
-  if (kind.side == 0 && side != 0) throw Error{ErrorCode::usage, where, "are not images and have no side", "leave it out"};
+  if (kind.side == 0 && side != 0)
+    throw Error{ErrorCode::usage, where, "have no side in pixels, because they are not images", "leave out the side"};
   if (kind.side != 0 && (side < kLeastSide || side > kMostSide))
     throw Error{ErrorCode::usage, where, "cannot have a side of " + std::to_string(side) + " pixels",
                 "give " + std::to_string(kLeastSide) + " to " + std::to_string(kMostSide)};
   if (count > kMaxElements / element_count(shape_of_point(side)))
     throw Error{ErrorCode::resources, where,
-                "cannot have " + std::to_string(count) + " points, because they need too much memory", "use fewer"};
+                "cannot have " + std::to_string(count) + " points, because they need too much memory", "use fewer points"};
 }
 
 }  // namespace

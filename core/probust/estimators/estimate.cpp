@@ -58,7 +58,9 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
                 "use one of " + estimators_for(Event{{}, false, 2})};
   if ((event.per_class || !event.group.empty()) && !counts(answers) && classes > static_cast<std::int64_t>(kMostRivals))
     throw Error{ErrorCode::resources, where,
-                "would need a normal probability for each of " + std::to_string(classes) + " classes", "use mc:N"};
+                "computes probabilities of groups and of each class only for models of at most " + std::to_string(kMostRivals) +
+                    " classes, not " + std::to_string(classes),
+                "use mc:N"};
   if (!supports(answers, event))
     throw Error{ErrorCode::usage, where,
                 event.per_class ? "does not compute the probability of each class" : "supports only the target, not groups",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probust/estimators/latent.h"
 
+#include <algorithm>
+
 #include "probust/estimators/tolerance.h"
 
 namespace probust {
@@ -18,7 +20,9 @@ std::optional<LatentProblem> latent_problem(Executor& executor, const Points& po
   if (composed == nullptr) return std::nullopt;
   const std::int64_t d = element_count(executor.point_shape()), n = points.size();
   if (n * (d + map->latents) > kMostLatentElements)
-    throw Error{ErrorCode::resources, "the block", "has too many points for this noise", "give fewer points at a time"};
+    throw Error{ErrorCode::resources, "the block", "has " + std::to_string(n) + " points, which is too many for this noise",
+                "give at most " + std::to_string(std::max<std::int64_t>(1, kMostLatentElements / (d + map->latents))) +
+                    " points at a time"};
   LatentProblem problem{*composed, points, {}, noise, map->flat};
   problem.points.x = with_outputs(points.x, Tensor({n, map->latents}));  // zeros after each point
   problem.noise.shape = map->on_points;

@@ -8,7 +8,8 @@ namespace probust {
 
 void check_classifier(const Graph& graph) {
   if (graph.inputs().size() == 1 && graph.outputs.size() == 1 && graph[graph.outputs[0]].shape.size() == 1) return;
-  throw Error{ErrorCode::usage, "the classifier", "does not map one input to one vector of logits", ""};
+  throw Error{ErrorCode::usage, "the classifier", "does not map one input to one vector of logits",
+              "give a graph with one input and one output of shape [C]"};
 }
 
 std::int64_t checked_rows(const Executor& executor, const Tensor& x) {
@@ -29,8 +30,9 @@ void check(const Executor& executor, const Points& points, const NoiseShape& sha
 void check_pairs(const Executor& executor, const Points& points, const NoiseShape& shape, std::int64_t pairs) {
   check(executor, points, shape);
   if (!points.draws.empty() && std::ssize(points.draws) < pairs)
-    throw Error{ErrorCode::usage, "the block", "has shared draws for only " + std::to_string(points.draws.size()) + " pairs",
-                "give them for " + std::to_string(pairs)};
+    throw Error{ErrorCode::usage, "the block",
+                "has shared draws for only " + std::to_string(points.draws.size()) + " pairs of noisy samples",
+                "give draws for " + std::to_string(pairs)};
 }
 
 void check(const Executor& executor, const Points& points) {
@@ -39,7 +41,7 @@ void check(const Executor& executor, const Points& points) {
   for (const std::int64_t target : points.target) {
     if (target < 0 || target >= executor.classes())
       throw Error{ErrorCode::usage, "target", "is class " + std::to_string(target) + ", which does not exist",
-                  "the model has " + std::to_string(executor.classes()) + " classes"};
+                  "give a class from 0 to " + std::to_string(executor.classes() - 1)};
   }
 }
 

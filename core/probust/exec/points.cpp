@@ -8,12 +8,18 @@ namespace probust {
 
 void require_equal_lengths(const Points& points) {
   if (points.x.shape.empty() || points.x.shape[0] != points.size() || points.target.size() != points.index.size())
-    throw Error{ErrorCode::usage, "the block", "has x, index and target of different lengths", ""};
+    throw Error{ErrorCode::usage, "the block", "has x, index and target of different lengths",
+                "give one row of x, one index and one target per point"};
   if (!points.label.empty() && points.label.size() != points.index.size())
-    throw Error{ErrorCode::usage, "the block", "has labels and index of different lengths", ""};
+    throw Error{ErrorCode::usage, "the block",
+                "has " + std::to_string(points.label.size()) + " labels for " + std::to_string(points.index.size()) + " points",
+                "give one label per point, or none"};
   for (const std::vector<std::int64_t>& of_pair : points.draws) {
     if (of_pair.size() != points.index.size())
-      throw Error{ErrorCode::usage, "the block", "does not have one draw per point for each pair", ""};
+      throw Error{ErrorCode::usage, "the block",
+                  "has " + std::to_string(of_pair.size()) + " shared draws for a pair of noisy samples of " +
+                      std::to_string(points.index.size()) + " points",
+                  "give one draw per point"};
   }
 }
 

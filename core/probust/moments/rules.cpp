@@ -97,7 +97,9 @@ Moments divide(Graph& g, const Node& node, Operands in) {
 
 // a^b for a fixed b.
 Moments power(Graph& g, const Node& node, Operands in) {
-  if (in[1].random()) throw Error{ErrorCode::unsupported, "operator power", "has a noisy exponent", "use mc:N"};
+  if (in[1].random())
+    throw Error{ErrorCode::unsupported, "operator power", "has an exponent that depends on the model's input",
+                "use mc:N instead of adf"};
   return first_order(g, node, in);
 }
 

@@ -66,13 +66,15 @@ Noise parse_gaussian(const std::string& parameters, const std::string& where, co
 }
 
 Noise parse_recorded(const std::string& parameters, const std::string& where, const NoiseSource& source) {
-  if (parameters.empty()) throw Error{ErrorCode::usage, where, "has no file", "use samples:FILE.npy"};
+  if (parameters.empty()) throw Error{ErrorCode::usage, where, "does not name a file", "use samples:FILE.npy"};
   return parse_file("samples:", parameters, where, source, recorded_noise);
 }
 
 Noise parse_categorical(const std::string& parameters, const std::string& where, const NoiseSource& source) {
   if (parameters.empty() || !source.categories)
-    throw Error{ErrorCode::usage, where, "needs a file that can be read here", "use categorical:FILE.json"};
+    throw Error{ErrorCode::usage, where,
+                parameters.empty() ? "does not name a file" : "needs a file, but files cannot be read here",
+                parameters.empty() ? "use categorical:FILE.json" : "try gaussian:0.1"};
   return {categorical_noise(source.categories(parameters), parameters), 1};
 }
 

@@ -8,8 +8,9 @@ namespace probust {
 void PerPoint::fit(std::int64_t points_elements, std::int64_t points) const {
   if (elements != points_elements) {
     throw Error{ErrorCode::unreadable, where,
-                "is for points of " + std::to_string(elements) + " elements, not " + std::to_string(points_elements),
-                "give values for the points of the data"};
+                "is for points of " + std::to_string(elements) + " elements, but the data's points have " +
+                    std::to_string(points_elements),
+                "give values for points of " + std::to_string(points_elements) + " elements"};
   }
   const std::int64_t rows = varies ? static_cast<std::int64_t>(values.size()) / std::max<std::int64_t>(1, width) : points;
   if (rows < points) {

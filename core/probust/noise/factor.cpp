@@ -213,7 +213,8 @@ std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std
   const std::string hint = "give a factor [d, r], or [N, d, r] per point";
   const auto [count, d, rank] = matrices(factors, hint);
   if (rank > d) {
-    throw Error{ErrorCode::unreadable, factors.where, "has more columns than a point has elements",
+    throw Error{ErrorCode::unreadable, factors.where,
+                "has " + std::to_string(rank) + " columns, but points have only " + std::to_string(d) + " elements",
                 "give the covariance (factor times its transpose) instead"};
   }
   PerPoint rows{std::vector<float>(factors.values.begin(), factors.values.end()), d, d * rank, factors.shape.size() == 3,

@@ -134,7 +134,8 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
 // Not inlined, so that browsers download it only if points need rearranging.
 [[gnu::noinline]] static Arrangement rearranged(const Shape& point, const Shape& axes, Layout layout) {
   if (layout != Layout::automatic && (point.size() > 3 || (point.size() == 1 && axes.size() != 3)))
-    throw Error{ErrorCode::usage, option("layout"), "needs images [C, H, W], not points of shape " + to_string(point), ""};
+    throw Error{ErrorCode::usage, option("layout"), "needs images [C, H, W], not points of shape " + to_string(point),
+                "leave it out"};
   if (point.size() == 1 && axes.size() == 3 && layout != Layout::automatic) {
     const auto few = [](std::int64_t extent) { return extent <= 4; };
     if (layout == Layout::nhwc ? few(axes[0]) && !few(axes[2]) : few(axes[2]) && !few(axes[0]))
@@ -163,7 +164,7 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
     Arrangement result = arrangement(orders.front());
     result.channels_last = looks_channels_last(point);
     if (is_flat(axes) && result.channels_last && point[2] > 1)
-      result.note = "the input takes flat points: it gets the values of points of shape " + to_string(point) +
+      result.note = "the model's input is flat: it gets the values of points of shape " + to_string(point) +
                     " in stored order, channels last";
     return result;
   }

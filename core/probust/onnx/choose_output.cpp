@@ -189,7 +189,7 @@ class OutputChooser {
     const Named value = outputs_.lower(name);
     if (value.id == kNoValue) {
       if (value.type != kString)
-        throw Error{ErrorCode::unsupported, "output '" + name + "'", "is not computed",
+        throw Error{ErrorCode::unsupported, "output '" + name + "'", "is not computed by probust",
                     "choose another output with " + option("output_name")};
       return leave_out(name, "is text");
     }
@@ -202,12 +202,12 @@ class OutputChooser {
     if (!is_vector(node.shape))
       return leave_out(name, "has shape " + to_string(node.shape) + ", which is not that of a single vector of logits");
     const bool several = element_count(node.shape) > 1;
-    if (several && value.integer) return leave_out(name, "has integers of shape " + to_string(node.shape));
+    if (several && value.integer) return leave_out(name, "contains integers of shape " + to_string(node.shape) + ", not scores");
     if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "contains the smallest values, sorted");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
-      return leave_out(name, "is the largest of several probabilities, without its class");
+      return leave_out(name, "is only the largest of several probabilities, without the class that it belongs to");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
       return leave_out(name, "contains sums of squares, such as distances, the smallest of which determines the class");
     candidates_.push_back({.name = name,

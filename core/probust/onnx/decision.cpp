@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kLeftOut = "the final ", kMarginsNeedLogits = " is left out, because margins need logits";
 
 // A note for decisions whose gradients vanish although the class can still change.
-constexpr std::string_view kLevel = "; it levels off, so prefer auto or mc to taylor";
+constexpr std::string_view kLevel = "; its gradients vanish at some inputs, so prefer auto or mc to taylor";
 
 std::string left_out_note(const std::string& what) { return std::string(kLeftOut).append(what).append(kMarginsNeedLogits); }
 
@@ -308,7 +308,7 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
   } else if (behind_sigmoid(graph, id, back) != kNoValue) {  // the logarithm of a probability, or a multiple of it
     Deciding deciding = deciding_by(graph, own, back, name);
     deciding.threshold.reset();
-    deciding.rule = "class 1 if the Sigmoid before " + quoted(name) + " > 0.5, compared before that";
+    deciding.rule = "class 1 if the Sigmoid before " + quoted(name) + " > 0.5, compared before that Sigmoid";
     return deciding;
   } else if (bounded && range.low == std::round(range.low) && range.high == range.low + 1) {  // a label of two values
     own.at = (range.low + range.high) / 2;

@@ -76,7 +76,7 @@ const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& option
   for (const ValueInfo& input : proto.graph.inputs) {
     if (proto.graph.initializers.count(input.name) == 0) inputs.push_back(&input);
   }
-  if (inputs.empty()) throw Error{ErrorCode::unreadable, "the model", "has no input", ""};
+  if (inputs.empty()) throw Error{ErrorCode::unreadable, "the model", "has no input", "export it with one input"};
   if (inputs.size() == 1) return *inputs[0];
   const std::set<std::string> needed = names_behind(proto.graph, wanted_outputs(proto, options));
   std::erase_if(inputs, [&](const ValueInfo* input) { return needed.count(input->name) == 0; });
@@ -352,7 +352,7 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   batch.treatment = FixedBatch::Treatment::shaped_away;
   Model model = Importer(proto, options, file_bytes, batch).import();
   model.notes.push_back("the model was exported for " + std::to_string(batch.extent) +
-                        " examples at once; that extent is removed from its shapes");
+                        " examples at once; this fixed batch is removed from its shapes");
   return model;
 }
 
@@ -366,7 +366,7 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
     const std::int64_t declared = element_count(output.shape) / rows;
     if (declared > 1 && declared != imported)
       throw Error{ErrorCode::unsupported, "output '" + output.name + "'",
-                  "declares " + std::to_string(declared) + " numbers per point, but computes " + std::to_string(imported), ""};
+                  "has " + std::to_string(imported) + " numbers per point, not the declared " + std::to_string(declared), ""};
   }
 }
 
@@ -423,7 +423,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
   GraphLowering body(target, proto.graph.nodes, proto.opsets, std::move(values));
   for (const ValueInfo& output : proto.graph.outputs) {
     const Named value = body.value(output.name);
-    if (value.id == kNoValue) throw Error{ErrorCode::unsupported, "output '" + output.name + "'", "is not computed", ""};
+    if (value.id == kNoValue) throw Error{ErrorCode::unsupported, "output '" + output.name + "'", "is not supported", ""};
     function.graph.outputs.push_back(value.id);
     function.outputs.push_back(output.name);
   }

@@ -124,10 +124,10 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
   const std::string where = "input '" + input.name + "'";
   const std::string shape = open_shape_text(input.shape), points = to_string(options.data_shape);
   if (!input.has_shape)
-    throw Error{ErrorCode::unsupported, where, "declares no shape",
+    throw Error{ErrorCode::unsupported, where, "has no declared shape",
                 "give one, such as " + option("input_shape") + " 1,3,224,224"};
   if (!options.data_shape.empty() && options.data_shape.size() + 1 == input.shape.size())
-    throw Error{ErrorCode::unreadable, where, "takes " + shape + ", but the points have shape " + points,
+    throw Error{ErrorCode::unreadable, where, "has shape " + shape + ", but the points have shape " + points,
                 "use data that fit the model, or another " + option("layout")};
   const std::string unsettled = options.data_shape.empty() ? "" : ", and points of shape " + points + " do not determine them";
   throw Error{ErrorCode::unsupported, where, "has dynamic dimensions besides the batch in its shape " + shape + unsettled,
@@ -154,7 +154,7 @@ Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
 
 Shape shape_of_one(const ValueInfo& input, const ImportOptions& options) {
   if (!is_floating(input)) {
-    throw Error{ErrorCode::unsupported, "input '" + input.name + "'", "takes " + input.type + " values",
+    throw Error{ErrorCode::unsupported, "input '" + input.name + "'", "needs " + input.type + " values",
                 "export the model with a floating-point input"};
   }
   Shape shape = chosen_shape(input, options);

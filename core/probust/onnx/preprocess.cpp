@@ -21,7 +21,7 @@ Tensor per_channel(const std::vector<double>& values, const Shape& data_shape, i
   if (!shape.empty()) shape[axis] = static_cast<std::int64_t>(values.size());
   Tensor tensor(shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) throw Error{ErrorCode::usage, option, "has a value that is not a number", ""};
+    if (!std::isfinite(values[i])) throw Error{ErrorCode::usage, option, "contains NaN or infinity", "give finite numbers"};
     tensor.data[i] = static_cast<float>(values[i]);
   }
   return tensor;

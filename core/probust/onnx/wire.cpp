@@ -354,7 +354,7 @@ ValueInfo read_value_info(pbf_reader message) {
 
 GraphProto read_graph(pbf_reader message, const Context& context) {
   if (context.depth > kDeepestGraph)
-    unreadable("the model's graph", "has graphs nested more than " + std::to_string(kDeepestGraph) + " deep");
+    unreadable("the model's graph", "has graphs nested more than " + std::to_string(kDeepestGraph) + " levels deep");
   GraphProto graph;
   while (message.next()) {
     switch (message.tag()) {

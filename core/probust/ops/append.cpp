@@ -35,7 +35,7 @@ void require_operands(const Graph& graph, ValueId id, const Node& node) {
     broken(id, node, "has the wrong number of operands: " + std::to_string(operands));
   for (const ValueId input : node.inputs) {
     if (input < 0 || input >= id || input >= static_cast<ValueId>(graph.nodes.size()))
-      broken(id, node, "reads a value that does not come before it");
+      broken(id, node, "reads the value %" + std::to_string(input) + ", which does not come before it");
   }
 }
 

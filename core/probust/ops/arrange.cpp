@@ -83,7 +83,9 @@ void require_indices(std::string_view op, const GatherAttributes& gather) {
 Shape infer_gather(const Attributes& attributes, std::span<const Shape> in) {
   const auto& gather = std::get<GatherAttributes>(attributes);
   require_axis("gather", gather.axis, in[0]);
-  if (in[0][gather.axis] != gather.extent) misfit("gather", "has an extent that does not match its operand");
+  if (in[0][gather.axis] != gather.extent)
+    misfit("gather",
+           "needs an axis of " + std::to_string(gather.extent) + " elements, not " + std::to_string(in[0][gather.axis]));
   require_indices("gather", gather);
   Shape shape = in[0];
   shape[gather.axis] = static_cast<std::int64_t>(gather.indices.size());
@@ -94,7 +96,8 @@ Shape infer_scatter_add(const Attributes& attributes, std::span<const Shape> in)
   const auto& gather = std::get<GatherAttributes>(attributes);
   require_axis("scatter_add", gather.axis, in[0]);
   if (in[0][gather.axis] != static_cast<std::int64_t>(gather.indices.size()))
-    misfit("scatter_add", "does not have one index per slice");
+    misfit("scatter_add",
+           "has " + std::to_string(gather.indices.size()) + " indices for " + std::to_string(in[0][gather.axis]) + " slices");
   require_indices("scatter_add", gather);
   Shape shape = in[0];
   shape[gather.axis] = gather.extent;

@@ -58,7 +58,9 @@ Shape infer_conv_transpose(const Attributes& attributes, std::span<const Shape> 
   check_spatial("conv_transpose", in[0], window.output());
   check_spatial("conv_transpose", in[1], window.kernel);
   check_channels("conv_transpose", in[1][0], window.groups);
-  if (in[0][1] != in[1][0]) misfit("conv_transpose", "has a cotangent and a filter with different numbers of output channels");
+  if (in[0][1] != in[1][0])
+    misfit("conv_transpose",
+           "has a cotangent of " + std::to_string(in[0][1]) + " channels and a filter of " + std::to_string(in[1][0]));
   return join(in[0][0], in[1][1] * window.groups, window.image);
 }
 
@@ -68,7 +70,9 @@ Shape infer_conv_filter_grad(const Attributes& attributes, std::span<const Shape
   check_spatial("conv_filter_grad", in[1], window.output());
   check_channels("conv_filter_grad", in[0][1], window.groups);
   check_channels("conv_filter_grad", in[1][1], window.groups);
-  if (in[0][0] != in[1][0]) misfit("conv_filter_grad", "has an image and a cotangent with different batch sizes");
+  if (in[0][0] != in[1][0])
+    misfit("conv_filter_grad",
+           "has an image and a cotangent of batch sizes " + std::to_string(in[0][0]) + " and " + std::to_string(in[1][0]));
   return join(in[1][1], in[0][1] / window.groups, window.kernel);
 }
 

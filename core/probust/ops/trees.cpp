@@ -22,14 +22,15 @@ void require_node(const Trees& trees, std::size_t i) {
   const bool leaf = node.mode == Mode::leaf, member = node.mode == Mode::member;
   const auto list = static_cast<std::int32_t>(leaf ? trees.weights.size() : trees.members.size());
   if ((leaf || member) && (node.first < 0 || node.count < 0 || node.first > list - node.count))
-    misfit("tree_ensemble", "has a node that refers to entries beyond the end of a list");
+    misfit("tree_ensemble",
+           std::string("has a node that refers to entries beyond the end of its list of ") + (leaf ? "weights" : "members"));
   if (!leaf && (!behind(node.yes) || !behind(node.no)))
     misfit("tree_ensemble", "has a child node that does not come after its parent");
 }
 
 Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
   const Trees& trees = trees_of(attributes);
-  if (in[0].size() != 2) misfit("tree_ensemble", "takes [rows, features], not " + to_string(in[0]));
+  if (in[0].size() != 2) misfit("tree_ensemble", "needs [rows, features], not " + to_string(in[0]));
   for (std::size_t i = 0; i < trees.nodes.size(); ++i) {
     require_node(trees, i);
     const std::int32_t feature = trees.nodes[i].feature;

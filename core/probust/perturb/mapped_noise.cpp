@@ -91,10 +91,10 @@ class MapBuilder {
     const Graph& own = *stage.own.graph;
     const Shape x = own[own.inputs().at(0)].shape, z = own[own.inputs().at(1)].shape, moved = own[own.outputs.at(0)].shape;
     if (element_count(x) != image_.elements() || element_count(moved) != image_.elements())
-      throw Error{
-          ErrorCode::usage, "noise '" + stage.text + "'",
-          "maps points of shape " + to_string(x) + " to " + to_string(moved) + ", but the data have " + to_string(image_.point),
-          "give a model that maps points of the data's shape to the same shape"};
+      throw Error{ErrorCode::usage, "noise '" + stage.text + "'",
+                  "maps points of shape " + to_string(x) + " to " + to_string(moved) + ", but the data's points have shape " +
+                      to_string(image_.point),
+                  "give a model that maps points of the data's shape to the same shape"};
     const ValueId point = build::reshape(g_, from_planes(g_, image_, planes_), x);
     const ValueId mapped = append_function(g_, own, {point, build::reshape(g_, latent(next_, stage.own.latents), z)});
     planes_ = to_planes(g_, image_, build::reshape(g_, mapped, image_.point));

@@ -46,7 +46,7 @@ class Parser {
       } else if (amount.empty()) {
         amount = part;
       } else {
-        refuse("has '" + part + "', which is not understood");
+        refuse("has the unknown part '" + part + "'");
       }
     }
     set_distributions(amount);
@@ -66,7 +66,7 @@ class Parser {
   }
 
   void set_border(const std::string& text) {
-    if (!family_.has_border) refuse("has fill, but " + std::string(family_.name) + " fills nothing");
+    if (!family_.has_border) refuse("has fill, but " + std::string(family_.name) + " leaves no pixels to fill");
     const auto value = parse_double(text);
     if (text == "nearest" || text == "reflect") {
       stage_.border = {text == "reflect" ? Border::Kind::reflect : Border::Kind::nearest, 0};
@@ -83,10 +83,10 @@ class Parser {
       set_whole(family_.parameters[0], amount);
     } else if (const auto bounds = arguments_of(amount, "uniform")) {
       if (bounds->size() != 2 || !((*bounds)[0] < (*bounds)[1]))
-        refuse("has a uniform distribution without an increasing pair of bounds");
+        refuse("has a uniform distribution whose bounds are not two increasing numbers");
       set_values({Distribution::Kind::uniform, (*bounds)[0], (*bounds)[1]}, amount);
     } else if (const auto value = arguments_of(amount, "fixed")) {
-      if (value->size() != 1) refuse("has a fixed value that is not one number");
+      if (value->size() != 1) refuse("has a fixed value that is not a single number");
       set_values({Distribution::Kind::fixed, (*value)[0], (*value)[0]}, amount);
     } else {
       set_number(amount);
@@ -96,14 +96,14 @@ class Parser {
   void set_whole(const Parameter& own, const std::string& amount) {
     const auto number = parse_double(amount);
     if (!number || *number != std::floor(*number) || *number < own.lowest || *number > own.highest)
-      refuse("has no " + std::string(own.name) + " that is a whole number from " + shortest_text(own.lowest) + " to " +
+      refuse("needs a " + std::string(own.name) + " that is a whole number from " + shortest_text(own.lowest) + " to " +
              shortest_text(own.highest));
     set_values({Distribution::Kind::fixed, *number, *number}, shortest_text(*number));
   }
 
   void set_number(const std::string& amount) {
     const auto number = parse_double(amount);
-    if (!number || !std::isfinite(*number) || *number <= 0) refuse("has no amount that is a positive number");
+    if (!number || !std::isfinite(*number) || *number <= 0) refuse("needs a positive number after its name");
     if (family_.number == Family::Number::value) {
       set_values({Distribution::Kind::fixed, *number, *number}, shortest_text(*number));
       return;

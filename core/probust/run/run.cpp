@@ -92,14 +92,17 @@ void EstimateRun::find_logits() {
   logits_ = executor().logits(request_.x).value();
   if (!request_.labels.empty() && request_.labels.size() != static_cast<std::size_t>(logits_.shape[0]))
     throw Error{ErrorCode::usage, option("labels"),
-                "must have one label per point, not " + std::to_string(request_.labels.size()),
-                "there are " + std::to_string(logits_.shape[0]) + " points"};
+                "must have one label per point, not " + std::to_string(request_.labels.size()) + " for " +
+                    std::to_string(logits_.shape[0]) + " points",
+                "give each point a label, or -1 for none"};
   if (!request_.other_labels) require_classes(request_.labels, logits_.shape[1]);
   std::vector<std::int64_t> targets =
       request_.targets.empty() ? targets_of(request_.target, request_.labels, logits_, request_.names) : request_.targets;
   if (targets.size() != static_cast<std::size_t>(logits_.shape[0]))
-    throw Error{ErrorCode::usage, "target", "must have one class per point, not " + std::to_string(targets.size()),
-                "there are " + std::to_string(logits_.shape[0]) + " points"};
+    throw Error{ErrorCode::usage, "target",
+                "must have one class per point, not " + std::to_string(targets.size()) + " for " +
+                    std::to_string(logits_.shape[0]) + " points",
+                "give each point a target"};
   if (request_.offset < 0 || request_.offset > std::numeric_limits<std::int64_t>::max() - logits_.shape[0])
     throw Error{ErrorCode::usage, option("first_index"), "is " + std::to_string(request_.offset),
                 "give the position of the first point, counted from 0; the position of the last point must fit in 63 bits"};

@@ -112,7 +112,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
     for (const Parameter& each : *all) {
       for (const float value : each.value.data) {
         if (!std::isfinite(value))
-          throw Error{ErrorCode::numerical, "the checkpoint", "has weights " + each.name + " that are no longer finite",
+          throw Error{ErrorCode::numerical, "the checkpoint", "contains NaN or infinity in its weights " + each.name,
                       "train again with a smaller learning rate"};
       }
     }
@@ -133,7 +133,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint) {
 Checkpoint read_checkpoint(std::span<const std::byte> bytes, const std::string& where) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!all.starts_with(kFormat))
-    throw Error{ErrorCode::unreadable, where, "is not a checkpoint of this version", "start the training over"};
+    throw Error{ErrorCode::unreadable, where, "is not a checkpoint of this version of probust", "start the training over"};
   if (all.size() < kFormat.size() + sizeof(std::uint64_t))
     throw Error{ErrorCode::unreadable, where, "ends before its last field", "start the training over"};
   const std::string_view content = all.substr(0, all.size() - sizeof(std::uint64_t));

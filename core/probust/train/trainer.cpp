@@ -32,7 +32,7 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
   if (static_cast<std::int64_t>(labels.size()) != points)
     refuse("labels",
            "must have one label per point, not " + std::to_string(labels.size()) + " for " + std::to_string(points) + " points",
-           "");
+           "give each point a label");
   for (const std::int64_t label : labels) {
     if (label < 0 || label >= classes)
       refuse("labels", "cannot have the label " + std::to_string(label), "give labels from 0 to " + std::to_string(classes - 1));
@@ -61,7 +61,8 @@ void require_data(const Network& network, const Tensor& x, const std::vector<std
   require_points(x);
   require_labels(labels, x.shape[0], network.classes);
   if (x.shape != with_rows(x.shape[0], network.point))
-    refuse("x", "has shape " + to_string(x.shape), "the network takes points of shape " + to_string(network.point));
+    refuse("x", "has shape " + to_string(x.shape),
+           "give points of shape " + to_string(network.point) + ", as the network expects");
 }
 
 // Checks the arguments and returns the number of rows of a batch.

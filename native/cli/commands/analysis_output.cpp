@@ -51,7 +51,7 @@ std::string what_there_is(const std::vector<Row>& rows) {
   const auto listed = [](const std::set<std::string>& texts) {
     return join(std::vector<std::string>(texts.begin(), texts.end()));
   };
-  return "choose among the noise " + listed(noises) + " and the estimators " + listed(estimators);
+  return "choose among the noise models " + listed(noises) + " and the estimators " + listed(estimators);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
   for (const PairedComparison& group : groups) {
     if (group.pairs > 0 || group.unanswered > 0) return groups;
   }
-  throw Error{ErrorCode::unreadable, run_text(path, model), "has no point, noise and estimator in common with the baseline",
-              "repeat the baseline's command with the other model, or choose one of its estimators with --against"};
+  throw Error{ErrorCode::unreadable, run_text(path, model), "has no row with the same point, noise and estimator as the baseline",
+              "repeat the baseline's command with the other model, or choose one of the baseline's estimators with --against"};
 }
 
 // Compares the models of one run, each with the first.
@@ -76,7 +76,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
       // There is no partner if the baseline has several models and none of them has this name.
       if (!partner)
         throw Error{ErrorCode::unreadable, run_text(path, model), "is not among the models of " + first,
-                    "compare it with a run of one model"};
+                    "give a baseline with a model of this name, or with a single model"};
       compared.push_back(
           {first, path, *partner, model, compared_groups(arguments, baseline.results, *partner, run.results, model, path)});
     }

@@ -240,7 +240,7 @@ int estimate_models(const Arguments& arguments, const Plan& plan, const OpenDest
 int estimate_into(const Arguments& arguments, const Plan& plan, const OpenDestination& open) {
   const std::unique_ptr<cluster::Cluster> cluster = cluster::join();
   if (cluster && arguments.question.total_budget)
-    throw Error{ErrorCode::usage, "--total-budget", "needs all points at once", "start one process, without mpirun"};
+    throw Error{ErrorCode::usage, "--total-budget", "needs all points in one process", "start it without mpirun"};
   if (cluster && cluster->rank() > 0) return work_for_others(arguments, plan, *cluster);
   if (!cluster) return estimate_models(arguments, plan, open, nullptr);
   Ranks ranks{*cluster, static_cast<int>(models_of(arguments).size())};

@@ -229,7 +229,8 @@ std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
         parse_problem(line, "line " + std::to_string(number) + " of " + arguments.model, arguments);
   }
   if (problems.empty())
-    throw Error{ErrorCode::unreadable, arguments.model, "lists no problems", "write lines of the form MODEL DATA --sigma S"};
+    throw Error{ErrorCode::unreadable, arguments.model, "contains no benchmark problems",
+                "write lines of the form MODEL DATA --sigma S"};
   return problems;
 }
 

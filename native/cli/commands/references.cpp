@@ -34,8 +34,8 @@ References::References(std::string path, std::int64_t samples) : path_(std::move
     const Document entry = datasets::parse_json(line).value_or(Document());
     const Document *key = entry.find("key"), *p = entry.find("p");
     if (key == nullptr || p == nullptr || key->get_if<std::string>() == nullptr || !p->number()) {
-      throw Error{ErrorCode::unreadable, "line " + std::to_string(number) + " of " + path_, "is not a reference",
-                  "give a file written by --references, or a new one"};
+      throw Error{ErrorCode::unreadable, "line " + std::to_string(number) + " of " + path_, "is not a reference probability",
+                  "give a file written by --references, or the name of a new one"};
     }
     known_[*key->get_if<std::string>()] = *p->number();
   }

@@ -47,7 +47,7 @@ std::vector<SurveyedNoise> chosen_noises(const SurveyArguments& arguments, const
   for (const std::string& name : wanted) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::vector<std::string> similar = similar_words(name, names);
-    throw Error{ErrorCode::usage, "--families", "has '" + name + "', which is not surveyed",
+    throw Error{ErrorCode::usage, "--families", "has '" + name + "', which is not a perturbation of the survey",
                 similar.empty() ? "use some of " + join(names) : "did you mean " + join(similar, " or ") + "?"};
   }
   if (!wanted.empty()) {
@@ -102,7 +102,7 @@ std::optional<report::Run> estimated_rows(const Arguments& estimating, const Pla
   });
   if (status == kInterrupted) return std::nullopt;
   if (status != 0)
-    throw Error{ErrorCode{status}, estimating.data.path, "has no row that could be computed",
+    throw Error{ErrorCode{status}, estimating.data.path, "has no image for which p could be computed",
                 "check the points for NaN and infinite values"};
   if (estimating.output.empty()) {
     const std::string names = store::value_of(collected.entries, "class_names");

@@ -130,7 +130,8 @@ class Training {
     const int status = run_interruptibly(
         trainer_->stop, [this] { return train(), finish(), 0; },
         [this] {
-          return saved_ ? checkpoint_ + " has the state; repeat the command to resume" : std::string("nothing was written");
+          return saved_ ? "the state is in " + checkpoint_ + "; repeat the command to resume"
+                        : std::string("nothing was written");
         });
     return status == kInterrupted ? std::nullopt : std::optional(result_);
   }

@@ -252,7 +252,9 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
       "cuDNN plan");
   if (workspace > static_cast<std::int64_t>(kConvolutionWorkspace))
     throw Error{ErrorCode::unsupported, "the device",
-                "needs " + std::to_string(workspace >> 20) + "M of workspace for a convolution", ""};
+                "needs " + std::to_string(workspace >> 20) + "M of workspace for a convolution, but at most " +
+                    std::to_string(kConvolutionWorkspace >> 20) + "M are allowed",
+                ""};
   return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 

@@ -83,7 +83,7 @@ std::string refusal_of(Device& device, cudnnHandle_t handle, ConvolutionGraphs& 
     const auto whole = graphs.plan(c, kImages);
     Trial trial(device, handle, c);
     if (!agree(trial.results(*whole), trial.results(*plan_alone(handle, c, kImages, lower_precision(c.type)))))
-      return "cuDNN's fused algorithm is wrong";
+      return "cuDNN's fused algorithm gives wrong results";
     trial.fill_with_nan();
     const std::vector<float> results = trial.results(*whole);
     const bool keeps = std::any_of(results.begin(), results.end(), [](float one) { return std::isnan(one); });

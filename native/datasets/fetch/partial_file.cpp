@@ -43,12 +43,14 @@ PartialFile::~PartialFile() {
 
 void PartialFile::write(const void* from, std::size_t bytes) {
   if (bytes == 0 || std::fwrite(from, 1, bytes, file_) == bytes) return;
-  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno),
+              "check that the disk is not full"};
 }
 
 void PartialFile::flush() {
   if (std::fflush(file_) == 0) return;
-  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
+  throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno),
+              "check that the disk is not full"};
 }
 
 void PartialFile::commit() {
@@ -56,7 +58,8 @@ void PartialFile::commit() {
   // with that name. Pipes and devices are not renamed, and need not be synchronised.
   const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
-    throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno), ""};
+    throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno),
+                "check that the disk is not full"};
   }
   if (written_ != target_ && std::rename(written_.c_str(), target_.c_str()) != 0) {
     throw Error{ErrorCode::resources, path_, std::string("cannot be renamed: ") + std::strerror(errno), ""};

@@ -39,7 +39,7 @@ void check_png(Bytes file, const std::string& path) {
     const std::uint64_t length = big_endian(part(file, at, 8, path, "a PNG chunk").first(4));
     const Bytes chunk = part(file, at + 4, length + 8, path, "a PNG chunk");  // its type, contents and checksum
     if (png_checksum(chunk.first(length + 4)) != big_endian(chunk.last(4)))
-      refuse(path, "is damaged: the checksum of a chunk differs", "copy it again");
+      refuse(path, "is damaged: the checksum of a chunk does not match", "copy it again");
     if (starts_with(chunk, "IEND")) return;
     at += length + 12;
   }
@@ -93,7 +93,9 @@ class HuffmanTables {
       const Bytes lengths = segments.subspan(at + 1);
       std::size_t codes = 0;
       for (const std::uint8_t count : lengths.first(std::min(kLengths, lengths.size()))) codes += count;
-      if (codes > kMost) refuse(path, "is damaged: a Huffman table has " + std::to_string(codes) + " codes", "copy it again");
+      if (codes > kMost)
+        refuse(path, "is damaged: a Huffman table has " + std::to_string(codes) + " codes instead of at most 256",
+               "copy it again");
       given_.at(segments[at] >> 4 & 1).at(segments[at] & 3) = true;
       at += 1 + kLengths + codes;
     }

@@ -301,8 +301,8 @@ void note_orientation(const ImageFolder& folder, PointList& list) {
   if (turned == 0) return;
   const std::string among = list.count > kMost ? " of the " + std::to_string(kMost) + " checked" : "";
   list.notes.push_back("the EXIF orientation of " + std::to_string(turned) + (turned == 1 ? " image" : " images") + among +
-                       " is ignored, the first being " + printable(first) +
-                       "; rotate the images if the model was trained on upright ones");
+                       " is ignored (the first is " + printable(first) +
+                       "); rotate the images if the model was trained on upright ones");
 }
 
 void note_depth(const ImageFolder& folder, PointList& list, const ImageTransform& transform) {
@@ -338,14 +338,14 @@ void note_colour(const ImageFolder& folder, PointList& list, const ImageTransfor
                   [&](const std::string& image) { coloured += size_of_file(folder.path + "/" + image).channels > 2 ? 1 : 0; });
   if (coloured > 0)
     list.notes.emplace_back(
-        "images are in colour but the model takes gray ones, so they are read as 0.299 red + 0.587 green + 0.114 blue");
+        "images are in colour, but the model expects gray ones, so they are read as 0.299 red + 0.587 green + 0.114 blue");
 }
 
 void add_notes(const ImageFolder& folder, PointList& list, const ImageTransform& transform) {
   if (!folder.others.empty()) {
     const bool one = folder.others.size() == 1;
     list.notes.push_back(std::to_string(folder.others.size()) + (one ? " file is" : " files are") +
-                         " left out for lack of an image's file extension: " + first_names(folder.others));
+                         " left out, because their extension is not that of an image: " + first_names(folder.others));
   }
   note_orientation(folder, list);
   note_depth(folder, list, transform);

@@ -27,7 +27,8 @@ _TWO_GIB = 2 << 30
 
 def _noises(sigma: Optional[Numbers], noise: Optional[Noises]) -> tuple:
     if (sigma is None) == (noise is None):
-        raise UsageError('sigma: give either sigma=0.1 or noise="laplace:0.1"')
+        found = "missing" if sigma is None else "given"
+        raise UsageError(f'sigma and noise are both {found}; give one of them, such as sigma=0.1 or noise="laplace:0.1"')
     if sigma is None:
         return texts_and_functions(noise)
     return [f"gaussian:{each:.17g}" for each in _arguments.numbers("sigma", sigma)], {}

@@ -49,7 +49,7 @@ function columnOf(labelColumn: number | string, [first, second]: readonly CsvRow
   else if (number === undefined && known >= 0) column = { index: known, named: true };
   if (!column) {
     const hint = 'give labelColumn a number from 0, a name in the first row, last or none';
-    return refuse(name, `has no column ${shown(text)} (number of columns: ${width})`, hint);
+    return refuse(name, `has no column ${shown(text)} among its ${width} ${width === 1 ? 'column' : 'columns'}`, hint);
   }
   if (width === 1 && second && (second.cells.length > 1 || /[,;\t|]/.test(second.cells[0]!))) {
     const what = `has one cell in its first row, ${shown(cells[0]!)}, but more in the next`;
@@ -77,11 +77,8 @@ function featureOf({ cells, line }: CsvRow, column: number, guessed: boolean, na
 
 function requireWidth({ cells, line }: CsvRow, width: number, name: string): void {
   if (cells.length === width) return;
-  const fewer = cells.length < width;
-  const where = place(line, fewer ? cells.length : width);
-  const what = fewer ? 'is missing: the row has' : 'is one cell too many: the row has';
-  const hint = 'give every row as many cells as the first';
-  refuse(`${where} of ${name}`, `${what} ${cells.length} cells and the first row has ${width}`, hint);
+  const what = `has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, but the first row has ${width}`;
+  refuse(`row ${line} of ${name}`, what, 'give every row as many cells as the first');
 }
 
 /** Whether the first column has a few different whole numbers from 0 on. */

@@ -16,6 +16,6 @@ export const inlinedBytes = (url: string): Uint8Array =>
 export async function bytesOf(url: string, signal: AbortSignal): Promise<Uint8Array> {
   if (/^data:[^,]*;base64,/.test(url)) return inlinedBytes(url);
   const response = await fetch(url, { signal }).catch((error: unknown) => unfetched(url, error));
-  if (!response.ok) throw new Error(`There is no model at ${url} (${response.status}).`);
+  if (!response.ok) throw new Error(`The model at ${url} cannot be fetched (HTTP status ${response.status}). Check the address.`);
   return new Uint8Array(await response.arrayBuffer());
 }

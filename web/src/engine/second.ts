@@ -14,6 +14,6 @@ export function useSecondEngine(loader: () => Promise<SecondEngine>): void {
 }
 
 export async function secondEngine(): Promise<SecondEngine> {
-  if (!load) throw new Error('this page does not load it');
+  if (!load) throw new Error('this page does not include it');
   return load();
 }

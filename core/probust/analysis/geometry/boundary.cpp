@@ -291,8 +291,8 @@ class GradientSearch {
 
 void check_search(const BlackBoxSearch& search) {
   if (search.directions < 1 || search.rounds < 0 || search.tries < 1 || !(search.reach > 0) || !std::isfinite(search.reach))
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs directions, tries and a finite reach",
-                "give positive values"};
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "has directions, rounds, tries or a reach out of range",
+                "give at least one direction, 0 rounds and one try, and a positive, finite reach"};
 }
 
 }  // namespace
@@ -458,7 +458,7 @@ BoundarySearch::BoundarySearch(Executor& executor, const Points& point, const Bl
   check(executor, checked);
   check_search(search);
   if (point.size() != 1)
-    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "takes one point, not " + std::to_string(point.size()),
+    throw Error{ErrorCode::usage, "nearest_boundary_black_box", "needs one point, not " + std::to_string(point.size()),
                 "call it once per point"};
   search_ = std::make_unique<BlackBox>(this->executor(), point, search);
 }

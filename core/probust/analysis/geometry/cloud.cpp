@@ -11,15 +11,15 @@ namespace {
 
 void check_count(const Points& points, std::int64_t count) {
   if (points.size() != 1 || count < 1)
-    throw Error{
-        ErrorCode::usage, "the cloud",
-        "needs at least one noisy sample of one point, not " + std::to_string(count) + " of " + std::to_string(points.size()),
-        ""};
+    throw Error{ErrorCode::usage, "the cloud",
+                "needs one point and at least one noisy sample, not " + std::to_string(points.size()) + " points and " +
+                    std::to_string(count) + " noisy samples",
+                ""};
   const std::int64_t elements = points.x.size();
   if (count > kMaxElements / elements)
     throw Error{ErrorCode::resources, "the cloud",
                 "cannot hold " + std::to_string(count) + " noisy samples of " + std::to_string(elements) + " elements",
-                "use fewer"};
+                "use fewer noisy samples"};
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ QuadraticBound quadratic_bound(Executor& executor, const Points& points, std::in
 
 Result<std::vector<Curvature>> curvature(Executor& executor, const Points& points, const Noise& noise, std::int64_t pairs) {
   return guarded("curvature", [&] {
-    if (pairs < 2) throw Error{ErrorCode::usage, "curvature", "needs at least two pairs to measure how they vary", ""};
+    if (pairs < 2)
+      throw Error{ErrorCode::usage, "curvature", "needs at least two pairs of noisy samples, not " + std::to_string(pairs), ""};
     if (!noise.shape->mirrored())
       throw Error{ErrorCode::unsupported, noise.text(), "has no antithetic pairs", "use symmetric additive noise"};
     check(executor, points);

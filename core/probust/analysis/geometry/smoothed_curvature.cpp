@@ -169,7 +169,8 @@ Result<std::vector<SmoothedCurvature>> smoothed_curvature(Executor& executor, co
       throw Error{ErrorCode::usage, "smoothed_curvature",
                   "needs a positive sigma, at least one iteration, two pairs and two samples", ""};
     if (!executor.differentiable() || executor.piecewise_constant())
-      throw Error{ErrorCode::unsupported, "smoothed_curvature", "needs gradients, but this model has none", ""};
+      throw Error{ErrorCode::unsupported, "smoothed_curvature", "needs gradients, but this model has none",
+                  "use a differentiable model"};
     check(executor, points);
     std::vector<SmoothedCurvature> all;
     for (std::int64_t i = 0; i < points.size(); ++i) all.push_back(at_point(executor, points, i, sigma, options));

@@ -124,7 +124,7 @@ class ChunkedExecutor final : public Executor {
     check(*this, points, *asked.noise.shape);
     if (asked.noise.shape->differs()) {
       throw Error{ErrorCode::unsupported, asked.noise.text(), "differs from point to point, so its moments cannot be propagated",
-                  ""};
+                  "use an estimator other than adf"};
     }
     const Batch batch = device_->runs().prepare_moments();
     std::vector<LogitMoments> result(static_cast<std::size_t>(points.size()));

@@ -137,7 +137,7 @@ std::unique_ptr<SharedDraws> SharedDraws::of(BatchDevice& device, const AffinePr
   } catch (const Error& error) {
     if (error.code != ErrorCode::resources) throw;
     throw Error{ErrorCode::resources, option("memory"),
-                "is too small: points with shared draws need four times as much as one example",
+                "is too small for shared draws, which need four times the memory for one example",
                 "give more, or choose estimators without shared draws"};
   }
 }

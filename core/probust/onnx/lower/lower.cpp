@@ -83,10 +83,11 @@ void Lowering::unsupported(const std::string& what, const std::string& hint) con
 }
 
 const Named& Lowering::named(std::size_t i) const {
-  if (!has(i)) malformed("has no operand " + std::to_string(i));
+  if (!has(i)) malformed("has no operand " + std::to_string(i) + " (counted from 0)");
   const auto found = values_.find(node.inputs[i]);
   if (found == values_.end()) malformed("reads '" + node.inputs[i] + "', which the model does not define");
-  if (found->second.id == kNoValue) unsupported("reads '" + node.inputs[i] + "', an output of another node that is not computed");
+  if (found->second.id == kNoValue)
+    unsupported("reads '" + node.inputs[i] + "', an output of another node that probust does not compute");
   return found->second;
 }
 
@@ -145,7 +146,7 @@ std::vector<std::string> Lowering::attribute(const std::string& name, const std:
 
 std::vector<Named> Lowering::branch(const std::string& name) const {
   const auto found = node.attributes.find(name);
-  if (found == node.attributes.end() || found->second.g == nullptr) malformed("has an attribute " + name + " without a graph");
+  if (found == node.attributes.end() || found->second.g == nullptr) malformed("needs a graph in its attribute " + name);
   return body_.branch(*found->second.g);
 }
 

@@ -44,7 +44,7 @@ void cast(Lowering& l) {
   const std::int64_t to = l.attribute("to", std::int64_t{1});
   const bool floating = to == 1 || to == 10 || to == 11 || to == 16;
   if (to == 8) l.unsupported("casts to text");
-  if (!floating && to > 13) l.unsupported("casts to an unsupported type");
+  if (!floating && to > 13) l.unsupported("casts to the unsupported type " + std::to_string(to));
   cast_to(l, !floating, to == 9);
 }
 
@@ -60,7 +60,7 @@ void constant(Lowering& l) {
     if (name == "value_floats") return l.set(0, l.tensor(Tensor(count(attribute.floats), attribute.floats)));
     if (name == "value_ints") return l.set(0, integer_tensor(l, attribute.ints, count(attribute.ints)), true);
   }
-  l.unsupported("has no tensor of numbers");
+  l.unsupported("has no value that is a number or a tensor of numbers");
 }
 
 void shape(Lowering& l) {
@@ -92,7 +92,8 @@ void constant_of_shape(Lowering& l) {
 void range(Lowering& l) {
   const float start = l.constant(0).data.at(0), limit = l.constant(1).data.at(0), delta = l.constant(2).data.at(0);
   const double count = delta == 0 ? -1 : std::ceil((double{limit} - double{start}) / double{delta});
-  if (!(count >= 0) || count > 1e7) l.malformed("has a step with the wrong sign, or too many values");
+  if (!(count >= 0) || count > 1e7)
+    l.malformed("has a start, a limit and a delta that give no finite sequence, or one of more than 10000000 numbers");
   l.spend(static_cast<std::int64_t>(count));
   Tensor tensor({static_cast<std::int64_t>(count)});
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.data[i] = start + static_cast<float>(i) * delta;
@@ -124,7 +125,7 @@ void reshape(Lowering& l) {
     }
     if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the invalid extent " + std::to_string(to[i]));
     if (to[i] == -1) {
-      if (wild >= 0) l.malformed("has -1 for two extents");
+      if (wild >= 0) l.malformed("has -1 for more than one extent");
       wild = static_cast<std::int64_t>(i);
     } else {
       known = element_count({known, to[i]});
@@ -212,13 +213,16 @@ ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start
 
 void slice(Lowering& l) {
   const auto starts = l.attribute_or_input("starts", 1), ends = l.attribute_or_input("ends", 2);
-  if (!starts || !ends || starts->size() != ends->size()) l.malformed("has starts and ends of different lengths");
+  if (!starts || !ends || starts->size() != ends->size())
+    l.malformed("has " + std::to_string(starts ? starts->size() : 0) + " starts, but " + std::to_string(ends ? ends->size() : 0) +
+                " ends");
   std::vector<std::int64_t> every(starts->size());
   std::iota(every.begin(), every.end(), 0);
   const auto axes = l.attribute_or_input("axes", 3).value_or(every);
   const auto steps = l.has(4) ? l.integers(4) : std::vector<std::int64_t>(starts->size(), 1);
   if (axes.size() != starts->size() || steps.size() != starts->size())
-    l.malformed("has axes or steps that differ in length from starts");
+    l.malformed("has " + std::to_string(axes.size()) + " axes and " + std::to_string(steps.size()) + " steps, but " +
+                std::to_string(starts->size()) + " starts");
   ValueId x = l.in(0);
   for (std::size_t i = 0; i < axes.size(); ++i)
     x = slice_axis(l, x, l.axis(axes[i], rank_of(l)), (*starts)[i], (*ends)[i], steps[i]);
@@ -237,7 +241,8 @@ void split(Lowering& l) {
     l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
-    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("has parts that are larger than the whole");
+    if (sizes[i] < 0 || sizes[i] > extent - start)
+      l.malformed("has sizes that are negative, or that sum to more than the extent " + std::to_string(extent) + " of its axis");
     l.set(static_cast<std::size_t>(i), slice_axis(l, l.in(0), axis, start, start + sizes[i], 1), l.integer(0));
     start += sizes[i];
   }
@@ -297,7 +302,9 @@ void pad(Lowering& l) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (l.has(3)) axes = l.integers(3);
-  if (!given || given->size() != 2 * axes.size()) l.malformed("does not have two pads per axis");
+  if (!given || given->size() != 2 * axes.size())
+    l.malformed("has " + std::to_string(given ? given->size() : 0) + " pads instead of two for each of " +
+                std::to_string(axes.size()) + " axes");
   std::vector<std::int64_t> low(rank, 0), high(rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = l.axis(axes[i], rank_of(l));
@@ -314,7 +321,7 @@ void pad(Lowering& l) {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t extent = l.graph[x].shape[i];
       if (low[i] == 0 && high[i] == 0) continue;
-      if (extent == 0) l.malformed("pads an empty axis with its own cells");
+      if (extent == 0) l.malformed("pads axis " + std::to_string(i) + " with its own elements, but it has none");
       GatherAttributes g{static_cast<std::int64_t>(i), {}, extent};
       l.spend(extent + low[i] + high[i]);
       for (std::int64_t p = -low[i]; p < extent + high[i]; ++p) g.indices.push_back(padded_source(p, extent, mode));
@@ -368,7 +375,8 @@ void space_to_depth(Lowering& l) {
 // their values.
 void if_else(Lowering& l) {
   if (l.is_constant(0)) {
-    if (l.constant(0).size() != 1) l.malformed("has a condition that is not a single value");
+    if (l.constant(0).size() != 1)
+      l.malformed("has a condition of " + std::to_string(l.constant(0).size()) + " values instead of one");
     const std::vector<Named> chosen = l.branch(l.constant(0).data[0] != 0 ? "then_branch" : "else_branch");
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       if (chosen[i].id != kNoValue) l.set(i, chosen[i].id, chosen[i].integer);
@@ -376,11 +384,13 @@ void if_else(Lowering& l) {
     return;
   }
   const std::vector<Named> yes = l.branch("then_branch"), no = l.branch("else_branch");
-  if (yes.size() != no.size()) l.malformed("has branches with different numbers of outputs");
+  if (yes.size() != no.size())
+    l.malformed("has " + std::to_string(yes.size()) + " outputs in then_branch, but " + std::to_string(no.size()) +
+                " in else_branch");
   for (std::size_t i = 0; i < yes.size(); ++i) {
     if (yes[i].id == kNoValue || no[i].id == kNoValue) continue;
     if (l.graph[yes[i].id].shape != l.graph[no[i].id].shape)
-      l.unsupported("has branches of different shapes and a condition that depends on the input");
+      l.unsupported("has a condition that depends on the input, and branches of different shapes");
     const ValueId condition = build::reshape(l.graph, l.in(0), {});
     l.set(i, l.add_node(Op::select, {condition, yes[i].id, no[i].id}), yes[i].integer && no[i].integer);
   }
@@ -388,7 +398,7 @@ void if_else(Lowering& l) {
 
 void eye_like(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.size() != 2) l.malformed("takes a matrix, not " + to_string(shape));
+  if (shape.size() != 2) l.malformed("needs a matrix, not " + to_string(shape));
   l.spend(element_count(shape));
   Tensor eye(shape);
   const std::int64_t k = l.attribute("k", std::int64_t{0});

@@ -20,7 +20,7 @@ enum Operand : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, 
 ValueId split_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const Shape shape = l.graph[x].shape;
   if (shape.size() == 4) return x;
-  if (shape.size() != 3) l.malformed("takes operands of rank 3 or 4, not " + to_string(shape));
+  if (shape.size() != 3) l.malformed("needs operands of rank 3 or 4, not " + to_string(shape));
   if (heads < 1 || shape[2] % heads != 0)
     l.malformed("has " + std::to_string(heads) + " heads, which do not divide the last extent of " + to_string(shape));
   return build::transpose(l.graph, build::reshape(l.graph, x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
@@ -39,7 +39,8 @@ ValueId with_past(Lowering& l, Operand past, ValueId present) {
 ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const std::int64_t own = l.graph[x].shape[1];
   if (own == heads) return x;
-  if (own == 0 || heads % own != 0) l.malformed("has a number of key heads that does not divide the number of query heads");
+  if (own == 0 || heads % own != 0)
+    l.malformed("has " + std::to_string(own) + " key heads, which do not divide its " + std::to_string(heads) + " query heads");
   GatherAttributes g{1, {}, own};
   l.spend(heads);
   for (std::int64_t h = 0; h < heads; ++h) g.indices.push_back(h / (heads / own));

@@ -34,7 +34,7 @@ Labels read_labels(Lowering& l, const std::string& text, std::optional<std::int6
   const std::size_t dots = text.find("...");
   if (rank && dots != std::string::npos) covered = *rank - letters;
   if (covered < 0 || (rank && dots == std::string::npos && *rank != letters))
-    l.malformed("has an equation that does not fit its operands");
+    l.malformed("has an equation whose labels do not fit the ranks of its operands");
   Labels labels;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == ' ') continue;
@@ -75,7 +75,7 @@ Term take_diagonal(Lowering& l, Term t, std::size_t i, std::size_t j) {
   const ValueId last = build::transpose(l.graph, t.value, order);
   Shape shape = l.graph[last].shape;
   const std::int64_t n = shape.back();
-  if (shape[shape.size() - 2] != n) l.malformed("has a repeated label with different extents");
+  if (shape[shape.size() - 2] != n) l.malformed("has a label that stands for axes of different extents");
   shape.pop_back();
   shape.back() = n * n;
   GatherAttributes g{static_cast<std::int64_t>(shape.size()) - 1, {}, n * n};
@@ -129,7 +129,7 @@ Shape extents(Lowering& l, const Term& a, const Term& b, const Labels& labels) {
     for (const Term* t : {&a, &b}) {
       const auto at = find(t->labels, label);
       const std::int64_t own = at ? l.graph[t->value].shape[*at] : 1;
-      if (own != 1 && extent != 1 && own != extent) l.malformed("has a label with different extents");
+      if (own != 1 && extent != 1 && own != extent) l.malformed("has a label that stands for axes of different extents");
       if (own != 1) extent = own;
     }
     shape.push_back(extent);
@@ -206,7 +206,7 @@ void einsum(Lowering& l) {
   }
   result = sum_unneeded(l, result, {output.begin(), output.end()});
   for (const int label : output) {
-    if (!find(result.labels, label)) l.malformed("has an equation whose result has a label that no operand has");
+    if (!find(result.labels, label)) l.malformed("has an equation with a label in its result that no operand has");
   }
   l.set(arranged(l, result, output));
 }

@@ -204,7 +204,7 @@ void mish(Lowering& l) {
 // ONNX MatMul promotes vectors to matrices and removes the extra axis afterwards.
 void matmul(Lowering& l) {
   Shape a = l.shape(0), b = l.shape(1);
-  if (a.empty() || b.empty()) l.malformed("has a scalar operand");
+  if (a.empty() || b.empty()) l.malformed("has an operand that is a single number");
   ValueId left = l.in(0), right = l.in(1);
   if (a.size() == 1) left = build::reshape(l.graph, left, {1, a[0]});
   if (b.size() == 1) right = build::reshape(l.graph, right, {b[0], 1});

@@ -72,7 +72,9 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
                              std::map<std::string, Named> values, int depth)
     : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
   if (depth > kDeepestBody)
-    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other without end", "the model may be damaged"};
+    throw Error{ErrorCode::unreadable, "the model",
+                "has functions that call each other recursively, or more than " + std::to_string(kDeepestBody) + " levels deep",
+                "the model may be damaged"};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
   // Every name must be computed only once. Otherwise a later node could silently replace a weight or the output of another
   // node.
@@ -190,9 +192,9 @@ void GraphLowering::lower_node(const NodeProto& node) {
     if (error.op == node.op_type) throw;
     throw lowering.error(error.code, "cannot be converted: " + error.sentence(), error.hint);
   } catch (const std::out_of_range&) {
-    lowering.malformed("has an empty operand");
+    lowering.malformed("has an operand without elements");
   } catch (const std::bad_variant_access&) {
-    lowering.malformed("is inconsistent");
+    lowering.malformed("has attributes that do not fit its operator");
   }
   for (const std::string& name : node.outputs) {
     if (!name.empty()) values_[name] = {};  // stays empty if the lowering does not compute the output

@@ -104,7 +104,8 @@ void gather_elements(Lowering& l) {
   const Shape data = l.shape(0), shape = l.shape(1);
   if (l.is_constant(1))
     return l.set(0, pick(l, l.in(0), numbers_along(l, data, shape, axis, l.integers(1)), shape), l.integer(0));
-  if (shape.size() != data.size()) l.malformed("has data and indices of different ranks");
+  if (shape.size() != data.size())
+    l.malformed("has data of shape " + to_string(data) + " and indices of shape " + to_string(shape) + ", which differ in rank");
   SliceAttributes part{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
   part.size[axis] = data[axis];
   const ValueId lines = part.size == data ? l.in(0) : l.add_node(Op::slice, {l.in(0)}, part);
@@ -177,7 +178,8 @@ void scatter_to(Lowering& l, const Integers& numbers) {
   const Shape data = l.shape(0);
   const std::string reduction = l.attribute("reduction", std::string("none"));
   const auto count = static_cast<std::int64_t>(numbers.size());
-  if (element_count(l.shape(2)) != count) l.malformed("does not have one update per index");
+  if (element_count(l.shape(2)) != count)
+    l.malformed("has " + std::to_string(element_count(l.shape(2))) + " updates for " + std::to_string(count) + " indices");
   ValueId x = build::reshape(l.graph, l.in(0), {element_count(data)});
   for (const Integers& round : rounds_of(numbers)) {
     Integers targets;
@@ -228,7 +230,7 @@ void non_zero(Lowering& l) {
 // The upper or lower triangle of the last two axes, zeros elsewhere.
 void triangle(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.size() < 2) l.malformed("takes matrices, not " + to_string(shape));
+  if (shape.size() < 2) l.malformed("needs matrices, not " + to_string(shape));
   const bool upper = l.attribute("upper", std::int64_t{1}) != 0;
   const std::int64_t rows = shape[shape.size() - 2], columns = shape.back(), k = l.has(1) ? l.integers(1).at(0) : 0;
   l.spend(element_count({rows, columns}));

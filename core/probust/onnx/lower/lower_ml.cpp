@@ -130,7 +130,9 @@ ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
 // Platt's probabilities of two classes: 1 / (1 + e^(a s + b)), as a softmax of (-(a s + b), 0).
 ValueId platt(Lowering& l, ValueId score) {
   const Floats a = l.attribute("prob_a", Floats{}), b = l.attribute("prob_b", Floats{});
-  if (a.size() != 1 || b.size() != 1) l.malformed("does not have exactly one prob_a and one prob_b");
+  if (a.size() != 1 || b.size() != 1)
+    l.malformed("has " + std::to_string(a.size()) + " values in prob_a and " + std::to_string(b.size()) +
+                " in prob_b instead of one each");
   const ValueId line = l.add_node(Op::add, {l.add_node(Op::multiply, {score, l.scalar(a[0])}), l.scalar(b[0])});
   const ValueId zero = l.add_node(Op::multiply, {score, l.scalar(0)});
   return l.add_node(Op::softmax, {l.add_node(Op::concat, {l.add_node(Op::negate, {line}), zero}, AxisAttribute{1})},
@@ -148,16 +150,17 @@ void svm_classifier(Lowering& l) {
   }
   const std::int64_t pairs = classes * (classes - 1) / 2;
   if (static_cast<std::int64_t>(per_class.size()) != classes || static_cast<std::int64_t>(rho.size()) != pairs)
-    l.malformed("has vectors_per_class or rho whose length does not match the number of classes");
+    l.malformed("has " + std::to_string(per_class.size()) + " vectors_per_class and " + std::to_string(rho.size()) + " rho for " +
+                std::to_string(classes) + " classes");
   const bool probabilities = l.has_attribute("prob_a") && !l.attribute("prob_a", Floats{}).empty();
   if (probabilities && classes > 2)
-    l.unsupported("couples the probabilities of more than two classes, which is not supported",
+    l.unsupported("computes probabilities of " + std::to_string(classes) + " classes, but only two are supported",
                   "export it without probabilities");
   const ValueId kernels = kernel_values(l, rows_of(l), vectors);
   const std::int64_t count = l.graph[kernels].shape[1];
   if (std::accumulate(per_class.begin(), per_class.end(), std::int64_t{0}) != count ||
       std::any_of(per_class.begin(), per_class.end(), [](std::int64_t n) { return n < 0; }))
-    l.malformed("has vectors_per_class whose sum is not the number of support vectors");
+    l.malformed("has vectors_per_class with a sum that is not the number of support vectors, " + std::to_string(count));
   l.spend(element_count({count, pairs}));
   const ValueId sums = l.add_node(Op::matmul, {kernels, l.tensor(pair_coefficients(l, per_class, count))}, MatmulAttributes{});
   const ValueId scores = l.add_node(Op::add, {sums, l.tensor(Tensor({pairs}, rho))});
@@ -172,7 +175,7 @@ void svm_classifier(Lowering& l) {
 void svm_regressor(Lowering& l) {
   const Floats vectors = l.attribute("support_vectors", Floats{}), coefficients = l.attribute("coefficients", Floats{}),
                rho = l.attribute("rho", Floats{});
-  if (rho.size() != 1) l.malformed("does not have exactly one rho");
+  if (rho.size() != 1) l.malformed("has " + std::to_string(rho.size()) + " values in rho instead of one");
   if (l.attribute("n_supports", std::int64_t{0}) == 0) return l.set(0, linear(l, coefficients, rho, 1));
   const ValueId kernels = kernel_values(l, rows_of(l), vectors);
   Tensor weights = matrix(l, coefficients, l.graph[kernels].shape[1], 1);
@@ -190,7 +193,7 @@ bool is_softmax_over(Lowering& l, ValueId x, std::int64_t axis) {
 void normalizer(Lowering& l) {
   const ValueId x = l.in(0);
   const auto axis = static_cast<std::int64_t>(l.shape(0).size()) - 1;
-  if (axis < 0) l.malformed("has a scalar operand");
+  if (axis < 0) l.malformed("has an operand that is a single number");
   const std::string norm = l.attribute("norm", std::string("MAX"));
   if (norm == "L1" && is_softmax_over(l, x, axis)) return l.set(x);
   ValueId size = kNoValue;
@@ -208,7 +211,8 @@ void normalizer(Lowering& l) {
 ValueId row_vector(Lowering& l, const Floats& values, const std::string& name) {
   const std::int64_t features = l.shape(0).empty() ? 1 : l.shape(0).back(), count = static_cast<std::int64_t>(values.size());
   if (count != 1 && count != features)
-    l.malformed("has an attribute " + name + " whose length does not match the number of features");
+    l.malformed("has " + std::to_string(count) + " values in attribute " + name + ", but " + std::to_string(features) +
+                " features");
   return l.tensor(Tensor({count}, values));
 }
 
@@ -268,7 +272,8 @@ Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
 void label_encoder(Lowering& l) {
   bool integer_keys = false, integer_values = false;
   const Floats keys = label_numbers(l, "keys", integer_keys), values = label_numbers(l, "values", integer_values);
-  if (keys.size() != values.size()) l.malformed("does not have one value per key");
+  if (keys.size() != values.size())
+    l.malformed("has " + std::to_string(keys.size()) + " keys, but " + std::to_string(values.size()) + " values");
   const float otherwise =
       integer_values ? static_cast<float>(l.attribute("default_int64", std::int64_t{-1})) : l.attribute("default_float", -0.0F);
   const ValueId hit = matches(l, keys);
@@ -282,7 +287,7 @@ void label_encoder(Lowering& l) {
 // Selects columns of x by number; the numbers may depend on the input, e.g. when a label is looked up.
 void array_feature_extractor(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.empty()) l.malformed("has a scalar operand");
+  if (shape.empty()) l.malformed("has an operand that is a single number");
   const std::int64_t extent = shape.back(), rows = element_count({shape.begin(), shape.end() - 1}),
                      count = element_count(l.shape(1));
   const ValueId parts = build::reshape(l.graph, l.in(0), {rows, extent});
@@ -340,7 +345,7 @@ std::int64_t class_count(Lowering& l) {
 ValueId rows_of(Lowering& l) {
   const Shape shape = l.shape(0);
   if (shape.size() == 2) return l.in(0);
-  if (shape.size() != 1) l.malformed("takes [N, features], not " + to_string(shape));
+  if (shape.size() != 1) l.malformed("needs [N, features], not " + to_string(shape));
   return build::reshape(l.graph, l.in(0), {1, shape[0]});
 }
 

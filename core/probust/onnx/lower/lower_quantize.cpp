@@ -27,7 +27,7 @@ Range range_of(Lowering& l, std::int64_t type) {
     case 5:
       return {-32768, 32767};
     default:
-      l.unsupported("quantises to an unsupported type", "use int8, uint8, int16 or uint16");
+      l.unsupported("quantises to the unsupported type " + std::to_string(type), "use int8, uint8, int16 or uint16");
   }
 }
 

@@ -186,7 +186,7 @@ template <bool least>
 void arg_extreme(Lowering& l) {
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{0}), static_cast<std::int64_t>(l.shape(0).size()));
   const std::int64_t extent = l.shape(0)[axis];
-  if (extent == 0) l.malformed("reduces an empty axis");
+  if (extent == 0) l.malformed("reduces axis " + std::to_string(axis) + ", which has no elements");
   const bool last = l.attribute("select_last_index", std::int64_t{0}) != 0;
   ValueId x = least ? l.add_node(Op::negate, {l.in(0)}) : l.in(0);
   if (last) x = reversed(l, x, axis);
@@ -199,7 +199,7 @@ void top_k(Lowering& l) {
   const std::int64_t axis = l.axis(l.attribute("axis", std::int64_t{-1}), static_cast<std::int64_t>(l.shape(0).size()));
   const std::vector<std::int64_t> k = l.has(1) ? l.integers(1) : std::vector<std::int64_t>{l.attribute("k", std::int64_t{-1})};
   if (k.size() != 1 || k[0] < 0 || k[0] > l.shape(0)[axis])
-    l.malformed("has an invalid k: the axis has " + std::to_string(l.shape(0)[axis]) + " elements");
+    l.malformed("has a k that is not one number from 0 to " + std::to_string(l.shape(0)[axis]) + ", the length of its axis");
   const bool largest = l.attribute("largest", std::int64_t{1}) != 0;
   const ValueId x = largest ? l.in(0) : l.add_node(Op::negate, {l.in(0)});
   const ValueId order = l.add_node(Op::top_index, {x}, AxisExtent{axis, k[0]});

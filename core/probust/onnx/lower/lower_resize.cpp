@@ -129,7 +129,9 @@ void resize_axes(Lowering& l, const Method& m, const std::vector<AxisPlan>& plan
   for (const AxisPlan& p : plans) {
     const bool cropped = m.coordinates == "tf_crop_and_resize";
     if (p.in == p.out && p.scale == 1 && !cropped) continue;
-    if (p.in < 1 || p.out < 0 || p.out > kMaxElements || !(p.scale > 0)) l.malformed("has an invalid size");
+    if (p.in < 1 || p.out < 0 || p.out > kMaxElements || !(p.scale > 0))
+      l.malformed("cannot resize an axis of " + std::to_string(p.in) + " elements to " + std::to_string(p.out) +
+                  " with the scale " + std::to_string(p.scale));
     l.spend(p.out);
     x = m.mode == "nearest" ? resize_nearest(l, m, p, x) : resize_smooth(l, m, p, x);
     if (cropped) x = fill_outside(l, m, p, x);
@@ -150,7 +152,8 @@ std::vector<AxisPlan> plan_axes(Lowering& l) {
 }
 
 void set_scales(Lowering& l, std::vector<AxisPlan>& plans, const std::vector<float>& scales) {
-  if (scales.size() != plans.size()) l.malformed("does not have one scale per axis");
+  if (scales.size() != plans.size())
+    l.malformed("has " + std::to_string(scales.size()) + " scales for " + std::to_string(plans.size()) + " axes");
   for (std::size_t i = 0; i < plans.size(); ++i) {
     plans[i].scale = scales[i];
     const double out = std::floor(static_cast<double>(plans[i].in) * scales[i]);
@@ -159,7 +162,8 @@ void set_scales(Lowering& l, std::vector<AxisPlan>& plans, const std::vector<flo
 }
 
 void set_sizes(Lowering& l, std::vector<AxisPlan>& plans, const std::vector<std::int64_t>& sizes) {
-  if (sizes.size() != plans.size()) l.malformed("does not have one size per axis");
+  if (sizes.size() != plans.size())
+    l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(plans.size()) + " axes");
   const std::string policy = l.attribute("keep_aspect_ratio_policy", std::string("stretch"));
   std::optional<double> common;
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -192,7 +196,9 @@ void resize_since_11(Lowering& l) {
   const Method method = method_of(l);
   const std::vector<float> region = numbers(l, 1), scales = numbers(l, 2);
   if (method.coordinates == "tf_crop_and_resize") {
-    if (region.size() != 2 * plans.size()) l.malformed("does not have a start and an end per axis");
+    if (region.size() != 2 * plans.size())
+      l.malformed("has a roi of " + std::to_string(region.size()) + " numbers instead of a start and an end for each of " +
+                  std::to_string(plans.size()) + " axes");
     for (std::size_t i = 0; i < plans.size(); ++i) {
       plans[i].start = region[i];
       plans[i].end = region[plans.size() + i];

@@ -165,7 +165,7 @@ ValueId plus_base(Lowering& l, ValueId scores) {
   if (base.empty()) return scores;
   const auto count = static_cast<std::int64_t>(base.size());
   if (count != 1 && count != l.graph[scores].shape[1])
-    l.malformed("has base_values whose length does not match the number of outputs");
+    l.malformed("has " + std::to_string(count) + " base_values for " + std::to_string(l.graph[scores].shape[1]) + " outputs");
   return l.add_node(Op::add, {scores, l.tensor(Tensor({count}, base))});
 }
 
@@ -243,7 +243,7 @@ std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   const auto first_leaf = static_cast<std::int64_t>(count);
   std::vector<FileNode> file(count + targets.size());
   for (std::size_t i = 0; i < count; ++i) {
-    if (!(modes[i] >= 0 && modes[i] <= 6)) l.malformed("has a tree node with an unknown mode");
+    if (!(modes[i] >= 0 && modes[i] <= 6)) l.malformed("has a tree node with the unknown mode " + std::to_string(modes[i]));
     const bool tracks = i < missing.size() && missing[i] != 0;
     file[i].node = {kModes[static_cast<std::size_t>(modes[i])], tracks, small(l, feature[i]), splits[i]};
     file[i].yes = small(l, yes[i]) + (yes_is_leaf[i] != 0 ? first_leaf : 0);
@@ -271,7 +271,7 @@ void tree_ensemble(Lowering& l) {
   if (aggregate == 0) y = averaged(l, y, count);
   constexpr const char* kTransforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   const std::int64_t transform = l.attribute("post_transform", std::int64_t{0});
-  if (transform < 0 || transform > 4) l.malformed("has an unknown post_transform");
+  if (transform < 0 || transform > 4) l.malformed("has the unknown post_transform " + std::to_string(transform));
   l.set(0, post_transform(l, y, kTransforms[transform]));
 }
 

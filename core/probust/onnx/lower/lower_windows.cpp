@@ -14,7 +14,7 @@ namespace {
 Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
 void require_image(Lowering& l) {
-  if (l.shape(0).size() < 3) l.malformed("takes an image [N, C, ...], not " + to_string(l.shape(0)));
+  if (l.shape(0).size() < 3) l.malformed("needs an image [N, C, ...], not " + to_string(l.shape(0)));
 }
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
@@ -86,7 +86,7 @@ void conv(Lowering& l) {
   if (filter.size() != l.shape(0).size())
     l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   if (l.has_attribute("kernel_shape") && l.attribute("kernel_shape", Shape{}) != spatial_of(filter))
-    l.malformed("has a kernel_shape that differs from the shape of its filter");
+    l.malformed("has a kernel_shape that differs from its filter's " + to_string(spatial_of(filter)));
   Window w = window_of(l, spatial_of(l.shape(0)), spatial_of(filter));
   w.groups = l.attribute("group", std::int64_t{1});
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
@@ -133,7 +133,8 @@ ValueId pad_behind(Lowering& l, ValueId y, const Shape& cells) {
 void conv_transpose(Lowering& l) {
   require_image(l);
   const Shape in = spatial_of(l.shape(0)), filter = l.shape(1);
-  if (filter.size() != l.shape(0).size()) l.malformed("has an image and a filter of different ranks");
+  if (filter.size() != l.shape(0).size())
+    l.malformed("has an image " + to_string(l.shape(0)) + " and a filter " + to_string(filter) + " of different ranks");
   Window w = window_of(l, in, spatial_of(filter));
   const std::string automatic = l.attribute("auto_pad", std::string("NOTSET"));
   const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
@@ -150,7 +151,8 @@ void conv_transpose(Lowering& l) {
   }
   if (!wanted.empty()) pad_for_output(w, in, extra, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
   for (const std::int64_t extent : w.image) {
-    if (extent < 1 || extent > kMaxElements) l.malformed("has pads that leave no image");
+    if (extent < 1 || extent > kMaxElements)
+      l.malformed("has an output of extent " + std::to_string(extent) + ", which is outside 1.." + std::to_string(kMaxElements));
   }
   w.groups = l.attribute("group", std::int64_t{1});
   const Shape unreached = split_unreached(w, in);
@@ -237,7 +239,7 @@ void average_pool(Lowering& l) {
 // (sum |x|^p)^(1/p) over a window.
 ValueId lp_pool_by(Lowering& l, const Window& w) {
   const std::int64_t p = l.attribute("p", std::int64_t{2});
-  if (p < 1) l.malformed("has an attribute p below 1");
+  if (p < 1) l.malformed("has p " + std::to_string(p) + ", which must be at least 1");
   ValueId term = l.add_node(Op::absolute, {l.in(0)});
   if (p == 2) term = l.add_node(Op::multiply, {l.in(0), l.in(0)});
   if (p > 2) term = l.add_node(Op::power, {term, l.scalar(static_cast<float>(p))});

@@ -41,8 +41,8 @@ function requireImage(info: ModelInfo): Shape {
   const taken = info.pointShape.join(' × ');
   throw new Refused(
     shape
-      ? `This model has ${info.classes} output: the image lab needs a classifier with at least two classes.`
-      : `The input of this model is ${taken} numbers, which is not an image. The image lab needs an input such as 28 × 28 or 3 × 32 × 32.`,
+      ? `This model has only ${info.classes} output. The image lab needs a classifier with at least two classes.`
+      : `This model’s input has the shape ${taken}, which is not that of an image. The image lab needs an input such as 28 × 28 or 3 × 32 × 32.`,
   );
 }
 
