@@ -110,8 +110,7 @@ std::vector<float> Batches::exact_logits(const float* points, std::int64_t most_
   return all;
 }
 
-// Allocates everything that runs of a batch need. If the device has too little free memory, releases everything and returns
-// false.
+// Allocates everything needed to run a batch. If the device has too little free memory, releases everything and returns false.
 bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
   const std::int64_t lanes = batch.examples * batch.seeds;
   const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;

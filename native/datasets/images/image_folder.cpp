@@ -80,7 +80,8 @@ ImageFolder list_images(const std::string& path, const DatasetOptions& options) 
   FolderEntries entries = list_folder(path);
   ImageFolder folder{path, {}, {}, std::move(entries.others)};
   while (folder.path.size() > 1 && folder.path.ends_with('/')) folder.path.pop_back();
-  const std::string layout = "give a folder with one folder of PNG or JPEG images per class, or with images alone";
+  const std::string layout =
+      "give a folder with one subfolder of PNG or JPEG images per class, or a folder that contains only images";
   if (entries.folders.empty() && entries.images.empty()) refuse(path, "is a folder without images", layout);
   if (!entries.folders.empty() && !entries.images.empty())
     refuse(path, "has both folders and images, such as " + entries.folders[0] + " and " + entries.images[0], layout);

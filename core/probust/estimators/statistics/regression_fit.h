@@ -22,7 +22,7 @@ struct RegressionBudget {
 
 RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, LinearizeAt around);
 
-/// Sets the passes of an estimate by a regression with this budget.
+/// Sets the numbers of passes of an estimate that a regression with this budget computes.
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around);
 
 /// Sampled pairs of each point, and the margins of the nearest rivals, whose gradients are computed.
