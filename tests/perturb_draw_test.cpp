@@ -231,15 +231,15 @@ TEST(PerturbDraw, RefusesWhatItDoesNotUnderstand) {
     }
   };
   EXPECT_EQ(message("jpeg:0"),
-            "noise 'jpeg:0' has no amount that is a positive number; write jpeg:50, jpeg:uniform(30,90) or jpeg:fixed(50)");
+            "noise 'jpeg:0' needs an amount that is a positive number; write jpeg:50, jpeg:uniform(30,90) or jpeg:fixed(50)");
   EXPECT_EQ(message("jpeg:101"),
             "noise 'jpeg:101' has a value outside 1 to 100; write jpeg:50, jpeg:uniform(30,90) or jpeg:fixed(50)");
   EXPECT_EQ(message("shot:-1"),
-            "noise 'shot:-1' has no amount that is a positive number; write shot:100, shot:uniform(50,200) or shot:fixed(100)");
+            "noise 'shot:-1' needs an amount that is a positive number; write shot:100, shot:uniform(50,200) or shot:fixed(100)");
   EXPECT_EQ(message("shot:1e7"),
             "noise 'shot:1e7' has a value outside 0.01 to 1000000; write shot:100, shot:uniform(50,200) or shot:fixed(100)");
   EXPECT_EQ(message("shot"),
-            "noise 'shot' has no amount that is a positive number; write shot:100, shot:uniform(50,200) or shot:fixed(100)");
+            "noise 'shot' needs an amount that is a positive number; write shot:100, shot:uniform(50,200) or shot:fixed(100)");
   for (const std::string severity : {":9", ":0", ":2.5", ":-1", ":", "", ":many", ":uniform(1,3)", ":fixed(3)"})
     EXPECT_EQ(message("corruption:fog" + severity), "noise 'corruption:fog" + severity +
                                                         "' has no severity that is a whole number from 1 to 5; "

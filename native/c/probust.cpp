@@ -169,7 +169,7 @@ probust::EstimateRequest request(probust_model& model, const float* x, std::int6
   request.x = points(model, x, count);
   if (from.labels != nullptr) request.labels.assign(from.labels, from.labels + count);
   request.target = text(from.target, "predicted");
-  require(from.top >= 0, "top", "is negative", "give the number of largest logits, or 0 for one");
+  require(from.top >= 0, "top", "is negative", "give how many of the largest logits count, or 0 for only the largest");
   request.event = probust::event_of(probust::split_groups(text(from.groups)), from.per_class != 0,
                                     std::max<std::int64_t>(from.top, 1), model.loaded.classes(), {});
   request.offset = from.first_index;

@@ -369,7 +369,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     buffers().rivals = Array<std::int32_t>(device_, rivals);
   }
 
-  // The cotangents [seeds * examples][classes] of `seeds` seeds from `first` on.
+  // The cotangents [seeds * examples][classes] of `seeds` seeds, beginning with seed `first`.
   const float* cotangents(const Seeds& all, std::int64_t first, std::int64_t seeds, std::int64_t examples) {
     float* to = buffers().cotangents.grown(device_, seeds * examples * classes_);
     if (!all.targets.empty()) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kSweepValues = 4;  // for each lane of a sweep, the numbe
 
 [[noreturn]] void too_little_memory(std::int64_t needed) {
   throw Error{ErrorCode::resources, option("memory"),
-              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K",
+              "is too small: one example needs " + std::to_string((needed >> 10) + 1) + "K",
               "give at least " + std::to_string((needed >> 10) + 1) + "K"};
 }
 
@@ -132,8 +132,8 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
   }
 }
 
-// The batch of forwards. Also leaves memory for the gradients of a sweep, which reuses the memory of forwards and needs a few
-// more values that are as large as a point.
+// Chooses the batch for forwards. Leaves memory for the gradients of a sweep, too: a sweep reuses the memory of forwards, and
+// needs a few more values that are as large as a point.
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
   const auto bytes = [&] {

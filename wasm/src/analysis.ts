@@ -146,7 +146,7 @@ export interface Distances extends GroupKey {
   spearmanOfBoundaryAndP: number | null;
   points: (PointFacts & {
     p: number | null;
-    /** A lower bound on p, from the counts of `mc:N`. */
+    /** A lower bound on p, from the number of samples of `mc:N` that survive. */
     pLow: number | null;
     certifiedRadius: number | null;
     /** The distance to the nearest boundary; null if none was found. */

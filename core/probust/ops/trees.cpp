@@ -29,7 +29,7 @@ void require_node(const Trees& trees, std::size_t i) {
 
 Shape infer_trees(const Attributes& attributes, std::span<const Shape> in) {
   const Trees& trees = trees_of(attributes);
-  if (in[0].size() != 2) misfit("tree_ensemble", "takes [rows, features], not " + to_string(in[0]));
+  if (in[0].size() != 2) misfit("tree_ensemble", "needs an operand [rows, features], not " + to_string(in[0]));
   for (std::size_t i = 0; i < trees.nodes.size(); ++i) {
     require_node(trees, i);
     const std::int32_t feature = trees.nodes[i].feature;

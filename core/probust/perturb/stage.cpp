@@ -103,7 +103,7 @@ class Parser {
 
   void set_number(const std::string& amount) {
     const auto number = parse_double(amount);
-    if (!number || !std::isfinite(*number) || *number <= 0) refuse("has no amount that is a positive number");
+    if (!number || !std::isfinite(*number) || *number <= 0) refuse("needs an amount that is a positive number");
     if (family_.number == Family::Number::value) {
       set_values({Distribution::Kind::fixed, *number, *number}, shortest_text(*number));
       return;

@@ -96,7 +96,7 @@ class Fetch {
 
   Fetched run() {
     if (options_.unverified && (options_.from.empty() || is_url(options_.from)))
-      throw Error{ErrorCode::usage, option("unverified"), "applies only to files of a folder",
+      throw Error{ErrorCode::usage, option("unverified"), "applies only to files in a folder",
                   "give " + option("from") + " FOLDER"};
     const std::vector<CachedFile> wanted = missing();
     if (!wanted.empty() && !options_.from.empty() && !is_url(options_.from)) {

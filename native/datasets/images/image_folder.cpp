@@ -250,7 +250,7 @@ ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& opt
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
                 "contains images, but the model needs points with " + std::to_string(options.channels) + " channels",
-                "images have 1 or 3 channels; give other points as .npy"};
+                "images have 1 or 3 channels; save points with other numbers of channels as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};

@@ -88,7 +88,7 @@ struct CovarianceModel {
   /// The moments of the pairs, with the covariance of the model.
   MarginMoments with(MarginMoments sampled) const;
 
-  /// The model for some of the margins.
+  /// The model restricted to the margins `rows`.
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 

@@ -20,14 +20,15 @@
 namespace probust::cpu {
 namespace {
 
-// How many positions to compute the places of before sampling there: more than the processor computes at the same time.
+// The tap offsets and weights of this many positions are computed before any of them is sampled: more positions than the
+// processor has in flight at once.
 constexpr std::int64_t kPositions = 8;
 
-// Into how many parts positions are divided, from which the transpose takes one after the other: taps of neighbouring positions
-// overlap, and adding to what was just written takes long.
+// The transpose divides the positions into this many parts, and processes one position of each part in turn: taps of
+// neighbouring positions overlap, and adding to a value that was just written is slow.
 constexpr std::int64_t kStreams = 4;
 
-// How many positions ahead their cache lines are fetched: those of one group are too far apart for the processor's own guess.
+// Cache lines are prefetched this many positions ahead: those of a group are too far apart for the hardware prefetcher.
 constexpr std::int64_t kAhead = 8;
 
 // The operands and the result for some channels of an image.

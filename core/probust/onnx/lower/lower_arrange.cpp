@@ -237,7 +237,7 @@ void split(Lowering& l) {
     l.malformed("has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(parts) + " outputs");
   std::int64_t start = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
-    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("has parts that are larger than the whole");
+    if (sizes[i] < 0 || sizes[i] > extent - start) l.malformed("has sizes that do not add up to the axis");
     l.set(static_cast<std::size_t>(i), slice_axis(l, l.in(0), axis, start, start + sizes[i], 1), l.integer(0));
     start += sizes[i];
   }
@@ -388,7 +388,7 @@ void if_else(Lowering& l) {
 
 void eye_like(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.size() != 2) l.malformed("takes a matrix, not " + to_string(shape));
+  if (shape.size() != 2) l.malformed("needs a matrix, not " + to_string(shape));
   l.spend(element_count(shape));
   Tensor eye(shape);
   const std::int64_t k = l.attribute("k", std::int64_t{0});

@@ -228,7 +228,7 @@ void non_zero(Lowering& l) {
 // The upper or lower triangle of the last two axes, zeros elsewhere.
 void triangle(Lowering& l) {
   const Shape shape = l.shape(0);
-  if (shape.size() < 2) l.malformed("takes matrices, not " + to_string(shape));
+  if (shape.size() < 2) l.malformed("needs matrices, not " + to_string(shape));
   const bool upper = l.attribute("upper", std::int64_t{1}) != 0;
   const std::int64_t rows = shape[shape.size() - 2], columns = shape.back(), k = l.has(1) ? l.integers(1).at(0) : 0;
   l.spend(element_count({rows, columns}));

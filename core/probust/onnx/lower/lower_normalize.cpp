@@ -62,7 +62,7 @@ ValueId per_channel(Lowering& l, std::size_t i, std::size_t rank) {
 }
 
 void require_channels(Lowering& l) {
-  if (l.shape(0).size() < 2) l.malformed("takes [N, C, ...], not " + to_string(l.shape(0)));
+  if (l.shape(0).size() < 2) l.malformed("needs an operand [N, C, ...], not " + to_string(l.shape(0)));
 }
 
 // For constant statistics: one factor and one shift per channel, computed in double precision.

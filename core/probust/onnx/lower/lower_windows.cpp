@@ -14,7 +14,7 @@ namespace {
 Shape spatial_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
 void require_image(Lowering& l) {
-  if (l.shape(0).size() < 3) l.malformed("takes an image [N, C, ...], not " + to_string(l.shape(0)));
+  if (l.shape(0).size() < 3) l.malformed("needs an image [N, C, ...], not " + to_string(l.shape(0)));
 }
 
 Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank) {
@@ -150,7 +150,7 @@ void conv_transpose(Lowering& l) {
   }
   if (!wanted.empty()) pad_for_output(w, in, extra, sized(l, "output_shape", wanted, in.size()), automatic == "SAME_UPPER");
   for (const std::int64_t extent : w.image) {
-    if (extent < 1 || extent > kMaxElements) l.malformed("has pads that leave no image");
+    if (extent < 1 || extent > kMaxElements) l.malformed("has pads that remove the whole image");
   }
   w.groups = l.attribute("group", std::int64_t{1});
   const Shape unreached = split_unreached(w, in);
