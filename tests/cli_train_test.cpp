@@ -147,7 +147,7 @@ TEST(CliTrain, ErrorsAreOnOneLine) {
   const std::string data = "--data " + moons(folder) + " -o " + (folder / "x.onnx") + " ";
   for (const auto& [arguments, problem] : std::vector<std::pair<std::string, std::string>>{
            {"--model lenet", "--model cannot be 'lenet'; use cnn, linear"},
-           {"", "--model has a convolutional layer that cannot take points of shape [2]"},
+           {"", "--model has a convolutional layer that does not accept points of shape [2]"},
            {"--model linear --rate 0", "--rate is 0"},
            {"--model linear --lambda -1", "--lambda is -1"},
            {"--model linear --augment-sigma nan", "--augment-sigma is nan"},

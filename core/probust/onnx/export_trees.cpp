@@ -39,7 +39,7 @@ class TreeLists {
  public:
   explicit TreeLists(const Trees& trees) : trees_(trees), seen_(trees.nodes.size(), false) {}
 
-  // Whether the trees could be written.
+  // Adds the nodes of a tree. Returns false if the tree cannot be written.
   bool add_tree(std::int64_t tree) {
     std::vector<std::int32_t> order = {trees_.roots[static_cast<std::size_t>(tree)]};
     for (std::size_t at = 0; at < order.size(); ++at) {

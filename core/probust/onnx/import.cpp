@@ -423,8 +423,7 @@ Function lower_function(const ModelProto& proto, const FunctionOptions& options,
   GraphLowering body(target, proto.graph.nodes, proto.opsets, std::move(values));
   for (const ValueInfo& output : proto.graph.outputs) {
     const Named value = body.value(output.name);
-    if (value.id == kNoValue)
-      throw Error{ErrorCode::unsupported, "output '" + output.name + "'", "is not computed by any node", ""};
+    if (value.id == kNoValue) throw Error{ErrorCode::unsupported, "output '" + output.name + "'", "is not computed", ""};
     function.graph.outputs.push_back(value.id);
     function.outputs.push_back(output.name);
   }

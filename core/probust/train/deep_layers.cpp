@@ -13,7 +13,7 @@ namespace {
 constexpr float kVarianceFloor = 1e-5F;  // the usual constant added to variances
 
 [[noreturn]] void refuse_shape(const std::string& layer, const Shape& in, const std::string& hint) {
-  throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that cannot take points of shape " + to_string(in), hint};
+  throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that does not accept points of shape " + to_string(in), hint};
 }
 
 // The mean of x over `axes`, which keep extent 1.

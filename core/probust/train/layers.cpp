@@ -11,7 +11,7 @@ namespace probust {
 namespace {
 
 [[noreturn]] void misfit(const std::string& layer, const Shape& in, const std::string& hint) {
-  throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that cannot take points of shape " + to_string(in), hint};
+  throw Error{ErrorCode::usage, "model", "has a " + layer + " layer that does not accept points of shape " + to_string(in), hint};
 }
 
 // x Phi(x) = x (1 + erf(x / sqrt 2)) / 2.

@@ -310,7 +310,7 @@ std::string Device::name() const {
   return properties.name;
 }
 
-// This takes a millisecond at 50 TFLOP/s. Starting the few dozen kernels of a network takes microseconds each.
+// This many operations take a millisecond at 50 TFLOP/s. Starting each of the few dozen kernels of a network takes microseconds.
 double Device::busy_flops() const { return 5e10; }
 
 std::int64_t Device::free_bytes() const {

@@ -21,8 +21,8 @@ struct SlicePlane {
 /// and t by row in the same way.
 struct Slice {
   std::int64_t resolution = 0;
-  std::vector<std::int64_t> predicted;  ///< -1 if logits are NaN
-  /// Margin of the target over its strongest rival: zero on the boundary, NaN if logits are.
+  std::vector<std::int64_t> predicted;  ///< -1 if a logit is NaN
+  /// Margin of the target over its strongest rival: zero on the boundary, NaN if a logit is NaN.
   std::vector<double> margin;
 };
 

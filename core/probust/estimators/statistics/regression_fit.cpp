@@ -159,7 +159,7 @@ PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::
   return picked;
 }
 
-// `rows` are the margins whose gradients the projection has.
+// `rows` are the margins whose gradients the projection uses.
 RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma) {
   RegressionFit result;

@@ -17,7 +17,7 @@ constexpr float kSteep = 1e30F, kSteeper = 1e38F;
 
 // A variance b with its square root s.
 struct Spread {
-  Block b, inverse, s;  ///< 1 / s and s = b^(1/2)
+  Block b, inverse, s;  ///< the variance b, 1 / s, and s = sqrt(b)
 
   explicit Spread(const Block& variance) : b(variance.max(kLeastB)), inverse(b.rsqrt()), s(b * inverse) {}
 };
