@@ -41,7 +41,7 @@ class CacheFolder {
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);
-      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait for it"};
+      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait until it has finished"};
     }
   }
   ~CacheFolder() {

@@ -107,7 +107,7 @@ double recurrence(std::int64_t n, Eigen::Index axis) {
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
 
-// Standard normals w [kLanes, axes] for the points of the recurrence from `first` on.
+// Standard normals w [kLanes, axes] for the points of the recurrence, beginning with point `first`.
 using Block = Eigen::Matrix<double, normal::kLanes, Eigen::Dynamic>;
 Block normal_points(std::int64_t first, Eigen::Index axes) {
   Block w(normal::kLanes, axes);

@@ -59,7 +59,7 @@ Block normal_density(const Normal& x) {
 
 using Function = Block (*)(const Normal&);
 
-// The block of `count` values from `from` on, padded with ones.
+// The `count` values at `from` as a block, padded with ones.
 Block block_of(const float* from, std::int64_t count) {
   if (count >= kBlock) return Eigen::Map<const Block>(from);
   Block block = Block::Ones();
