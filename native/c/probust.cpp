@@ -79,7 +79,8 @@ template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
   if (given == nullptr) return options;
-  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size", "set its size to sizeof");
+  require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size",
+          "set its member size to the size of the struct");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
@@ -88,7 +89,8 @@ Options options_of(const Options* given, const char* name) {
 template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
-  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size", "set its size to sizeof");
+  require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size",
+          "set its member size to the size of the struct");
   value.size = to->size;
   std::memcpy(to, &value, std::min(to->size, sizeof value));
 }
@@ -270,7 +272,7 @@ probust_status probust_model_from_function(const probust_functions* functions, p
     const probust_functions from = options_of(functions, "functions");
     require(from.logits != nullptr, "logits", "is NULL", "");
     probust::ExecutorOptions execution;
-    require(from.batch >= 0, "batch", "is negative", "give the largest number of points per call, or 0");
+    require(from.batch >= 0, "batch", "is negative", "give the largest number of points per call, or 0 for the default");
     execution.batch = from.batch;
     *model = new probust_model{probust::model_from_function(
         functions_of(from), list(from.point_shape, from.point_rank, "point_shape"), from.classes, execution)};

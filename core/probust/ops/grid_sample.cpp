@@ -103,7 +103,7 @@ Shape infer_grid_sample_transpose(const Attributes& attributes, std::span<const 
   const auto& grid = std::get<GridAttributes>(attributes);
   require_positions("grid_sample_transpose", grid, in[0], in[1]);
   if (spatial_part(in[0]) != spatial_part(in[1]))
-    misfit("grid_sample_transpose", "has values " + to_string(in[0]) + " that are not at the positions " + to_string(in[1]));
+    misfit("grid_sample_transpose", "has values " + to_string(in[0]) + " that do not match the positions " + to_string(in[1]));
   return planes_of(in[0], {grid.rows, grid.columns});
 }
 

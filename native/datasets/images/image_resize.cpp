@@ -107,7 +107,7 @@ Image resized(const Image& image, std::int64_t side, const std::string& path) {
     refuse(path,
            "has " + size_text(image.height, image.width) +
                " pixels, and would be too large after resizing: " + size_text(size.height, size.width),
-           "use images that are less narrow");
+           "use images whose sides differ less in length");
   }
   return with_height(with_width(image, size.width), size.height);
 }

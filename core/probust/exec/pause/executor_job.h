@@ -27,7 +27,7 @@ class ExecutorJob : public Job {
   std::int64_t done() const final;
 
  protected:
-  /// `executor` must outlive it, and so must `external`, the source of its logits, if any.
+  /// `executor` must outlive this object, and so must `external`, the source of its logits, if any.
   explicit ExecutorJob(Executor& executor, ExternalEngine* external = nullptr);
 
   /// The executor that a piece must use.

@@ -72,7 +72,7 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
                              std::map<std::string, Named> values, int depth)
     : target_(target), nodes_(nodes), opsets_(opsets), values_(std::move(values)), depth_(depth) {
   if (depth > kDeepestBody)
-    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other without end", "the model may be damaged"};
+    throw Error{ErrorCode::unreadable, "the model", "has functions that call each other in a cycle", "the model may be damaged"};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
   // Every name must be computed only once. Otherwise a later node could silently replace a weight or the output of another
   // node.
