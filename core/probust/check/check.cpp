@@ -282,8 +282,8 @@ class Checker {
     if (!fitted.classes_of.empty() && explains_labels(fitted, labels, predicted)) compare_order(fitted, true);
   }
 
-  // Whether most labels agree with the predictions in the fitted order, and whether that is possible for most of them: a model
-  // that predicts only two of three classes does not use a different order.
+  // Whether the fitted order explains the predictions: most labels agree with them, and the model predicts almost as many classes
+  // as there are labels. (A model that predicts only two of three classes does not use a different order.)
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;
