@@ -24,7 +24,7 @@ struct Operand {
   PROBUST_HOST_DEVICE Numbers lane(std::int64_t l) const {
     return {static_cast<const char*>(data) + offset(l) * bytes_of(type), type};
   }
-  /// For an operand that is always float32.
+  /// The values of lane l, if the operand is always float32.
   PROBUST_HOST_DEVICE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
 
  private:
@@ -43,7 +43,7 @@ struct Output {
   PROBUST_HOST_DEVICE MutableNumbers lane(std::int64_t l) const {
     return {static_cast<char*>(data) + l * elements * bytes_of(type), type};
   }
-  /// For a result that is always float32.
+  /// The values of lane l, if the result is always float32.
   PROBUST_HOST_DEVICE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
 };
 

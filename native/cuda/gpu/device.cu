@@ -21,7 +21,7 @@
 namespace probust::cuda {
 namespace {
 
-// In bytes; algorithms that need more are not used.
+// The workspace of a matrix product in bytes. Algorithms that need more are not used.
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's recommendation for Hopper
 
 constexpr int kOldest = 75, kNarrow = 80;      // the oldest supported compute capability, 7.5; the first with tf32 and bf16, 8.0
