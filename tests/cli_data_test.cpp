@@ -102,7 +102,7 @@ TEST(CliData, ErrorsAreOnOneLine) {
            {"fetch mnist --count 3", 2, "--count does not apply to fetch"},
            {"fetch mnist" + out, 2, "--output does not apply to fetch, which has --cache FOLDER"},
            {"fetch mnist --unverified --cache " + (folder / "c"), 2,
-            "--unverified applies only to files of a folder; give --from FOLDER"},
+            "--unverified applies only to files in a folder; give --from FOLDER"},
            {"fetch mnist --cache " + (folder / "file/c"), 5,
             "cannot be created: Not a directory; choose another folder with --cache"},
            {"fetch mnist --from " + (folder / "none") + " --cache " + (folder / "c"), 3, "none cannot be searched"},

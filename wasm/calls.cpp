@@ -387,7 +387,8 @@ val Call::step(double milliseconds) {
 
 val Call::answer(const val& values) {
   return outcome("logits", [&] {
-    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
+    if (!runner_.external)
+      throw Error{ErrorCode::usage, "logits", "are not expected now", "pass them only when step() requests them"};
     runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor().classes());
     return val(true);
   });

@@ -148,7 +148,7 @@ class LoadedModel {
 };
 
 /// Imports an ONNX model and compiles it. Throws Error: unreadable (not a model, or damaged), unsupported (names the operator and
-/// node), usage (options that do not fit the model), resources (one example does not fit the memory).
+/// node), usage (options that do not fit the model), resources (one example does not fit in memory).
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
 
 /// The default shape of one point of the data: that of the model's input without the batch axis.
@@ -158,9 +158,9 @@ Shape point_shape_of(const Model& model);
 Model import_model(std::span<const std::byte> bytes, const LoadOptions& options);
 LoadedModel compile_model(Model model, const LoadOptions& options);
 
-/// A classifier given by functions, for points of this shape. A call gets as many points as fit the memory, but at most
-/// `execution.batch`; by default at most 8192 points of 64 MB together. Results do not depend on this. Throws Error{usage} for a
-/// shape without elements or fewer than two classes.
+/// A classifier given by functions, for points of this shape. A call gets as many points as fit in memory, but at most
+/// `execution.batch`; by default, at most 8192 points, and at most 64 MB in total. Results do not depend on this. Throws
+/// Error{usage} if the shape has no elements or there are fewer than two classes.
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
                                 const ExecutorOptions& execution = {});
 

@@ -114,13 +114,14 @@ PROBUST_API probust_status probust_model_from_function(const probust_functions* 
 PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, as in all functions that free */
 
 /* The number of classes. For a regression model with K outputs and a tolerance, it is 2 K + 1: output k decreases by more than
- * the tolerance (K classes), output k increases by more (K classes), and all outputs stay within it (the last class). */
+ * the tolerance (K classes), output k increases by more than the tolerance (K classes), and no output changes by more (the last
+ * class). */
 PROBUST_API int64_t probust_classes(const probust_model* model);
 
-/* The decision rule, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model. */
+/* The decision rule, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model exists. */
 PROBUST_API const char* probust_decision(const probust_model* model);
 
-/* The name of a class, from the model's metadata or operators; NULL if it has none. Valid as long as the model. */
+/* The name of a class, from the model's metadata or operators; NULL if it has none. Valid as long as the model exists. */
 PROBUST_API const char* probust_class_name(const probust_model* model, int64_t class_number);
 
 /* Returns the number of dimensions of a point, and writes the first `capacity` of them to shape. shape may be NULL. */

@@ -43,7 +43,7 @@ class Command {
   explicit Command(CLI::App& command) : command_(&command) {}
 
   /// Adds an option ("--sigma" or "-o,--output") or a positional argument ("MODEL"). `value` receives the value: a string, an
-  /// integer, a double, or a list or optional of one of these. It must live as long as the parser.
+  /// integer, a double, or a list or optional of one of these. `value` must live as long as the parser.
   template <class T>
   CommandOption add_option(const std::string& names, T& value, const std::string& text) const;
   CommandOption add_flag(const std::string& name, bool& value, const std::string& text) const;

@@ -68,8 +68,8 @@ int start_experiments(std::vector<std::string> words);
 /// Parses main's arguments, runs the command, and returns the exit status. Prints errors to stderr and throws nothing.
 int run(int argc, char** argv);
 
-/// As run(), for the program probust-reproduce, whose arguments are those of the command `reproduce`. It runs `body`; its help
-/// ends with `footer`.
+/// Like run(), but for the program probust-reproduce, whose arguments are those of the command `reproduce`. It runs `body`; its
+/// help ends with `footer`.
 int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const std::string& footer);
 
 inline constexpr int kInterrupted = 130;

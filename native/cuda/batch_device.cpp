@@ -28,8 +28,8 @@ struct CudaSums final : DeviceBuffer {
   std::int64_t points = 0, rows = 0;
 };
 
-// The gradients that were computed last, [seeds * examples][elements]: those of `seeds` seeds from `first` on, of `rows` seeds
-// in all.
+// The gradients that were computed last, [seeds * examples][elements]: those of `seeds` seeds, beginning with seed `first`, of
+// `rows` seeds in total.
 struct GradientGroup {
   float* gradients = nullptr;
   std::int64_t first = 0, seeds = 0, examples = 0, rows = 0;
@@ -369,7 +369,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     buffers().rivals = Array<std::int32_t>(device_, rivals);
   }
 
-  // The cotangents [seeds * examples][classes] of `seeds` seeds from `first` on.
+  // The cotangents [seeds * examples][classes] of `seeds` seeds, beginning with seed `first`.
   const float* cotangents(const Seeds& all, std::int64_t first, std::int64_t seeds, std::int64_t examples) {
     float* to = buffers().cotangents.grown(device_, seeds * examples * classes_);
     if (!all.targets.empty()) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kSweepValues = 4;  // for each lane of a sweep, the numbe
 
 [[noreturn]] void too_little_memory(std::int64_t needed) {
   throw Error{ErrorCode::resources, option("memory"),
-              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K",
+              "is too small: one example needs " + std::to_string((needed >> 10) + 1) + "K",
               "give at least " + std::to_string((needed >> 10) + 1) + "K"};
 }
 
@@ -111,8 +111,7 @@ std::vector<float> Batches::exact_logits(const float* points, std::int64_t most_
   return all;
 }
 
-// Allocates everything that runs of a batch need. If the device has too little free memory, releases everything and returns
-// false.
+// Allocates everything needed to run a batch. If the device has too little free memory, releases everything and returns false.
 bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
   const std::int64_t lanes = batch.examples * batch.seeds;
   const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;
@@ -134,8 +133,8 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
   }
 }
 
-// The batch of forwards. Also leaves memory for the gradients of a sweep, which reuses the memory of forwards and needs a few
-// more values that are as large as a point.
+// Chooses the batch for forwards. Leaves memory for the gradients of a sweep, too: a sweep reuses the memory of forwards, and
+// needs a few more values that are as large as a point.
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
   const auto bytes = [&] {

@@ -36,7 +36,7 @@ class Batches {
   Batch forward_batch() const { return forward_batch_; }
   /// Compiles the gradient program on first use, and reserves the memory for a batch with this number of seeds.
   Sweep prepare(LinearizeAt at, std::int64_t rows);
-  /// As prepare(), for the moment program.
+  /// Like prepare(), for the moment program.
   Batch prepare_moments();
   const DeviceProgram& moments() const { return *moments_; }
   const DeviceProgram& gradient(LinearizeAt at) const { return at == LinearizeAt::input ? *gradient_ : *smoothed_; }

@@ -145,7 +145,7 @@ class Device {
   void fence(float* block, std::vector<Zone> zones);
 
   /// Submits `work` to the side stream, which runs concurrently with the main stream; only events order the two. The work must
-  /// not contain products and convolutions, because these share one workspace.
+  /// not contain products or convolutions, because all of them use the same workspace.
   void on_side_stream(const std::function<void()>& work);
   Event mark();  ///< an event after all work that the current stream has received so far
   /// Makes work that is submitted to the current stream from now on wait for an event of the other stream.

@@ -24,7 +24,7 @@ struct Operand {
   PROBUST_HOST_DEVICE Numbers lane(std::int64_t l) const {
     return {static_cast<const char*>(data) + offset(l) * bytes_of(type), type};
   }
-  /// For an operand that is always float32.
+  /// The values of lane l, if the operand is always float32.
   PROBUST_HOST_DEVICE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
 
  private:
@@ -43,7 +43,7 @@ struct Output {
   PROBUST_HOST_DEVICE MutableNumbers lane(std::int64_t l) const {
     return {static_cast<char*>(data) + l * elements * bytes_of(type), type};
   }
-  /// For a result that is always float32.
+  /// The values of lane l, if the result is always float32.
   PROBUST_HOST_DEVICE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
 };
 
@@ -183,7 +183,7 @@ void scale_by_deviation(Device& device, const ElementNoise& noise, const float* 
 /// In a tie, the lowest class wins; a lane with a NaN counts for no class.
 void count_winners(Device& device, const float* logits, std::int64_t classes, const DeviceRange& range, std::uint32_t* counts);
 /// Writes the cotangents of margins, [seeds * examples][classes]: +1 at the target, -1 at the rival. `rivals` is
-/// [examples][all_seeds], of which `seeds` rivals from `first` on are used.
+/// [examples][all_seeds], of which `seeds` rivals are used, beginning with rival `first`.
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
                   std::int64_t first, std::int64_t seeds, std::int64_t examples, std::int64_t classes, float* to);
 /// Copies gradients [seeds * examples][elements] (lane s examples + b) to rows first + s of `rows`
@@ -195,11 +195,11 @@ void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t
 /// to [lanes][n] = inner products of (sample - x) with the rows [points][n][elements] of the sample's point.
 void along(Device& device, const DeviceRange& range, const float* rows, std::int64_t n, const float* noisy, double* to);
 /// to [samples][all_seeds] = inner products of (sample - x) with the gradients [seeds * samples][elements] at the samples
-/// themselves, for seeds from `first` on.
+/// themselves, for `seeds` seeds, beginning with seed `first`.
 void along_own(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                std::int64_t all_seeds, const float* noisy, double* to);
 /// sums [points][all_seeds][elements] += the gradients [seeds * samples][elements] of all samples of each point, in order, for
-/// seeds from `first` on.
+/// `seeds` seeds, beginning with seed `first`.
 void add_gradients(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                    std::int64_t all_seeds, std::int64_t points, double* sums);
 /// to = sums / count, rounded to float32.

@@ -23,7 +23,7 @@ struct MeasuredStep {
   StepKind kind;
   double seconds = 0, flops = 0;
   std::int64_t bytes = 0;     ///< number of bytes that are read and written
-  std::int64_t launches = 0;  ///< number of launches of kernels of our own
+  std::int64_t launches = 0;  ///< number of launches of our own kernels
   std::string algorithm;      ///< the library's algorithm, if the library computes the step
 };
 

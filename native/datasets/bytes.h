@@ -62,7 +62,7 @@ class Stored {
 /// Opens a file. Throws Error{unreadable} if it is missing, not a regular file or not readable.
 Stored open_file(const std::string& path);
 
-/// As open_file, but for a data file: if it is a folder or empty, the Error{unreadable} lists the known formats.
+/// Like open_file, but for a data file: if it is a folder or empty, the Error{unreadable} lists the known formats.
 Stored open_data_file(const std::string& path);
 
 /// The first bytes of a file, which determine its format, and the file's size.

@@ -202,7 +202,7 @@ class CsvTable {
     return false;
   }
 
-  // As in "the first row is 0, 1, 2, ...".
+  // The beginning of a note about the first row, such as "the first row is 0, 1, 2, ...".
   std::string first_row_text() const {
     constexpr std::size_t kShown = 3;
     const std::vector<std::string> begin(first_.begin(), first_.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, width_)));

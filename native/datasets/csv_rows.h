@@ -14,7 +14,7 @@ namespace probust::datasets {
 /// A cell as a number; "nan" and "inf" are numbers.
 std::optional<double> csv_number(std::string_view cell);
 
-/// As csv_number, but true and false, in the spellings of pandas, R and JavaScript, are 1 and 0.
+/// Like csv_number, but true and false, in the spellings of pandas, R and JavaScript, are 1 and 0.
 std::optional<double> csv_feature(std::string_view cell);
 
 /// A cell as an integer ("3", "-1", "2.0").

@@ -69,7 +69,7 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path);
 /// Text with one name per line. Blanks around names are removed, and blank lines are skipped.
 std::vector<std::string> read_name_lines(const Stored& file, const std::string& path);
 
-/// As open_dataset, but throws its errors.
+/// Like open_dataset, but throws errors instead of returning them.
 std::unique_ptr<PointSource> open_points(const std::string& path, const DatasetOptions& options);
 
 /// The points of a folder of images.

@@ -13,7 +13,7 @@ namespace probust::datasets {
 /// functions throw Error{unreadable} that names the file.
 NoiseSource noise_files();
 
-/// As above, but also adds the path of each file that is read to `paths`, which must outlive the source.
+/// Like the previous function, but also adds the path of each file that is read to `paths`, which must outlive the source.
 NoiseSource noise_files(std::vector<std::string>& paths);
 
 }  // namespace probust::datasets

@@ -26,7 +26,7 @@ std::string deflated(const std::string& bytes, const std::string& path) {
   constexpr int kBare = -15, kMemory = 8;
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kBare, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw Error{ErrorCode::resources, path, "needs more memory to be compressed", ""};
+    throw Error{ErrorCode::resources, path, "cannot be compressed: there is not enough memory", ""};
   std::string packed(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib only reads
   stream.avail_in = static_cast<uInt>(bytes.size());

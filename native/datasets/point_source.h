@@ -79,7 +79,7 @@ class PointSource {
   /// changed since it was opened), resources.
   PointBlock read(std::int64_t first, std::int64_t count);
 
-  /// The bad points among all points read so far, in order of their position.
+  /// The bad points among all points read so far, ordered by position.
   std::vector<BadPoint> bad() const;
 
  protected:

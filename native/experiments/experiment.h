@@ -59,7 +59,7 @@ class Study;
 struct Experiment {
   std::string_view name;   ///< its name on the command line
   std::string_view title;  ///< title of its section in the report
-  std::string_view paper;  ///< "Han, Srinivas, Lakkaraju (2024)"
+  std::string_view paper;  ///< the paper, such as "Scher, Trügler (2023)"
   Findings (*run)(Study& study);
 };
 

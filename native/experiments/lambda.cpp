@@ -60,7 +60,7 @@ Figure figure_of(const Study& study, const std::vector<Trained>& all, const char
 
 double mean_of(const std::vector<double>& values) { return mean_interval(values).mean; }
 
-// By lambda: the mean of `values` over the scales.
+// For each lambda, the mean of `values` over the scales.
 std::vector<double> over_scales(const std::vector<Trained>& all, std::vector<double> Trained::*values) {
   std::vector<double> column(all.size());
   std::transform(all.begin(), all.end(), column.begin(), [&](const Trained& each) { return mean_of(each.*values); });

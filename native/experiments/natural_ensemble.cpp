@@ -26,7 +26,7 @@ report::Chart histogram_chart(const std::vector<double>& p, const std::vector<do
   report::Chart chart{.title = "How often p and r have a value", .mark = report::Mark::bar};
   for (std::size_t bin = 0; bin < kBins; ++bin)
     chart.x.categories.push_back(fmt::format("{:.1f}", static_cast<double>(bin) / kBins));
-  chart.x.label = "from this value on, in steps of 0.1";
+  chart.x.label = "lower end of an interval of length 0.1";
   chart.y = {.label = "points", .low = 0.5, .logarithmic = true};
   std::vector<double> numbers(kBins);
   for (std::size_t bin = 0; bin < kBins; ++bin) numbers[bin] = static_cast<double>(bin);

@@ -23,7 +23,7 @@ struct Rows {
   Labels labels;
 };
 
-// The columns of x from `first` on, each shifted and scaled to mean 0 and variance 1.
+// The columns of x, beginning with column `first`, each shifted and scaled to mean 0 and variance 1.
 Tensor standardized(const Tensor& x, std::int64_t first) {
   const std::int64_t n = x.shape[0];
   Tensor z({n, x.shape[1] - first});

@@ -283,7 +283,7 @@ class ReadTransaction {
   Database& database_;
 };
 
-// At most `most` rows, beginning after those of point `index` of `model`.
+// The rows that follow those of point `index` of `model`, but at most `most` rows.
 std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
   const std::vector<std::string_view> columns = stored_columns(database);
   Statement next(database, "SELECT " + quoted_list(columns) + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
@@ -299,7 +299,7 @@ std::vector<Row> rows_after(Database& database, const std::string& model, std::i
 void leave_write_ahead_mode(Database& database) {
   try {
     database.execute("PRAGMA journal_mode=DELETE;");
-  } catch (const Error&) {  // another process is reading the run, which can also be written in write-ahead mode
+  } catch (const Error&) {  // another process is reading the run; it is then written in write-ahead mode, which works, too
   }
 }
 

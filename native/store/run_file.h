@@ -28,7 +28,7 @@ class RunFile {
   /// the first difference, or if another process writes the run.
   static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
 
-  /// As open(), but the file does not change before begin(), append() or set_information() is called, so that a command that
+  /// Like open(), but the file does not change before begin(), append() or set_information() is called, so that a command that
   /// fails earlier changes nothing.
   static RunFile claim(const std::string& path, const Configuration& configuration, Mode mode);
   void begin();

@@ -146,7 +146,7 @@ export interface Distances extends GroupKey {
   spearmanOfBoundaryAndP: number | null;
   points: (PointFacts & {
     p: number | null;
-    /** A lower bound on p, from the counts of `mc:N`. */
+    /** A lower bound on p, from the number of samples of `mc:N` that survive. */
     pLow: number | null;
     certifiedRadius: number | null;
     /** The distance to the nearest boundary; null if none was found. */
@@ -192,7 +192,7 @@ function ask(probust: Probust, operation: string, rows: readonly Row[], more: ob
   if (typeof probust?.analyse !== 'function') {
     throw usage(`the first argument of ${operation} is not a result of createProbust`, 'give await createProbust()');
   }
-  if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'give the result of estimate');
+  if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'pass the rows that estimate() returned');
   // Copies, because the proxies of frameworks cannot be sent to workers.
   return probust.analyse(operation, { ...more, rows: rows.map(copied) });
 }

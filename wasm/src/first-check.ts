@@ -14,7 +14,10 @@ export interface CheckWishes {
   warn(warning: string): void;
 }
 
-/** Without labels, fewer points are not checked, because the check is in a part of the module that may not be loaded yet. */
+/**
+ * Points without labels are checked only if there are at least this many, because the check may have to load another part of
+ * the module.
+ */
 const many = 20;
 
 export function wishesOf({ check, onWarning, labels }: EstimateOptions, points: number): CheckWishes {

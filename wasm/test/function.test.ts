@@ -119,7 +119,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(await model.estimate(point(0, 31), asked)).toEqual(await own.estimate(point(0, 31), asked));
   });
 
-  // From 32 points on, probust's engine propagates moments, which is impossible for a function.
+  // With 32 points or more, probust's engine propagates moments, which is impossible for a function.
   it('estimates learned covariances without propagated moments', async () => {
     const asked = { noise: 'gaussian:0.3', estimators: 'probit:24:learned', seed: 2 };
     const [rows, expected] = [await model.estimate(point(0, 35), asked), await own.estimate(point(0, 35), asked)];

@@ -305,7 +305,7 @@ describe.skipIf(!existsSync(native)).each([
   it('rejects rows that it cannot analyse', async () => {
     const rows = await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' });
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => analysis.summary(probust, []), /^rows are missing; give the result of estimate/],
+      [() => analysis.summary(probust, []), /^rows are missing; pass the rows that estimate\(\) returned/],
       [() => analysis.summary(probust, 5 as never), /^the rows for summary are not a list/],
       [() => analysis.summary({} as never, rows), /not a result of createProbust/],
       [() => analysis.bias(probust, [5] as never), /^rows contain an entry that is not a row/],

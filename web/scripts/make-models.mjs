@@ -13,7 +13,7 @@ import './link.mjs';
 const { createProbust } = await import('probust');
 
 const networks = [
-  // For the 2-D lab of the explorer.
+  // Models for the 2-D lab of the explorer.
   {
     file: 'web/models/three.onnx',
     data: { kind: 'spirals', count: 300, classes: 3, seed: 0 },
@@ -32,7 +32,7 @@ const networks = [
     training: { hidden: [16], activation: 'gelu', sigma: 0.1, lambda: 0.001, seed: 0 },
     runs: [{ epochs: 120, rate: 0.01 }],
   },
-  // For the image lab of the explorer.
+  // Models for the image lab of the explorer.
   {
     file: 'web/models/digits.onnx',
     data: { kind: 'digits', count: 20_000, seed: 0 },

@@ -50,8 +50,8 @@ std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::s
 /// that there are no labels. Empty without pairs.
 std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline = "A", const std::string& run = "B");
 
-/// The comparison to use for in_one_sentence: the first one with the most labelled pairs or, without labels, the most
-/// pairs. Null if there are no pairs.
+/// The comparison to use for in_one_sentence: the one with the most labelled pairs or, without labels, with the most pairs; if
+/// several have the same number, the first of them. Null if there are no pairs.
 const PairedComparison* leading(std::span<const PairedComparison> comparisons);
 
 /// The models of a run, ascending; {""} for a single model without a name. Empty without rows.

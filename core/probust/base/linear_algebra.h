@@ -34,9 +34,8 @@ class Cholesky {
  public:
   explicit Cholesky(MatrixArgument a);
 
-  bool definite() const {
-    return factors_.info() == Eigen::Success;
-  }  ///< whether A is positive definite; the other functions require it
+  /// Whether A is positive definite. The other functions require this.
+  bool definite() const { return factors_.info() == Eigen::Success; }
   double reciprocal_condition() const;
   double log_determinant() const;
   Eigen::MatrixXd inverse() const;                               ///< A⁻¹

@@ -73,7 +73,7 @@ void moments_of(const Tensor& x, const Shape& point, int axis, std::vector<doubl
 }
 
 bool columns_are_standardised(const Tensor& x) {
-  constexpr std::int64_t kEnough = 20;  // number of points; a single column is not enough evidence
+  constexpr std::int64_t kEnough = 20;  // minimum number of points; a single column would not be enough evidence either
   if (x.shape.size() != 2 || x.shape[0] < kEnough || x.shape[1] < 2) return false;
   std::vector<double> mean, std;
   moments_of(x, {x.shape[1]}, 0, mean, std);

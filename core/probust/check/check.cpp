@@ -217,7 +217,8 @@ class Checker {
     std::erase_if(compared_, [](const Compared& compared) { return compared.adds_order && !compared.result.better; });
   }
 
-  // Runs the transform, with the labels as given and in other orders. Returns its position in compared_, or -1 if it was dropped.
+  // Runs the transform, with the labels as given and in other orders. Returns its position in compared_, or -1 if it was
+  // dropped.
   std::int64_t run(const Way& way, const std::string& kind, int changes = 1) {
     const bool needed = input_.thorough || (way.name == kUnitPixels && range_is_suspicious());
     if (!needed && report_.passes + used_ > input_.most_passes) return -1;
@@ -282,8 +283,8 @@ class Checker {
     if (!fitted.classes_of.empty() && explains_labels(fitted, labels, predicted)) compare_order(fitted, true);
   }
 
-  // Whether most labels agree with the predictions in the fitted order, and whether that is possible for most of them: a model
-  // that predicts only two of three classes does not use a different order.
+  // Whether the fitted order explains the predictions: most labels agree with them, and the model predicts almost as many
+  // classes as there are labels. (A model that predicts only two of three classes does not use a different order.)
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;

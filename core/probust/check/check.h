@@ -117,7 +117,7 @@ std::string check_json(const CheckReport& report, OptionSpelling spell = as_fiel
 std::string check_text(const CheckReport& report, OptionSpelling spell = as_field);
 
 /// A function that computes the logits of raw model inputs with an executor that includes preprocessing (with_preprocessing).
-/// It maps inputs back to natural units, so that the model is not compiled twice. The executor must outlive it.
+/// It maps inputs back to natural units, so that the model is not compiled twice. The executor must outlive the function.
 std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape& input_shape, const Preprocessing& preprocessing);
 
 /// Limits of the check before an estimate: this many points, and this share of the planned passes (3%, or 6% for fewer than

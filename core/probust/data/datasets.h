@@ -46,7 +46,7 @@ std::span<const MadeDataKind> made_data_kinds();
 /// The kind with this name. Throws Error{usage} listing the names.
 const MadeDataKind& made_data_kind(std::string_view name);
 
-/// What to generate.
+/// The number and properties of the points to generate.
 struct MadeDataOptions {
   std::int64_t count = 500;
   std::optional<std::int64_t> classes{};  ///< by default, that of the kind

@@ -71,10 +71,10 @@ std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& ho
 /// Whether every operator has a moment rule for this noise. Determined by computing the gradient of one point.
 bool propagates(Executor& executor, const Points& points, const Noise& noise);
 
-/// From this cost on, gradients of the mean under the noise improve estimates more than samples of the same cost.
+/// At this cost and above, gradients of the mean under the noise improve estimates more than samples of the same cost.
 inline constexpr std::int64_t kPropagationPays = 100;
 
-/// From this budget on, auto:N runs a pilot to find points whose failures are too rare to count.
+/// With this budget or more, auto:N runs a pilot to find points whose failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 
 }  // namespace probust

@@ -83,7 +83,7 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
-// For noise whose samples of a point are all the same: determines by one pass whether that sample keeps the target. This is
+// For noise whose samples of a point are all the same: determines with one pass whether that sample keeps the target. This is
 // exact. Not inlined, so that browsers download it only when it is needed (wasm/split), like by_latents.
 [[gnu::noinline]] std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
   const Points& points = evaluation.points();

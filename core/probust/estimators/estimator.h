@@ -23,9 +23,9 @@ struct EstimatorDefinition {
 
   /// The events that it supports besides the survival of the target (Event).
   enum class Answers : std::uint8_t {
-    target,              ///< no others
-    groups_and_top,      ///< by counting noisy samples
-    groups_and_classes,  ///< by one normal probability per class
+    target,              ///< no other events
+    groups_and_top,      ///< groups and --top, by counting noisy samples
+    groups_and_classes,  ///< groups and --per-class, by one normal probability per class
     every_event
   };
 

@@ -75,7 +75,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   return whole;
 }
 
-// Estimates from `some` linearizations, those of the points from `first` on.
+// Estimates from `some` linearizations, which are those of the points that begin with point `first`.
 std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first,
                                         double sigma, const ProbabilityRule& rule) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());

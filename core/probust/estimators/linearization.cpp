@@ -71,7 +71,7 @@ void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const E
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
 }
 
-// Sets R and the deviations from the covariance of the rows.
+// Computes R and the standard deviations, given the covariance of the rows.
 void correlate(NormalProblem& problem, Eigen::MatrixXd covariance) {
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
   problem.R = std::move(covariance);

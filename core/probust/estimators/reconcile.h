@@ -8,7 +8,7 @@
 namespace probust {
 
 /// Two estimates of p = Phi(zeta) from the same noisy samples. A model's estimate of zeta is precise but has an unknown model
-/// error; the count of samples that keep the target is unbiased but imprecise.
+/// error; the share of samples that keep the target is unbiased but imprecise.
 struct Evidence {
   double z = 0;          ///< the model's estimate of zeta
   double std_error = 0;  ///< sampling error of z

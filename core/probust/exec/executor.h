@@ -22,7 +22,7 @@ class ProblemSolver;
 }
 
 /// LinearizeAveraged as a job, because a point may have very many noisy samples. Counts progress in samples per point. The
-/// executor must outlive it.
+/// executor must outlive the job.
 class AverageJob : public Job {
  public:
   /// The result, once the job is finished.
@@ -114,7 +114,8 @@ class Executor {
   Progress own_progress_;
 };
 
-/// An AverageJob whose first step does all the work, for executors that cannot divide it. `executor` must outlive it.
+/// An AverageJob whose first step does all the work, for executors that cannot divide the work. `executor` must outlive the
+/// job.
 std::unique_ptr<AverageJob> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples);
 
 /// Throws Error unless x has one row of the model's shape per index and target, and all targets are classes of the model.

@@ -12,7 +12,7 @@ namespace probust {
 /// other functions are those of the inner executor.
 class ForwardingExecutor : public Executor {
  public:
-  /// `inner` must outlive it.
+  /// `inner` must outlive this object.
   explicit ForwardingExecutor(Executor& inner) : Executor(&inner.progress), inner_(inner) {}
 
   const ExecutorFacts& facts() const final { return inner_.facts(); }

@@ -47,7 +47,7 @@ struct Pairs {
 /// Room for `count` pairs of each of n points.
 std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int64_t count);
 
-/// Writes `some` pairs of a point to `all`, from column `first` on.
+/// Writes `some` pairs of a point to `all`, beginning at column `first`.
 void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 
 /// How often each class has the largest logit, [N][C].

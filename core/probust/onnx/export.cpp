@@ -131,7 +131,7 @@ class Exporter {
     return node.extent == Extent::example && (node.op == Op::input || is_row(node.shape) || node.shape[0] == 1);
   }
 
-  // The extents after the batch.
+  // The extents after the batch axis.
   Shape own_extents(ValueId id) const {
     const Node& node = graph_[id];
     const bool whole = node.op == Op::input || node.shape.size() == 1;

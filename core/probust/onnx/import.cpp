@@ -342,7 +342,7 @@ Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   return x;
 }
 
-// Whether an output [n, 1] is one number per row of the input [n, ...]. An output [n] is taken as the scores of n classes.
+// Whether an output [n, 1] is one number per row of the input [n, ...]. An output [n] contains the scores of n classes.
 bool is_number_per_row(const Shape& input, const Shape& output) {
   return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
 }

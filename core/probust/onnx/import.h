@@ -68,8 +68,8 @@ struct ImportOptions {
   /// If one number decides: class 1 if it is above this, in the output's own units. Empty: 0 for scores, 0.5 for probabilities.
   std::optional<double> threshold = {};
   std::vector<std::int64_t> outputs = {};  ///< the values of the output to use as classes, in this order; empty: all
-  std::int64_t data_classes =
-      0;  ///< number of classes among the data's labels, which may help to choose between several outputs; 0: unknown
+  /// The number of classes among the data's labels, which may help to choose between several outputs; 0: unknown.
+  std::int64_t data_classes = 0;
   /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model has dynamic extents besides the batch.
   Shape input_shape = {};
   /// The shape of one point of the data, e.g. [3, 224, 224]. Determines extents that neither the model nor `input_shape` gives.
@@ -84,7 +84,7 @@ struct ImportOptions {
 /// operator and opset; or the input with dynamic extents), usage (no such output, an input shape that does not fit).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-/// An ONNX graph as a function of its inputs, unchanged, with its own batch and outputs.
+/// An ONNX graph as a function of its inputs. It keeps its batch axis and all of its outputs.
 struct Function {
   Graph graph;
   std::vector<std::string> inputs, outputs;  ///< names, in the order of the graph's

@@ -9,7 +9,8 @@
 
 namespace probust::onnx {
 
-/// Class 1 if the value is above (or below) `at`. If `at` is infinite: always or never.
+/// The rule that the class is 1 if the value is above (or below) `at`, and 0 otherwise. If `at` is infinite, the class does not
+/// depend on the value.
 struct Threshold {
   ValueId value = kNoValue;
   double at = 0;

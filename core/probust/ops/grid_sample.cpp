@@ -64,7 +64,7 @@ GridAxis axis_of(const GridAttributes& attributes, std::int64_t extent, std::int
   axis.zeros = attributes.padding == Padding::zeros;
   axis.twice = attributes.padding == Padding::reflect_edges;
   if (axis.twice) axis.period = 2 * axis.extent;
-  // For a single pixel the period is 0, so that it is repeated, as with Padding::border.
+  // For a single pixel, the period is 0, so the pixel is repeated, as with Padding::border.
   if (attributes.padding == Padding::reflect_centres) axis.period = 2 * (axis.extent - 1);
   const std::int32_t last = axis.period > 0 ? axis.period - 1 : axis.extent + axis.before;
   axis.lowest = static_cast<float>(axis.period > 0 ? 0 : axis.before - axis.taps);

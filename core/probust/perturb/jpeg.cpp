@@ -153,8 +153,8 @@ void halve(const Samples& full, std::int64_t rows, std::int64_t own_rows, CodedP
   half.repeat_rows_from(own_rows);
 }
 
-// Computes one row [2 columns] of a plane at twice its size: along both axes, three quarters of the nearest sample plus one
-// quarter of the next one. Samples of planes with up to two columns are repeated instead, as in the library.
+// Computes one row, [2 * columns], of a plane at twice its size: along both axes, three quarters of the nearest sample plus one
+// quarter of the next one. If the plane has at most two columns, its samples are repeated instead, as in the library.
 void doubled_row(CodedPlane& half, std::int64_t own_rows, std::int64_t columns, std::int64_t row, Samples& sums,
                  Samples& result) {
   const std::int32_t* near = half.row(row / 2);

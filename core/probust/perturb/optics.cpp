@@ -56,7 +56,7 @@ ValueId filtered(const MapInputs& in, ValueId x, ValueId weights, std::int64_t a
 ValueId blurred(const MapInputs& in) {
   Graph& g = in.g;
   const Image& image = in.image;
-  // If false, pixels beyond the border are 0.
+  // Whether pixels beyond the border have a constant value other than 0.
   const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;
   const ValueId fill = filled ? build::broadcast(g, build::constant(g, in.border.value), image.planes()) : kNoValue;
   const double reach = std::ceil(std::min(in.most * std::sqrt(-2 * std::log(double{kLeast})), double{kLargestRadius}));

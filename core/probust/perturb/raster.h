@@ -27,7 +27,7 @@ enum class Edge : std::uint8_t { nearest, about_values, about_border };
 /// The index from 0 to n - 1 of the value that index i reads.
 std::int64_t inside(std::int64_t i, std::int64_t n, Edge edge);
 
-/// The value at a place between values, interpolated linearly.
+/// The value at a position between pixels, interpolated linearly.
 float interpolated(const Plane& plane, double row, double column, Edge edge);
 
 /// The plane blurred by a Gaussian with this standard deviation, cut off after `radius` values.
@@ -48,7 +48,8 @@ Plane correlated(const Plane& plane, const Plane& kernel, Edge edge);
 Plane resized(const Plane& plane, std::int64_t rows, std::int64_t columns);
 
 /// A random fractal with values from 0 to 1 by the diamond-square algorithm of Fournier, Fussell and Carpenter ("Computer
-/// rendering of stochastic models", 1982): details of half the size are 1 / decay^2 as strong. Cut from a periodic square.
+/// rendering of stochastic models", 1982): details of half the size are 1 / decay^2 as strong. The result is cut from a
+/// periodic square.
 Plane fractal(std::int64_t rows, std::int64_t columns, double decay, NoiseStream& random);
 
 }  // namespace probust::perturb

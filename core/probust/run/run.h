@@ -20,8 +20,8 @@ bool borrows(std::span<const EstimatorSpec> estimators);
 /// The number of points to estimate together: kBlock if an estimator pools points, otherwise few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 
-/// The number of points from this position on to estimate together. Blocks of `size` begin at multiples of it, so that pooled
-/// estimates do not depend on where a run starts or was interrupted.
+/// The number of points to estimate together, beginning at this position. Blocks of `size` begin at multiples of it, so that
+/// pooled estimates do not depend on where a run starts or was interrupted.
 inline std::int64_t points_in_block(std::int64_t position, std::int64_t size) { return size - position % size; }
 
 /// Estimates at several scales of one noise shape, [scales][points]: estimate_curve of analysis/curve.h.
@@ -30,7 +30,7 @@ using CurveEstimator = Result<std::vector<std::vector<Estimate>>> (*)(Executor&,
                                                                       std::span<const double> sigmas, const EstimatorSpec&,
                                                                       const Event&);
 
-/// The position after the noise models from `first` on that differ only in scale (a sweep).
+/// The position after the last noise model that differs from the one at `first` only in scale (the end of a sweep).
 std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first);
 
 /// Estimates of `auto` for all points of the data, computed with a common total of forwards.
@@ -49,7 +49,7 @@ struct EstimateRequest {
   Event event{};                       ///< what must survive, if not only the target
   bool other_labels = false;  ///< whether labels that are not classes of the model count as none instead of being an error
   std::int64_t offset = 0;    ///< position of the first point in the data, which is part of the key of the noise
-  std::vector<std::int64_t> index{};  ///< [N] positions of all points, ascending; empty: from `offset` on
+  std::vector<std::int64_t> index{};  ///< [N] positions of all points, ascending; empty: consecutive, starting at `offset`
   std::uint64_t seed = 0;
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;

@@ -34,7 +34,7 @@ Pointer flatten();
 /// [d] -> [width], or [tokens, d] -> [tokens, width]: x W + b with W of variance gain / d.
 Pointer dense(std::int64_t width, double gain);
 
-/// How a filter moves. All axes are alike.
+/// The filter of a convolution, and how it moves; the same along all axes.
 struct ConvOptions {
   std::int64_t kernel = 3, stride = 1, pad = 0;
   double gain = 2;   ///< initial filter values have variance gain / (number of inputs of an output)

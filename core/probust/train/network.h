@@ -67,7 +67,7 @@ class LayerGraph {
   std::size_t weight_ = 0, statistic_ = 0;
 };
 
-/// A function of a batch [rows, ...] that treats rows alike. Immutable, so that copies of a network share it.
+/// A layer: maps a batch [rows, ...] to a batch with as many rows. Immutable, so copies of a network share it.
 class NetworkLayer {
  public:
   virtual ~NetworkLayer() = default;

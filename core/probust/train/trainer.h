@@ -122,7 +122,7 @@ class Trainer {
 /// `epochs` more epochs and then the score, as a job. Its steps throw as Trainer::step does.
 class TrainingRun final : public Job {
  public:
-  /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
+  /// `trainer` must outlive this object. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
   /// Trains until trainer.epoch() is `epochs`, which completes a resumed training.
   static TrainingRun up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);

@@ -12,7 +12,7 @@ Describe describe_inspect, describe_arrays, describe_estimate, describe_export, 
     describe_noise, describe_survey, describe_version, describe_manual;
 
 void describe_all(CommandLine& line) {
-  // In the order of the help.
+  // The commands, in the order of the help.
   Describe* const all[] = {
       describe_inspect,   describe_arrays,  describe_estimate, describe_export,    describe_merge,
       describe_report,    describe_survey,  describe_noise,    describe_mvn,       describe_bench,

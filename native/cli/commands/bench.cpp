@@ -254,7 +254,7 @@ void describe_bench(CommandLine& line) {
   add_device_options(command, own);
   command.add_flag("--json", own.json, "print one JSON object; with --frontier, one per estimator");
   command.add_flag("--frontier", own.frontier,
-                   "compare errors at equal cost and coverage, for MODEL DATA --sigma ... or a file of such lines");
+                   "compare errors at equal cost and coverage, for MODEL DATA --sigma ... or a file with such lines");
   command.add_option("DATA", own.data.path, "for --frontier: " + known_formats());
   add_data_options(command, own);
   command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units").one_argument_each();

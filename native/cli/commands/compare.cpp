@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust compare: compares several models on the same points, each with the first. The models are those of several runs or of
-// one.
+// probust compare: compares several models on the same points, each with the first model. The models can be from several runs
+// or from a single run.
 #include <fmt/format.h>
 
 #include <algorithm>

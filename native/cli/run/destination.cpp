@@ -236,7 +236,7 @@ std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const Te
 
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration) {
   if (!arguments.format.empty())
-    throw Error{ErrorCode::usage, "--format", "applies to text, but --output is a run",
+    throw Error{ErrorCode::usage, "--format", "applies only to text files, but --output is a run",
                 "leave it out, and write text with probust export"};
   return std::make_unique<Stored>(store::RunFile::claim(arguments.output, configuration, mode_of(arguments)));
 }

@@ -28,8 +28,8 @@ struct FirstCheck {
 /// model is not run. With --no-check, the result is empty.
 FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::int64_t planned);
 
-/// As above, for one model of a plan. Prints the warnings to stderr, even with --quiet, and stores them in the destination. If
-/// the destination resumes a run that was checked, does not check again but returns the stored findings.
+/// Like the previous function, for one model of a plan. Prints the warnings to stderr, even with --quiet, and stores them in
+/// the destination. If the destination resumes a run that was checked, does not check again but returns the stored findings.
 FirstCheck first_check(Problem& problem, const Plan& plan, const std::string& model, Destination& destination);
 
 /// Prints a warning of a problem that was found during estimation, and stores it in the destination.

@@ -77,7 +77,7 @@ class Ledger final : public Assignments {
   };
   Counts counts() const;
 
-  /// The points that could not be read, in order of their positions, without those of earlier attempts.
+  /// The points that could not be read, ordered by position, excluding those of earlier attempts.
   std::vector<SkippedPoint> bad() const;
 
  private:

@@ -39,7 +39,8 @@ LoadedModel load_model(const Arguments& arguments, const LoadOptions& options);
 /// Converts data options to options of open_dataset and read_dataset.
 DatasetOptions dataset_options(const DataArguments& data);
 
-/// As above, with the number of image channels that the model expects, if it follows from the shape of its input.
+/// Like the previous function, with the number of image channels that the model expects, if it follows from the shape of its
+/// input.
 DatasetOptions dataset_options(const Arguments& arguments);
 
 /// Opens the data that the data options describe. load_data reads all points; open_data reads them when they are requested.

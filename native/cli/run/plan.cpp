@@ -112,7 +112,7 @@ std::vector<std::string> model_names(const Arguments& arguments) {
   for (const std::string& model : models_of(arguments)) {
     names.push_back(printable(std::filesystem::path(model).filename().string()));
     if (!known.insert(names.back()).second)
-      throw Error{ErrorCode::usage, "--model", "has two models called '" + names.back() + "'", "rename one of the files"};
+      throw Error{ErrorCode::usage, "--model", "has two models named '" + names.back() + "'", "rename one of the files"};
   }
   return names;
 }

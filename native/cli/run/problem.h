@@ -34,7 +34,7 @@ std::int64_t point_count(const Problem& problem);
 /// depend on the division into shards.
 Span span_of(const Problem& problem, const Plan& plan, const Shard& shard);
 
-/// The points at positions [first, first + count) of the data, without those that cannot be read and are skipped.
+/// The points at positions [first, first + count) of the data, without unreadable points, which are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);
 
 /// The event whose probability is estimated, from --groups (such as "0,1/Shirt,Coat"), --per-class and --top. Throws

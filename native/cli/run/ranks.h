@@ -19,7 +19,7 @@
 
 namespace probust::cli {
 
-/// What rank 0 knows about the other ranks.
+/// The information that rank 0 has about the other ranks.
 struct Ranks {
   cluster::Cluster& cluster;
   int rounds = 1;                         ///< total number of ledgers, one for each model

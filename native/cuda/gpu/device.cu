@@ -21,7 +21,7 @@
 namespace probust::cuda {
 namespace {
 
-// In bytes; algorithms that need more are not used.
+// The workspace of a matrix product in bytes. Algorithms that need more are not used.
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's recommendation for Hopper
 
 constexpr int kOldest = 75, kNarrow = 80;      // the oldest supported compute capability, 7.5; the first with tf32 and bf16, 8.0
@@ -310,7 +310,7 @@ std::string Device::name() const {
   return properties.name;
 }
 
-// This takes a millisecond at 50 TFLOP/s. Starting the few dozen kernels of a network takes microseconds each.
+// This many operations take a millisecond at 50 TFLOP/s. Starting each of the few dozen kernels of a network takes microseconds.
 double Device::busy_flops() const { return 5e10; }
 
 std::int64_t Device::free_bytes() const {

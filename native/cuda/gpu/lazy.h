@@ -16,7 +16,7 @@ namespace probust::cuda {
 #define PROBUST_TEXT_OF(value) #value
 #define PROBUST_FILE_OF(name, version) name PROBUST_TEXT_OF(version)
 
-/// A function of the shared library `file`. Throws Error{resources} with the loader's reason.
+/// Looks up a function of the shared library `file`. Throws Error{resources} with the loader's reason.
 inline void* find_in_library(const char* name, const char* file, const char* function) {
   void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // if it is already open, this returns the same handle
   void* const found = library == nullptr ? nullptr : dlsym(library, function);

@@ -114,8 +114,8 @@ bool fours_align(const void* data, Type type) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(4 * bytes_of(type)) == 0;
 }
 
-// Whether any four consecutive elements of a result, from a multiple of four on, read four consecutive and aligned elements of
-// the operand.
+// Whether any four consecutive elements of a result that begin at a multiple of four read four consecutive and aligned elements
+// of the operand.
 bool has_fours(const Chain::Read& read) {
   return read.source == nullptr && read.period % 4 == 0 && (read.from.own == 1 || read.from.elements % 4 == 0) &&
          fours_align(read.from.data, read.from.type);

@@ -69,7 +69,8 @@ std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int6
 }
 
 // Follows the operators after a product or convolution as long as its epilogue can include them. `known` contains, for each
-// value, the node that computes it, because only a value that is computed before the convolution can be its residual.
+// value, the node that computes it: the product, if an epilogue includes its operator. It is needed because only a value that
+// is computed before the convolution can be its residual.
 class EpilogueSearch {
  public:
   EpilogueSearch(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)

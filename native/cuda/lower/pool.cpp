@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lowers pooling, with tables of the cells of windows, for images in either order. The cells that the windows of an image
-// choose are computed only once.
+// Lowers pooling, with tables of the cells of windows, for images in either order. The positions of the maxima in the
+// windows of an image are computed only once.
 #include <numeric>
 
 #include "cuda/lowering.h"

@@ -42,7 +42,7 @@ struct Published {
   std::vector<std::string> classes;
 };
 
-/// mnist, fashion-mnist, cifar10, cifar100 and ionosphere.
+/// The data sets that can be downloaded: mnist, fashion-mnist, cifar10, cifar100 and ionosphere.
 const std::vector<Published>& published_datasets();
 
 /// The data set of this name. If there is none, throws Error{usage} that lists the names.

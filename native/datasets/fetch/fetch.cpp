@@ -41,7 +41,7 @@ class CacheFolder {
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);
-      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait for it"};
+      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait until it has finished"};
     }
   }
   ~CacheFolder() {
@@ -96,7 +96,7 @@ class Fetch {
 
   Fetched run() {
     if (options_.unverified && (options_.from.empty() || is_url(options_.from)))
-      throw Error{ErrorCode::usage, option("unverified"), "applies only to files of a folder",
+      throw Error{ErrorCode::usage, option("unverified"), "applies only to files in a folder",
                   "give " + option("from") + " FOLDER"};
     const std::vector<CachedFile> wanted = missing();
     if (!wanted.empty() && !options_.from.empty() && !is_url(options_.from)) {

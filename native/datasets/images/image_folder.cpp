@@ -80,7 +80,8 @@ ImageFolder list_images(const std::string& path, const DatasetOptions& options) 
   FolderEntries entries = list_folder(path);
   ImageFolder folder{path, {}, {}, std::move(entries.others)};
   while (folder.path.size() > 1 && folder.path.ends_with('/')) folder.path.pop_back();
-  const std::string layout = "give a folder with one folder of PNG or JPEG images per class, or with images alone";
+  const std::string layout =
+      "give a folder with one subfolder of PNG or JPEG images per class, or a folder that contains only images";
   if (entries.folders.empty() && entries.images.empty()) refuse(path, "is a folder without images", layout);
   if (!entries.folders.empty() && !entries.images.empty())
     refuse(path, "has both folders and images, such as " + entries.folders[0] + " and " + entries.images[0], layout);
@@ -249,7 +250,7 @@ ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& opt
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
                 "contains images, but the model needs points with " + std::to_string(options.channels) + " channels",
-                "images have 1 or 3 channels; give other points as .npy"};
+                "images have 1 or 3 channels; save points with other numbers of channels as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};

@@ -81,7 +81,7 @@ function requireWidth({ cells, line }: CsvRow, width: number, name: string): voi
   refuse(`row ${line} of ${name}`, what, 'give every row as many cells as the first');
 }
 
-/** Whether the first column has a few different whole numbers from 0 on. */
+/** Whether the first column has a few different whole numbers, beginning with 0. */
 function firstMayBeLabels(rows: readonly CsvRow[]): boolean {
   const numbers = rows.map(({ cells }) => csvFeature(cells[0]!));
   const different = new Set(numbers).size;

@@ -40,7 +40,7 @@ export const isAborted = (error: unknown): boolean => {
   return code === 'aborted' || code === 'disposed' || (error as { name?: string } | null)?.name === 'AbortError';
 };
 
-/** For long work: a new job aborts the one before it. */
+/** Runs long work. A new job aborts the previous one. */
 export class Replacing {
   #controller: AbortController | undefined;
 

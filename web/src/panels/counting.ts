@@ -8,9 +8,9 @@ import { percent } from './words.js';
 
 /** 1 - p of the linearisation, computed in different ways. */
 export interface Counted {
-  /** Boole's inequality: the sum of the rivals' probabilities. */
+  /** The bound of Boole's inequality: the sum of the rivals' probabilities. */
   union: number;
-  /** As if the rivals were independent. */
+  /** The value under the assumption that the rivals are independent. */
   product: number;
   sigmoid: Row;
   normal: Row;

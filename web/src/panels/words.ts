@@ -43,7 +43,7 @@ export function describe(form: string, estimators: readonly EstimatorInfo[]): st
   return summary && `${beginsWithName ? summary[0]! : summary[0]!.toUpperCase()}${summary.slice(1)}.`;
 }
 
-/** For beginners: what an estimator does. */
+/** A hint for beginners: what an estimator does. */
 export function hintOf(form: string): string {
   const [name, samples] = form.split(':');
   const hints: Record<string, string> = {

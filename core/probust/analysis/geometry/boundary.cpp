@@ -278,7 +278,7 @@ class GradientSearch {
                  square = gradient.squaredNorm();
     if (!(square > 0)) return step;
     const VectorXd foot = gradient * ((gradient.dot(step) - margin) / square);
-    // The foot may miss a curved boundary. Then only a part of the way to it is tried.
+    // If the boundary is curved, the foot of the perpendicular may not be beyond it. So parts of the way to it are tried, too.
     std::vector<VectorXd> tries;
     for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
     return shortest_of(tries, kHalvings).value_or(step);

@@ -154,7 +154,7 @@ SmoothedCurvature at_point(Executor& executor, const Points& points, std::int64_
   result.largest = along(up);
   result.smallest = along(down);
   result.mean = second_derivative(copies, sigma, options.pairs, [&](std::int64_t j) { return copies.unit_direction(1 + j); });
-  // The mean eigenvalue is between the extremes, so a direction whose value is beyond it is replaced by it.
+  // The mean eigenvalue must be between the extremes. An extreme on the wrong side of the mean is replaced by the mean.
   if (result.largest.value < result.mean.value) result.largest = result.mean;
   if (result.smallest.value > result.mean.value) result.smallest = result.mean;
   return result;

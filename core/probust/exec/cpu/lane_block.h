@@ -10,7 +10,7 @@
 // Lanes in blocks, for kernels whose operands all differ between lanes.
 namespace probust::cpu {
 
-/// Some lanes of a result, at most a block: examples from `example` on, of one seed.
+/// Some lanes of a result, at most a block: consecutive examples, beginning with `example`, of one seed.
 struct LaneBlock {
   std::int64_t example, seed, count;
 

@@ -166,7 +166,7 @@ struct LaneConv {
   void filter_gradient(const Call& call) const;
 };
 
-// Writes the results of a group, [count][kBlock], from element `first` on.
+// Writes the results of a group, [count][kBlock], beginning with element `first`.
 void write_group(const Call& call, const LaneBlock& group, std::int64_t first, std::int64_t count, const float* from) {
   float* const to = call.out + first * call.lanes + group.first_of(call.lanes, call.batch);
   for (std::int64_t e = 0; e < count; ++e) std::copy_n(from + e * kBlock, group.count, to + e * call.lanes);

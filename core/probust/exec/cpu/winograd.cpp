@@ -209,8 +209,8 @@ class Winograd {
 
   static std::int64_t pixels(const std::array<std::int64_t, 2>& extents) { return extents[0] * extents[1]; }
 
-  // Calls use(row, tile, lane, count) for each run of rows of the same tile among the kWide rows from `row` on. The `row` that
-  // is passed counts from 0.
+  // Calls use(row, tile, lane, count) for each run of rows of the same tile among the kWide rows that begin with `row`. The
+  // `row` that is passed to `use` counts from 0.
   template <class Use>
   static void each_run(const Part& part, std::int64_t row, Use use) {
     const std::int64_t end = std::min(part.end, part.begin + row + kWide);

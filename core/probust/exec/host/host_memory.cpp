@@ -97,7 +97,7 @@ std::int64_t HostMemory::gradient_bytes(const Program& gradient, const Batch& ba
 
 void HostMemory::too_little(std::int64_t needed) const {
   throw Error{ErrorCode::resources, option("memory"),
-              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
+              "is too small: one example needs " + std::to_string((needed >> 10) + 1) + "K per thread" +
                   (weights_ > 0 ? " in addition to weights of " + std::to_string((weights_ >> 10) + 1) + "K" : ""),
               "give at least " + std::to_string(((needed * options_.threads + weights_) >> 10) + 1) + "K or use fewer " +
                   option("threads")};

@@ -21,7 +21,7 @@ namespace probust {
 /// It pauses between lanes, samples and points. The gradients of one point, and the last step of its averages, are not split.
 class StepwiseExecutor final : public ForwardingExecutor {
  public:
-  /// `inner` and `time` must outlive it, and so must `external`, the source of the logits of `inner`, if any.
+  /// `inner` and `time` must outlive this object, and so must `external`, the source of the logits of `inner`, if any.
   StepwiseExecutor(Executor& inner, StepTime& time, ExternalEngine* external)
       : ForwardingExecutor(inner), time_(time), external_(external) {}
 

@@ -89,7 +89,7 @@ class ChunkedExecutor final : public Executor {
     const std::int64_t n = checked_rows(*this, asked.x), bytes = classes() * elements_ * static_cast<std::int64_t>(sizeof(float));
     if (bytes > options().memory) {
       throw Error{ErrorCode::resources, option("memory"),
-                  "is too small: a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K",
+                  "is too small: a Jacobian needs " + std::to_string((bytes >> 10) + 1) + "K",
                   "give at least " + std::to_string((bytes >> 10) + 1) + "K"};
     }
     const Sweep which = prepare(classes());

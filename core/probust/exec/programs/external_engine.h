@@ -51,7 +51,7 @@ class ExternalEngine {
 };
 
 /// A program whose logits [classes] come from `external`. Its input first passes through `preparation` (one input, one output).
-/// `external` must outlive it.
+/// `external` must outlive the program.
 std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
 
 /// external_program with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in

@@ -146,7 +146,7 @@ export class DatasetSession {
     });
   }
 
-  /** Uses another network for the same points, or compares it. */
+  /** Opens a network for the same points: as the first network, or as a second one to compare with it. */
   openModel(file: File, asked: Asked, role: 'first' | 'second'): void {
     this.#begin(async (signal) => {
       const bytes = new Uint8Array(await file.arrayBuffer());

@@ -292,7 +292,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     </div>`;
   }
 
-  /** At most one update per frame, for changes of the state and results of both workers. */
+  /** Updates at most once per frame, even if the state changes and both workers return results. */
   protected override async scheduleUpdate(): Promise<void> {
     await new Promise(requestAnimationFrame);
     await super.scheduleUpdate();

@@ -53,7 +53,7 @@ export class Trainer {
     private readonly callbacks: TrainerCallbacks,
   ) {}
 
-  /** Makes the data for display, without training. */
+  /** Generates the data and displays them, without training. */
   showData(): void {
     this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.settled(error));
   }
