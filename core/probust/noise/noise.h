@@ -69,6 +69,9 @@ struct NoiseMap {
   std::shared_ptr<const NoiseShape> on_points;  ///< the same for points [x, z]
   /// The parts of the map that change nothing to first order at z = 0, as a blur of width |z|; empty if there are none.
   std::string flat{};
+  /// The elements of z that become parameters with uniform distributions: no value of such a parameter is more probable than
+  /// another.
+  std::vector<std::int64_t> uniform{};
 };
 
 /// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance.
@@ -234,6 +237,9 @@ std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::str
 
 /// Noise whose samples are clipped and, if the range has levels, rounded.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
+
+/// The text of a noise without the range to which its samples are clipped: "rotate:10" for "rotate:10|clip:0,1".
+std::string without_clipping(const std::string& noise);
 
 /// Random numbers for one sample of one point.
 class NoiseStream {
