@@ -51,6 +51,9 @@ std::string pictures_section(const Material& material, const Pictures& pictures)
 /// The accuracy without and under noise, p at each noise and the time, as large numbers; and a table of all groups.
 std::string summary_section(const Material& material);
 
+/// p by family of noise, the most dangerous first, and pictures of samples; empty for a run without perturbations of images.
+std::string perturbation_section(const Material& material, const Pictures& pictures);
+
 /// p by class.
 std::string bias_section(const Material& material);
 
