@@ -34,9 +34,9 @@ std::string image_pair(const Picture& original, const std::string& about, const 
 }
 
 std::string wrong_text(const WrongVersion& wrong, const std::string& name) {
-  if (!wrong.picture) return wrong.samples == 1 ? "stays as it is" : "survives in all " + counted(wrong.samples, "sample");
+  if (!wrong.picture) return wrong.samples == 1 ? "stays as it is" : "survives in all of " + counted(wrong.samples);
   if (wrong.samples == 1) return "becomes " + name;
-  return fmt::format("becomes {} in {} of {}", name, counted(wrong.count), counted(wrong.samples, "sample"));
+  return fmt::format("becomes {} in {} of {}", name, counted(wrong.count), counted(wrong.samples));
 }
 
 std::string strip(const Picture& original, const std::vector<StripCell>& samples) {

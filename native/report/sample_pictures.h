@@ -30,7 +30,7 @@ std::string image_tag(const Picture& picture, const std::string& about);
 /// A point and, next to it, its wrong version, if it has one. `noise` is text.
 std::string image_pair(const Picture& original, const std::string& about, const WrongVersion& wrong, const std::string& noise);
 
-/// "becomes 3 (Bag) in 31 of 100 samples", for a class called `name`; "right in all of 100 samples" without a wrong version.
+/// "becomes 3 (Bag) in 31 of 100", samples, for a class called `name`; "survives in all of 100" without a wrong version.
 std::string wrong_text(const WrongVersion& wrong, const std::string& name);
 
 /// A picture of a strip, with lines of text below it.
