@@ -81,26 +81,40 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// Parses "MODEL:SCALES@COLUMNS" into one noise model per scale; if possible, they share one shape object. A text without a list
-// of scales is one noise model.
-std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
+// "MODEL:SCALES@COLUMNS" with a list of scales. Without a list, there are no scales.
+struct ScaleList {
+  std::string before, after;
+  std::vector<double> scales{};
+  std::string text(double scale) const { return before + shortest_text(scale) + after; }
+};
+
+ScaleList scale_list(const std::string& text) {
+  if (without_clipping(text).size() < text.size()) return {};  // the text of a row, whose range is no list
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
   if (const std::size_t dots = text.rfind("..", at); dots < colon) colon = text.rfind(':', dots);  // 0.05..0.4:4
   const std::string list = colon == std::string::npos ? "" : text.substr(colon + 1, at - colon - 1);
   const bool sweep = list.find(',') != std::string::npos || list.find("..") != std::string::npos;
-  if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {parse_noise(text, source)};
+  if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {};
   if (text.find('+') < colon && text.find('+') != std::string::npos)
     throw Error{ErrorCode::usage, "noise '" + text + "'", "has several scales for one of its parts",
                 "give each mixture with its own --noise"};
-  std::vector<Noise> noises;
-  for (const double scale : parse_numbers(list, "--noise")) {
+  ScaleList found{text.substr(0, colon + 1), text.substr(at), parse_numbers(list, "--noise")};
+  for (const double scale : found.scales) {
     if (!std::isfinite(scale) || scale <= 0)
       throw Error{ErrorCode::usage, "noise '" + text + "'", "has a scale that is not a positive number", "try gaussian:0.1,0.2"};
-    // If the text of the shape does not depend on the scale, the number is not a scale but a parameter of the shape.
-    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);
-    const std::string one = text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at);
-    noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(one, source));
+  }
+  return found;
+}
+
+// Parses a noise model with one scale or a list of them. All scales share one shape.
+std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
+  const ScaleList list = scale_list(text);
+  if (list.scales.empty()) return {parse_noise(text, source)};
+  std::vector<Noise> noises;
+  for (const double scale : list.scales) {
+    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);  // not if it is no scale
+    noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(list.text(scale), source));
   }
   return noises;
 }
@@ -115,6 +129,16 @@ Quantization quantization(const Arguments& arguments) {
 }
 
 }  // namespace
+
+std::vector<std::string> single_noises(const std::vector<std::string>& texts) {
+  std::vector<std::string> single;
+  for (const std::string& text : texts) {
+    const ScaleList list = scale_list(text);
+    if (list.scales.empty()) single.push_back(text);
+    for (const double scale : list.scales) single.push_back(list.text(scale));
+  }
+  return single;
+}
 
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source) {
   std::vector<Noise> noises;
@@ -146,6 +170,7 @@ void refuse_overwriting(const Arguments& arguments) {
                   "choose a file elsewhere"};
     }
     std::vector<std::string> inputs = arguments.runs;
+    inputs.insert(inputs.end(), arguments.analysis.models.begin(), arguments.analysis.models.end());
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
                                  arguments.train.test});
     for (const std::string& input : inputs) {

@@ -140,6 +140,16 @@ void add_question_options(const Command& command, Arguments& arguments) {
   command.add_flag("--no-check", arguments.no_check, "skip the check of data, preprocessing and labels");
 }
 
+void add_picture_options(const Command& command, Arguments& arguments) {
+  AnalysisArguments& own = arguments.analysis;
+  command.add_option("--data", own.images, "the run's data, for images, if the files have moved");
+  command.add_option("--model", own.models, "the run's model, for wrong versions of images, if the file has moved; repeatable")
+      .one_argument_each();
+  command.add_option("--samples", own.samples, "noisy samples of each image in which to look for a wrong version; 0: do not look")
+      .at_least(0)
+      .show_default();
+}
+
 void add_reproduce_options(const Command& command, Arguments& arguments) {
   command.add_option("EXPERIMENT", arguments.reproduce.experiment, "all, or the name of an experiment").required();
   command

@@ -23,6 +23,9 @@ void add_data(const Command& command, Arguments& arguments);  ///< DATA and the 
 void add_data_options(const Command& command, Arguments& arguments);
 void add_device_options(const Command& command, Arguments& arguments);
 
+/// Adds the options of commands that show images of a run: where its data and models are, and how many noisy samples to draw.
+void add_picture_options(const Command& command, Arguments& arguments);
+
 /// Adds the options of `reproduce` that select the experiments and their data.
 void add_reproduce_options(const Command& command, Arguments& arguments);
 

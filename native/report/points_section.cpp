@@ -177,7 +177,7 @@ std::string pictures_section(const Material& material, const Pictures& pictures)
     const std::string shown = gallery(rankings[k], pictures, material.run.class_names);
     if (shown.empty()) continue;
     html += paragraph("Points ordered by p " + material.of_model(material.leads[k].model) + "at " + rankings[k].key.noise +
-                      " by " + rankings[k].key.estimator + ". Wrong predictions are in bold.") +
+                      " by " + rankings[k].key.estimator + ". " + explanation(pictures)) +
             shown;
   }
   return html;

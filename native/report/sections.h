@@ -53,7 +53,10 @@ std::string pictures_section(const Material& material, const Pictures& pictures)
 /// The accuracy with and without noise, mean p at each noise and the time, as large numbers; and a table of all groups.
 std::string summary_section(const Material& material);
 
-/// The mean p of each class.
+/// p by family of noise, the most dangerous first, and pictures of samples; empty for a run without perturbations of images.
+std::string perturbation_section(const Material& material, const Pictures& pictures);
+
+/// p by class.
 std::string bias_section(const Material& material);
 
 /// Tables of the least and the most robust points.

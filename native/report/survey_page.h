@@ -6,13 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "probust/analysis/survey.h"
 #include "report/page.h"
 #include "report/picture.h"
+#include "report/sample_pictures.h"
 
 namespace probust::report {
 
@@ -27,9 +27,7 @@ struct Strip {
 struct Misled {
   const Row* row = nullptr;  ///< the image's row at the medium strength
   Picture original{};
-  std::optional<Picture> noisy{};  ///< empty if no sample changes the prediction
-  std::int64_t wrong = 0;          ///< the class that is predicted for the sample
-  std::int64_t count = 0, samples = 0;
+  WrongVersion wrong{};
 };
 
 struct SurveyPictures {

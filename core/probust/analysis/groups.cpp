@@ -9,6 +9,7 @@
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/shared_noise.h"
+#include "probust/noise/noise.h"
 
 namespace probust {
 namespace {
@@ -87,8 +88,14 @@ std::vector<RowGroup> grouped(std::span<const Row> rows) {
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma) {
   if (!sigma) return noise;
   const std::string scale = ":" + shortest_text(*sigma);
-  const std::size_t at = noise.rfind(scale);
+  const std::size_t end = without_clipping(noise).size();  // a bound of clipping may be the same number
+  const std::size_t at = end < scale.size() ? std::string::npos : noise.rfind(scale, end - scale.size());
   return at == std::string::npos ? noise : noise.substr(0, at) + noise.substr(at + scale.size());
+}
+
+bool names_noise(const std::string& text, const std::string& noise, const std::optional<double>& sigma) {
+  const std::string shape = noise_shape(noise, sigma);
+  return text == noise || text == shape || text == without_clipping(noise) || text == without_clipping(shape);
 }
 
 std::vector<PointRecord> points_of_rows(const Results& results) {

@@ -71,6 +71,9 @@ struct NoiseMap {
   /// The names of the parts of the map that change nothing to first order at z = 0, such as a blur of width |z|; empty if
   /// there are none.
   std::string flat{};
+  /// The elements of z that become parameters with uniform distributions: no value of such a parameter is more probable than
+  /// another.
+  std::vector<std::int64_t> uniform{};
 };
 
 /// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance.
@@ -237,6 +240,9 @@ std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::str
 
 /// Noise whose samples are clipped and, if the range has levels, rounded.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
+
+/// The text of a noise without the range to which its samples are clipped: "rotate:10" for "rotate:10|clip:0,1".
+std::string without_clipping(const std::string& noise);
 
 /// Random numbers for one sample of one point.
 class NoiseStream {

@@ -104,6 +104,7 @@ class MapBuilder {
   // The value of a parameter, a scalar. `at` is the position of the next latent.
   ValueId parameter(const Distribution& distribution, Link link, std::int64_t& at) {
     if (distribution.kind == Distribution::Kind::fixed) return build::constant(g_, static_cast<float>(distribution.low));
+    if (distribution.kind == Distribution::Kind::uniform) map_->uniform.push_back(at);
     const ValueId t = build::reshape(g_, latent(at++, 1), {});
     if (distribution.kind == Distribution::Kind::uniform) {
       const auto low = static_cast<float>(distribution.low), width = static_cast<float>(distribution.high - distribution.low);

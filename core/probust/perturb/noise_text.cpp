@@ -101,22 +101,6 @@ class Perturbation final : public NoiseShape {
   mutable std::shared_ptr<const NoiseShape> bound_;
 };
 
-// Splits a text at the plus signs that are outside parentheses and before a name rather than a number.
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-    const std::string rest = text.substr(i + 1);
-    const bool next = text[i] == '+' && depth == 0 && !rest.empty() && !parse_double(rest.substr(0, 1)) && rest[0] != '.';
-    if (next)
-      parts.emplace_back();
-    else
-      parts.back() += text[i];
-  }
-  return parts;
-}
-
 constexpr std::string_view kCorruption = "corruption:";
 
 [[noreturn]] void refuse_corruption(const std::string& part) {
@@ -127,19 +111,6 @@ constexpr std::string_view kCorruption = "corruption:";
   }
   throw Error{ErrorCode::usage, "noise '" + part + "'", "is not a known corruption",
               "write corruption:NAME:3 with one of the names " + names};
-}
-
-// The family with the longest name that is the whole text or its part before a colon: "corruption:fog" for "corruption:fog:3".
-// Null if there is none.
-const Family* family_in(const std::string& part) {
-  const Family* longest = nullptr;
-  for (const Family& family : families()) {
-    const std::size_t size = family.name.size();
-    const bool begins = part.starts_with(family.name) && (part.size() == size || part[size] == ':');
-    if (begins && (longest == nullptr || size > longest->name.size())) longest = &family;
-  }
-  if (longest == nullptr && (part + ":").starts_with(kCorruption)) refuse_corruption(part);
-  return longest;
 }
 
 constexpr const char* kList = "probust noise list, or use transform:FILE.onnx for your own";
@@ -173,8 +144,6 @@ Noise additive(const std::string& text, const NoiseSource& source) {
   }
 }
 
-bool is_own(const std::string& part) { return (part + ":").starts_with("transform:"); }
-
 Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
   std::vector<Stage> stages;
   for (const std::string& part : parts) {
@@ -194,6 +163,34 @@ Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source
 
 }  // namespace
 
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    const std::string rest = text.substr(i + 1);
+    const bool next = text[i] == '+' && depth == 0 && !rest.empty() && !parse_double(rest.substr(0, 1)) && rest[0] != '.';
+    if (next)
+      parts.emplace_back();
+    else
+      parts.back() += text[i];
+  }
+  return parts;
+}
+
+const Family* family_in(const std::string& part) {
+  const Family* longest = nullptr;
+  for (const Family& family : families()) {
+    const std::size_t size = family.name.size();
+    const bool begins = part.starts_with(family.name) && (part.size() == size || part[size] == ':');
+    if (begins && (longest == nullptr || size > longest->name.size())) longest = &family;
+  }
+  if (longest == nullptr && (part + ":").starts_with(kCorruption)) refuse_corruption(part);
+  return longest;
+}
+
+bool is_own(const std::string& part) { return (part + ":").starts_with("transform:"); }
+
 Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
   const double scale = stages.size() == 1 ? stages[0].scale.value_or(1) : 1;
   return {std::make_shared<const Perturbation>(std::move(stages), clip), scale};
@@ -209,6 +206,21 @@ Noise parse_noise(const std::string& text, const NoiseSource& source) {
                   [](const std::string& part) { return perturb::family_in(part) != nullptr || perturb::is_own(part); }))
     return perturb::perturbed(parts, source);
   return perturb::additive(text, source);
+}
+
+Noise parse_noise_of_row(const std::string& text, const NoiseSource& source) {
+  const std::string unclipped = without_clipping(text);
+  if (unclipped.size() == text.size()) return parse_noise(text, source);
+  constexpr std::string_view kClip = "clip:", kLevels = "levels:";
+  const std::vector<std::string> range = split(text.substr(unclipped.size() + 1), '|');
+  const std::vector<std::string> bounds = split(range[0].substr(kClip.size()), ',');
+  const auto low = parse_double(bounds.front()), high = parse_double(bounds.back());
+  const auto levels = range.size() < 2 ? 0 : parse_integer(range[1].substr(std::min(range[1].size(), kLevels.size())));
+  if (bounds.size() != 2 || !low || !high || !levels || range.size() > 2)
+    throw Error{ErrorCode::usage, "noise '" + text + "'", "has a range that cannot be read", "write rotate:10|clip:0,1"};
+  Noise noise = parse_noise(unclipped, source);
+  noise.shape = clipped(noise.shape, {*low, *high, *levels});
+  return noise;
 }
 
 void DataRange::include(std::span<const float> values) {

@@ -15,6 +15,10 @@ namespace probust {
 /// "rotate:5+gaussian:0.05". Throws Error{usage} with a hint.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
+/// Parses the text of a noise as rows have it: also with the range to which its samples are clipped, as in
+/// "rotate:10|clip:0,1". Throws Error{usage}.
+Noise parse_noise_of_row(const std::string& text, const NoiseSource& source = {});
+
 /// The smallest and the largest value of all data, without NaN.
 struct DataRange {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;

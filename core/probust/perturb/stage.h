@@ -42,6 +42,16 @@ Stage parse_stage(const Family& family, const std::string& text);
 /// Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
 
+/// The parts of a sequence: the texts between plus signs outside parentheses that a name of a noise model follows.
+std::vector<std::string> parts_of(const std::string& text);
+
+/// The family with the longest name that the part of a sequence begins with, up to its end or a colon: "corruption:fog" of
+/// "corruption:fog:3". Null if there is none. Throws Error{usage} for an unknown corruption.
+const Family* family_in(const std::string& part);
+
+/// Whether a part of a sequence is a user's own perturbation, "transform:NAME".
+bool is_own(const std::string& part);
+
 /// The number of normal variables of a stage's parameters.
 std::int64_t random_parameters(const Stage& stage);
 

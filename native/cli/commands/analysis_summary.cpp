@@ -288,8 +288,9 @@ void describe_bias(CommandLine& line) {
 
 void describe_rank(CommandLine& line) {
   auto [command, own] = add_analysis(line, "rank", "the least and the most robust points", run_rank);
-  command.add_option("--gallery", own.analysis.gallery, "also write their images to this .html file");
-  command.add_option("--data", own.analysis.images, "for --gallery: the run's data, if the files have moved");
+  command.add_option("--gallery", own.analysis.gallery,
+                     "also write their images, each next to its most probable wrong version, to this .html file");
+  add_picture_options(command, own);
   command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
 }
 

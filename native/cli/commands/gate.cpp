@@ -101,15 +101,14 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
 
 // Whether --noise and --estimator select a group. An option that was not given selects all groups.
 bool selected(const GateArguments& arguments, const GroupKey& key) {
-  return (arguments.question.noise.empty() || is_among(arguments.question.noise, key.noise)) &&
+  const std::vector<std::string>& noises = arguments.question.noise;
+  const auto names = [&](const std::string& text) { return names_noise(text, key.noise, key.sigma); };
+  return (noises.empty() || std::any_of(noises.begin(), noises.end(), names)) &&
          (arguments.question.estimators.empty() || is_among(arguments.question.estimators, key.estimator));
 }
 
-void require_known(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
-  for (const std::string& name : asked) {
-    if (!is_among(known, name))
-      throw Error{ErrorCode::usage, option, "is '" + name + "', which is not in the run", "use one of " + join(known)};
-  }
+[[noreturn]] void refuse_unknown(const char* option, const std::string& name, const std::vector<std::string>& known) {
+  throw Error{ErrorCode::usage, option, "is '" + name + "', which is not in the run", "use one of " + join(known)};
 }
 
 std::vector<RowGroup> selected_groups(const GateArguments& arguments, const Results& results) {
@@ -119,8 +118,13 @@ std::vector<RowGroup> selected_groups(const GateArguments& arguments, const Resu
     if (!is_among(noises, group.key.noise)) noises.push_back(group.key.noise);
     if (!is_among(estimators, group.key.estimator)) estimators.push_back(group.key.estimator);
   }
-  require_known("--noise", arguments.question.noise, noises);
-  require_known("--estimator", arguments.question.estimators, estimators);
+  for (const std::string& noise : arguments.question.noise) {
+    const auto named = [&](const RowGroup& group) { return names_noise(noise, group.key.noise, group.key.sigma); };
+    if (std::none_of(groups.begin(), groups.end(), named)) refuse_unknown("--noise", noise, noises);
+  }
+  for (const std::string& estimator : arguments.question.estimators) {
+    if (!is_among(estimators, estimator)) refuse_unknown("--estimator", estimator, estimators);
+  }
   std::erase_if(groups, [&](const RowGroup& group) { return !selected(arguments, group.key); });
   if (groups.empty())
     throw Error{ErrorCode::usage, arguments.run, "has no rows for this noise and estimator", "leave out --noise or --estimator"};
@@ -376,7 +380,8 @@ bool all_met(const std::vector<CheckedGroup>& groups) {
   });
 }
 
-int run_gate(const GateArguments& arguments) {
+int run_gate(GateArguments arguments) {
+  arguments.question.noise = single_noises(arguments.question.noise);
   constexpr int kNotMet = 1;
   const auto started = std::chrono::system_clock::now();
   const std::vector<Threshold> thresholds = parse_thresholds(arguments);
@@ -415,7 +420,8 @@ void describe_gate(CommandLine& line) {
   command.add_option("--max-noisy-drop", own.max_noisy_drop,
                      "allow at most this drop of the accuracy under noise from --baseline, paired by point (needs labels)");
   command.add_option("--baseline", own.baseline, "run on the same data, for --max-drop and --max-noisy-drop");
-  command.add_option("--noise", own.question.noise, "check only rows of this noise, such as gaussian:0.1").one_argument_each();
+  command.add_option("--noise", own.question.noise, "check only rows of this noise, such as gaussian:0.1 or rotate")
+      .one_argument_each();
   command.add_option("--estimator", own.question.estimators, "check only rows of this estimator, such as mc:1000")
       .one_argument_each();
   command.add_flag("--confident", own.confident,

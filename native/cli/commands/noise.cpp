@@ -113,7 +113,7 @@ report::GridRow row_of_point(const Image& image, const PointBlock& block, const 
                                                     : fmt::format(" class {}", block.labels[0]);
   row.cells.push_back({picture_of(image, block.x.row(0), brightness), ""});
   for (const Noise& noise : noises) {
-    const Tensor samples = noisy_samples(noise, block.x, block.index[0], draws, seed);
+    const Tensor samples = noisy_samples(noise, block.x, block.index[0], draws, seed).x;
     for (std::int64_t k = 0; k < draws; ++k) row.cells.push_back({picture_of(image, samples.row(k), brightness), ""});
   }
   return row;

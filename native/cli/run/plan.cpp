@@ -59,18 +59,6 @@ std::string checksums(const std::vector<std::string>& paths) {
   return join(sums);
 }
 
-// The files of the models, including the files next to them that contain weights.
-std::vector<std::string> files_of_models(const Arguments& arguments) {
-  std::vector<std::string> files;
-  for (const std::string& model : models_of(arguments)) {
-    datasets::SiblingFiles weights(model);
-    (void)summarize_onnx(read_file(model), std::ref(weights)).value();
-    files.push_back(model);
-    for (std::string& path : weights.paths()) files.push_back(std::move(path));
-  }
-  return files;
-}
-
 }  // namespace
 
 std::vector<Plan::Question> Plan::questions() const {
@@ -115,6 +103,17 @@ std::vector<std::string> model_names(const Arguments& arguments) {
       throw Error{ErrorCode::usage, "--model", "has two models named '" + names.back() + "'", "rename one of the files"};
   }
   return names;
+}
+
+std::vector<std::string> files_of_models(const Arguments& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& model : models_of(arguments)) {
+    datasets::SiblingFiles weights(model);
+    (void)summarize_onnx(read_file(model), std::ref(weights)).value();
+    files.push_back(model);
+    for (std::string& path : weights.paths()) files.push_back(std::move(path));
+  }
+  return files;
 }
 
 static store::Configuration undivided_configuration(const Arguments& arguments, const Plan& plan) {
