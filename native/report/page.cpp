@@ -101,7 +101,7 @@ Material::Material(const Run& about)
     : run(about),
       summary(summarize(about.results)),
       groups(grouped(about.results.rows)),
-      leads(leads_of(groups)),
+      focuses(focuses_of(groups)),
       sweeps(sweeps_of(about.results.rows)) {}
 
 std::vector<Column> Material::key_columns() const {
@@ -116,11 +116,11 @@ std::vector<std::string> Material::key_cells(const GroupKey& key) const {
   return cells;
 }
 
-const RowSweep* Material::sweep_of(const Lead& lead) const {
-  const GroupKey& key = lead.at_widest().key;
+const RowSweep* Material::sweep_of(const Focus& focus) const {
+  const GroupKey& key = focus.at_widest().key;
   const std::string shape = noise_shape(key.noise, key.sigma);
   for (const RowSweep& sweep : sweeps) {
-    if (sweep.model == lead.model && sweep.estimator == lead.estimator && sweep.shape == shape && sweep.scales.size() > 1)
+    if (sweep.model == focus.model && sweep.estimator == focus.estimator && sweep.shape == shape && sweep.scales.size() > 1)
       return &sweep;
   }
   return nullptr;
@@ -130,7 +130,7 @@ std::string Material::of_model(const std::string& model) const { return several_
 
 std::vector<const Row*> pictured_rows(const Run& run) {
   const std::vector<RowGroup> groups = grouped(run.results.rows);
-  return ranked_rows(rankings_of(leads_of(groups)));
+  return ranked_rows(rankings_of(focuses_of(groups)));
 }
 
 std::map<std::string, std::string> shorten_noises(Results& results) {

@@ -96,20 +96,20 @@ std::string sheet_of_families(const std::vector<FamilyRows>& families, const Sam
 std::string perturbation_section(const Material& material, const Pictures& pictures) {
   if (noises_on_sheet(material.run).empty()) return "";
   std::string html;
-  for (const Lead& lead : material.leads) {
-    const std::vector<FamilyRows> families = families_of(lead.noises);
-    const bool first = &lead == material.leads.data();
-    html += paragraph((material.several_models() ? lead.model + ": " : "") + most_dangerous(families));
+  for (const Focus& focus : material.focuses) {
+    const std::vector<FamilyRows> families = families_of(focus.noises);
+    const bool first = &focus == material.focuses.data();
+    html += paragraph((material.several_models() ? focus.model + ": " : "") + most_dangerous(families));
     if (first)
       html += paragraph(
           "The noise with the smallest mean p comes first. In each cell: the number that sets the strength, the mean of p over "
           "the "
           "points, its standard error and, if there are labels, the accuracy under noise. Strengths of different perturbations "
           "cannot be compared exactly: use the pictures to judge which of them occur where the model is used.");
-    html += table_of_families(families, fmt::format("Mean p by noise {}by {}", material.of_model(lead.model), lead.estimator),
+    html += table_of_families(families, fmt::format("Mean p by noise {}by {}", material.of_model(focus.model), focus.estimator),
                               pictures.sheet && first);
   }
-  if (pictures.sheet) html += sheet_of_families(families_of(material.leads.front().noises), *pictures.sheet);
+  if (pictures.sheet) html += sheet_of_families(families_of(material.focuses.front().noises), *pictures.sheet);
   return html;
 }
 

@@ -9,8 +9,8 @@
 #include "probust/analysis/groups.h"
 #include "probust/analysis/summary.h"
 #include "probust/analysis/sweeps.h"
+#include "report/focus.h"
 #include "report/html.h"
-#include "report/lead.h"
 #include "report/page.h"
 
 namespace probust::report {
@@ -22,17 +22,17 @@ struct Material {
   const Run& run;
   Summary summary;
   std::vector<RowGroup> groups;
-  std::vector<Lead> leads;
+  std::vector<Focus> focuses;
   std::vector<RowSweep> sweeps;
 
-  bool several_models() const { return leads.size() > 1; }
+  bool several_models() const { return focuses.size() > 1; }
 
   /// The columns and cells that identify a group in a table: the model if there are several, the noise and the estimator.
   std::vector<Column> key_columns() const;
   std::vector<std::string> key_cells(const GroupKey& key) const;
 
-  /// The sweep over the scales of the lead's widest noise, with its estimator; null if there is only one scale.
-  const RowSweep* sweep_of(const Lead& lead) const;
+  /// The sweep over the scales of the focus's widest noise, with its estimator; null if there is only one scale.
+  const RowSweep* sweep_of(const Focus& focus) const;
 
   /// "of MODEL " if there are several models; otherwise empty.
   std::string of_model(const std::string& model) const;

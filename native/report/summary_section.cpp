@@ -42,19 +42,19 @@ std::string between(const MeanInterval& share) {
 
 std::vector<std::string> mean_cards(const Material& material) {
   std::vector<std::string> cards;
-  for (const Lead& lead : material.leads) {
-    for (const RowGroup* group : lead.few()) {
+  for (const Focus& focus : material.focuses) {
+    for (const RowGroup* group : focus.few()) {
       if (const MeanInterval noisy = noisy_accuracy(*group); noisy.count > 0)
-        cards.push_back(card("accuracy under noise " + material.of_model(lead.model) + "at " + group->key.noise,
-                             percent(noisy.mean), between(noisy) + "; by " + lead.estimator));
+        cards.push_back(card("accuracy under noise " + material.of_model(focus.model) + "at " + group->key.noise,
+                             percent(noisy.mean), between(noisy) + "; by " + focus.estimator));
       const MeanInterval mean = group->mean_p();
       cards.push_back(card(
-          "mean p " + material.of_model(lead.model) + "at " + group->key.noise,
+          "mean p " + material.of_model(focus.model) + "at " + group->key.noise,
           std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",
           fmt::format("{}; by {}",
                       std::isfinite(mean.low) && std::isfinite(mean.high) ? fmt::format("{:.3f} to {:.3f}", mean.low, mean.high)
                                                                           : "no interval",
-                      lead.estimator)));
+                      focus.estimator)));
     }
   }
   return cards;

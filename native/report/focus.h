@@ -14,7 +14,7 @@
 namespace probust::report {
 
 /// The rows of one model that a report shows first.
-struct Lead {
+struct Focus {
   std::string model, estimator;  ///< the model, and the estimator with p for the most points (of several, the first requested)
   std::vector<const RowGroup*> noises{};  ///< the caller's groups of rows, one for each noise, in order of appearance
   std::size_t widest = 0;                 ///< the index of the noise at which p varies most between points
@@ -26,9 +26,9 @@ struct Lead {
 };
 
 /// One entry per model, in order of first appearance.
-std::vector<Lead> leads_of(std::span<const RowGroup> groups);
+std::vector<Focus> focuses_of(std::span<const RowGroup> groups);
 
 /// The least and the most robust points of each model, at its widest noise.
-std::vector<Ranking> rankings_of(std::span<const Lead> leads);
+std::vector<Ranking> rankings_of(std::span<const Focus> focuses);
 
 }  // namespace probust::report
