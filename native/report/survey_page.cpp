@@ -39,7 +39,7 @@ std::string title_of_survey(const Run& run) {
 }
 
 std::string introduction(const SurveyPage& content) {
-  std::string html = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"focus\">{}</p>\n", html_text(title_of_survey(content.run)),
+  std::string html = fmt::format("<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", html_text(title_of_survey(content.run)),
                                  html_text(headline(content.survey)));
   html += paragraph(fmt::format(
       "Each perturbation changes an image at random, {} times at each strength. p is the share of these samples for which the "
