@@ -22,6 +22,7 @@ const guides = [
   page('Analysis of runs', '/analysis'),
   page('Reports', '/report'),
   page('Survey', '/survey'),
+  page('Which perturbations matter', '/perturbation-results'),
   page('Clusters', '/cluster'),
   page('Dashboards and embedding', '/dashboard'),
   page('NVIDIA GPUs', '/cuda'),

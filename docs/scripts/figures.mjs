@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Draws docs/figures/*.svg from the tables in docs/estimators.md: node scripts/figures.mjs [--check]. With --check, lists the
-// figures that are out of date.
+// Draws docs/figures/*.svg from the tables in docs/estimators.md and docs/perturbation-results.md: node scripts/figures.mjs [--check].
+// With --check, lists the figures that are out of date.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { colours, dot, label, legend, line, number, svg, writeFigures } from './drawing.mjs';
 import { docs } from './pages.mjs';
 
-const text = readFileSync(join(docs, 'estimators.md'), 'utf8');
-
-/** The rows, as objects, of the first table after `heading` whose first columns have these names. */
-function table(heading, ...names) {
+/** The rows, as objects, of the first table of a page after `heading` whose first columns have these names. */
+function tableOf(page, heading, ...names) {
+  const text = readFileSync(join(docs, page), 'utf8');
   const begin = text.indexOf(`| ${names.join(' | ')} |`, text.indexOf(`\n## ${heading}\n`));
-  if (begin < 0) throw new Error(`estimators.md has no table ${names} after ${heading}`);
+  if (begin < 0) throw new Error(`${page} has no table ${names} after ${heading}`);
   const lines = text.slice(begin, text.indexOf('\n\n', begin)).split('\n');
   const cells = (line) => line.split('|').slice(1, -1).map((cell) => cell.trim().replaceAll('`', ''));
   const head = cells(lines[0]);
   return lines.slice(2).map((line) => Object.fromEntries(cells(line).map((cell, i) => [head[i], cell])));
 }
+
+const table = (heading, ...names) => tableOf('estimators.md', heading, ...names);
 
 /** Error relative to Monte Carlo's against cost, on a logarithmic axis. */
 function errorAtCost(rows, series) {
@@ -55,6 +56,32 @@ function dots({ title, names, series, from, to, ticks, mark, left }) {
   return svg(bottom + 26 + (keys.length ? 18 + 18 * Math.ceil(keys.length / 2) : 0), [...parts, ...legend(keys, bottom + 42)]);
 }
 
+/** A cell for each row and column, the darker the smaller its share, with the share in percent. Rows of a group follow its name. */
+function heatMap({ title, rows, name, group, columns }) {
+  const [left, right, top, step] = [146, 378, 92, 16];
+  const cell = (right - left) / columns.length;
+  const parts = [label(4, 14, title, 'start', 'soft')];
+  columns.forEach((each, k) => {
+    const x = left + (k + 0.5) * cell + 4;
+    parts.push(`<text x="${number(x)}" y="${top - 4}" transform="rotate(-90 ${number(x)} ${top - 4})">${each}</text>`);
+  });
+  let y = top;
+  rows.forEach((row, i) => {
+    if (row[group] !== rows[i - 1]?.[group]) parts.push(label(left - 6, y + 14, row[group], 'end', 'soft'), line(4, y + 2, right, y + 2, 'line'));
+    if (row[group] !== rows[i - 1]?.[group]) y += 18;
+    parts.push(`<text x="${left - 6}" y="${number(y + 11.5)}" text-anchor="end" style="font-size: 10px">${row[name]}</text>`);
+    columns.forEach((each, k) => {
+      const [share, x] = [Number(row[each]), left + k * cell];
+      const box = `x="${number(x + 0.5)}" y="${number(y + 0.5)}" width="${number(cell - 1)}" height="${step - 1}"`;
+      parts.push(`<rect ${box} class="a" style="stroke: none" fill-opacity="${Math.min(0.65, 1 - share).toFixed(2)}"/>`);
+      const place = `x="${number(x + cell / 2)}" y="${number(y + 11.2)}" text-anchor="middle"`;
+      parts.push(`<text ${place} style="font-size: 8px">${Math.round(100 * share)}</text>`);
+    });
+    y += step;
+  });
+  return svg(y + 6, parts);
+}
+
 const costs = table('Error at equal cost', 'estimator', 'cost', 'mean of seven');
 const shared = table('Points that share draws', 'estimator', 'cost', 'mean of seven');
 const coverage = table('Intervals', 'estimator', 'N = 50', 'N = 200');
@@ -83,6 +110,12 @@ const intervals = dots({
   from: 0.93, to: 0.98, ticks: [0.93, 0.94, 0.95, 0.96, 0.97, 0.98], mark: 0.95, left: 140,
 });
 
+const perturbed = tableOf('perturbation-results.md', 'Mean p at medium strength', 'network', 'data');
+const perturbations = heatMap({
+  title: 'mean of p, in percent, at medium strength',
+  rows: perturbed, name: 'network', group: 'data', columns: Object.keys(perturbed[0]).slice(2),
+});
+
 const figures = {
   'error-at-cost.svg': errorAtCost(costs, [
     ['probit:N', /^probit:\d+$/],
@@ -98,6 +131,7 @@ const figures = {
   'without-copies.svg': withoutCopies,
   'by-network.svg': byNetwork,
   'intervals.svg': intervals,
+  'perturbations.svg': perturbations,
 };
 
 writeFigures(figures, 'figures.mjs');

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libsqlite3-dev libstb-dev libpng-dev)
-tests=(libgtest-dev libbenchmark-dev emscripten nodejs npm chromium clang libclang-rt-dev clang-format clang-tidy python3 python3-numpy libopenmpi-dev openmpi-bin pkg-config curl pybind11-dev python3-dev python3-pytest)
+tests=(libgtest-dev libbenchmark-dev emscripten nodejs npm chromium clang libclang-rt-dev clang-format clang-tidy python3 python3-numpy python3-pil libopenmpi-dev openmpi-bin pkg-config curl pybind11-dev python3-dev python3-pytest)
 
 wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The corruptions of Hendrycks and Dietterich, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations"
-// (ICLR 2019), with the severities of CIFAR-10-C (32 x 32) and ImageNet-C (224 x 224), whichever size is nearer to the image's
-// shorter side in ratio. Without frost, which pastes photographs. Lengths are in pixels, as published, except those of
+// (ICLR 2019), without frost, which pastes photographs. The paper does not list its constants. Those here are the constants of
+// the authors' data sets CIFAR-10-C (32 x 32), Tiny-ImageNet-C (64 x 64) and ImageNet-C (224 x 224), from their scripts
+// make_cifar_c.py, make_tinyimagenet_c.py and make_imagenet_c.py (github.com/hendrycks/robustness), compared one by one. An image
+// gets those of the size that is nearest to its shorter side in ratio. Lengths are in pixels, as published, except those of
 // elastic_transform, which are proportional to the shorter side.
 //
-// The paper does not list its constants. Those here are those of the authors' scripts as far as we know them: they have not been
-// compared with the scripts. Results differ from the published images in rounding, because those are bytes, and in their random
-// numbers.
+// Results differ from the published images in rounding, because those are bytes after each step, and in their random numbers.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,17 +19,25 @@
 namespace probust::perturb::corruption {
 namespace {
 
+// The sizes of CIFAR-10-C, Tiny-ImageNet-C and ImageNet-C.
+constexpr std::array<std::int64_t, 3> kSizes = {32, 64, 224};
+
 // One constant of a corruption: [size][severity - 1].
 template <class T>
-using Levels = std::array<std::array<T, 5>, 2>;
+using Levels = std::array<std::array<T, 5>, kSizes.size()>;
 
 std::int64_t shorter_side(const Image& image) { return std::min(image.rows, image.columns); }
 
-bool near_224(const Image& image) { return shorter_side(image) * shorter_side(image) > 32 * 224; }
+// The index of the size that is nearest in ratio.
+std::size_t nearest_size(const Image& image) {
+  std::size_t size = 0;
+  while (size + 1 < kSizes.size() && shorter_side(image) * shorter_side(image) > kSizes[size] * kSizes[size + 1]) ++size;
+  return size;
+}
 
 template <class T>
 T level_of(const Levels<T>& levels, const DrawInputs& in) {
-  return levels[near_224(in.image) ? 1 : 0][static_cast<std::size_t>(in.theta[0]) - 1];
+  return levels[nearest_size(in.image)][static_cast<std::size_t>(in.theta[0]) - 1];
 }
 
 double between(NoiseStream& random, double low, double high) { return low + (high - low) * random.uniform(); }
@@ -49,18 +57,19 @@ void change_channels(const Image& image, std::span<float> x, const Change& chang
 }
 
 void gaussian_noise(const DrawInputs& in, std::span<float> x) {
-  const double deviation = level_of<double>({{{.04, .06, .08, .09, .10}, {.08, .12, .18, .26, .38}}}, in);
+  const double deviation =
+      level_of<double>({{{.04, .06, .08, .09, .10}, {.04, .08, .12, .15, .18}, {.08, .12, .18, .26, .38}}}, in);
   for (float& value : x) value += static_cast<float>(deviation * in.random.normal());
 }
 
 void shot_noise(const DrawInputs& in, std::span<float> x) {
-  const double photons = level_of<double>({{{500, 250, 100, 75, 50}, {60, 25, 12, 5, 3}}}, in);
+  const double photons = level_of<double>({{{500, 250, 100, 75, 50}, {250, 100, 50, 30, 15}, {60, 25, 12, 5, 3}}}, in);
   for (float& value : x) value = static_cast<float>(poisson(double{value} * photons, in.random) / photons);
 }
 
 // Salt and pepper in each channel on its own.
 void impulse_noise(const DrawInputs& in, std::span<float> x) {
-  const double share = level_of<double>({{{.01, .02, .03, .05, .07}, {.03, .06, .09, .17, .27}}}, in);
+  const double share = level_of<double>({{{.01, .02, .03, .05, .07}, {.01, .02, .05, .08, .14}, {.03, .06, .09, .17, .27}}}, in);
   for (float& value : x) {
     const double u = in.random.uniform();
     if (u < share) value = u < share / 2 ? 0.0F : 1.0F;
@@ -73,6 +82,7 @@ void defocus_blur(const DrawInputs& in, std::span<float> x) {
     double radius, smoothing;
   };
   const Lens lens = level_of<Lens>({{{{{.3, .4}, {.4, .5}, {.5, .6}, {1, .2}, {1.5, .1}}},  //
+                                     {{{.5, .6}, {1, .1}, {1.5, .1}, {2.5, .01}, {3, .1}}},
                                      {{{3, .1}, {4, .5}, {6, .5}, {8, .5}, {10, .5}}}}},
                                    in);
   const std::int64_t reach = lens.radius <= 8 ? 8 : 10, smoothed = lens.radius <= 8 ? 1 : 2, size = 2 * reach + 1;
@@ -89,13 +99,15 @@ void defocus_blur(const DrawInputs& in, std::span<float> x) {
   change_channels(in.image, x, [&](const Plane& plane) { return correlated(plane, kernel, Edge::about_values); });
 }
 
-// Pixels change places with neighbours, between two blurs.
+// Pixels become copies of neighbours, between two blurs. The scripts mean to exchange two pixels, but they exchange two views of
+// one NumPy array, which copies the second pixel to the first and keeps the second.
 void glass_blur(const DrawInputs& in, std::span<float> x) {
   struct Glass {
     double deviation;
     std::int64_t reach, times;
   };
   const Glass glass = level_of<Glass>({{{{{.05, 1, 1}, {.25, 1, 1}, {.4, 1, 1}, {.25, 1, 2}, {.4, 1, 2}}},
+                                        {{{.1, 1, 1}, {.5, 1, 1}, {.6, 1, 2}, {.7, 2, 1}, {.9, 2, 2}}},
                                         {{{.7, 1, 2}, {.9, 2, 1}, {1, 2, 3}, {1.1, 3, 2}, {1.5, 4, 2}}}}},
                                       in);
   const auto blur = [&](const Plane& plane) {
@@ -111,7 +123,7 @@ void glass_blur(const DrawInputs& in, std::span<float> x) {
       for (std::int64_t c = image.columns - glass.reach; c > glass.reach; --c) {
         const std::int64_t other_row = r + shift(), other = other_row * image.columns + c + shift();
         for (std::int64_t k = 0; k < image.channels; ++k)
-          std::swap(x[k * image.pixels() + r * image.columns + c], x[k * image.pixels() + other]);
+          x[k * image.pixels() + r * image.columns + c] = x[k * image.pixels() + other];
       }
     }
   }
@@ -125,6 +137,7 @@ struct Motion {
 
 void motion_blur(const DrawInputs& in, std::span<float> x) {
   const Motion motion = level_of<Motion>({{{{{6, 1}, {6, 1.5}, {6, 2}, {8, 2}, {9, 2.5}}},  //
+                                           {{{10, 1}, {10, 1.5}, {10, 2}, {10, 2.5}, {12, 3}}},
                                            {{{10, 3}, {15, 5}, {15, 8}, {15, 12}, {20, 15}}}}},
                                          in);
   const double degrees = between(in.random, -45, 45);
@@ -138,13 +151,16 @@ void zoom_blur(const DrawInputs& in, std::span<float> x) {
     std::int64_t count;
     double step;
   };
-  const Zoom zoom = level_of<Zoom>(
-      {{{{{7, .01}, {12, .01}, {16, .01}, {21, .01}, {26, .01}}}, {{{12, .01}, {16, .01}, {11, .02}, {13, .02}, {11, .03}}}}},
-      in);
+  const Zoom zoom = level_of<Zoom>({{{{{7, .01}, {12, .01}, {16, .01}, {21, .01}, {26, .01}}},  //
+                                     {{{7, .01}, {12, .01}, {16, .01}, {21, .01}, {26, .01}}},
+                                     {{{12, .01}, {16, .01}, {11, .02}, {13, .02}, {11, .03}}}}},
+                                   in);
+  const double step =
+      (1 + zoom.step) - 1;  // rounded as NumPy's arange does: it decides how the size of an enlargement is rounded
   change_channels(in.image, x, [&](const Plane& plane) {
     Plane sum = plane;
     for (std::int64_t i = 0; i < zoom.count; ++i) {
-      const Plane larger = enlarged(plane, 1 + zoom.step * static_cast<double>(i));
+      const Plane larger = enlarged(plane, 1 + step * static_cast<double>(i));
       for (std::size_t e = 0; e < sum.values.size(); ++e) sum.values[e] += larger.values[e];
     }
     for (float& value : sum.values) value /= static_cast<float>(zoom.count + 1);
@@ -168,6 +184,11 @@ void snow(const DrawInputs& in, std::span<float> x) {
                                       {.15, .3, 1.75, .55, {10, 4}, .9F},
                                       {.25, .3, 2.25, .6, {12, 6}, .85F},
                                       {.3, .3, 1.25, .65, {14, 12}, .8F}}},
+                                    {{{.1, .2, 1, .6, {8, 3}, .8F},
+                                      {.1, .2, 1, .5, {10, 4}, .8F},
+                                      {.15, .3, 1.75, .55, {10, 4}, .7F},
+                                      {.25, .3, 2.25, .6, {12, 6}, .65F},
+                                      {.3, .3, 1.25, .65, {14, 12}, .6F}}},
                                     {{{.1, .3, 3, .5, {10, 4}, .8F},
                                       {.2, .3, 2, .5, {12, 4}, .7F},
                                       {.55, .3, 4, .9, {12, 8}, .7F},
@@ -196,7 +217,8 @@ void fog(const DrawInputs& in, std::span<float> x) {
     float strength;
     double decay;
   };
-  const Fog own = level_of<Fog>({{{{{.2F, 3}, {.5F, 3}, {.75F, 2.5}, {1, 2}, {1.5F, 1.75}}},  //
+  const Fog own = level_of<Fog>({{{{{.2F, 3}, {.5F, 3}, {.75F, 2.5}, {1, 2}, {1.5F, 1.75}}},
+                                  {{{.4F, 3}, {.7F, 3}, {1, 2.5}, {1.5F, 2}, {2, 1.75}}},
                                   {{{1.5F, 2}, {2, 2}, {2.5F, 1.7}, {2.5F, 1.5}, {3, 1.4}}}}},
                                 in);
   const float brightest = *std::max_element(x.begin(), x.end());
@@ -208,7 +230,7 @@ void fog(const DrawInputs& in, std::span<float> x) {
 
 // Adds to the value V = max(R, G, B) of hue, saturation and value, which multiplies the colours by the same factor.
 void brightness(const DrawInputs& in, std::span<float> x) {
-  const float more = level_of<float>({{{.05F, .1F, .15F, .2F, .3F}, {.1F, .2F, .3F, .4F, .5F}}}, in);
+  const float more = level_of<float>({{{.05F, .1F, .15F, .2F, .3F}, {.1F, .2F, .3F, .4F, .5F}, {.1F, .2F, .3F, .4F, .5F}}}, in);
   const std::int64_t pixels = in.image.pixels();
   if (in.image.channels != 3) {
     for (float& value : x) value += more;
@@ -222,7 +244,8 @@ void brightness(const DrawInputs& in, std::span<float> x) {
 
 // Reduces the contrast about the mean of each channel.
 void contrast(const DrawInputs& in, std::span<float> x) {
-  const float factor = level_of<float>({{{.75F, .5F, .4F, .3F, .15F}, {.4F, .3F, .2F, .1F, .05F}}}, in);
+  const float factor =
+      level_of<float>({{{.75F, .5F, .4F, .3F, .15F}, {.4F, .3F, .2F, .1F, .05F}, {.4F, .3F, .2F, .1F, .05F}}}, in);
   change_channels(in.image, x, [&](Plane plane) {
     double sum = 0;
     for (const float value : plane.values) sum += double{value};
@@ -284,10 +307,11 @@ void elastic_transform(const DrawInputs& in, std::span<float> x) {
     double strength, deviation, corner;
   };
   const Shares own = level_of<Shares>({{{{{0, 0, .08}, {.05, .2, .07}, {.08, .06, .06}, {.1, .04, .05}, {.1, .03, .03}}},
+                                        {{{0, 0, .08}, {.05, .3, .06}, {.1, .08, .06}, {.1, .03, .03}, {.16, .03, .02}}},
                                         {{{2, .7, .1}, {2, .08, .2}, {.05, .01, .02}, {.07, .01, .02}, {.12, .01, .02}}}}},
                                       in);
-  // The published script has 244 for 224.
-  const double side = static_cast<double>(shorter_side(in.image)) * (near_224(in.image) ? 244.0 / 224 : 1.0);
+  // The script for 224 pixels has 244 in this place.
+  const double side = static_cast<double>(shorter_side(in.image)) * (kSizes[nearest_size(in.image)] == 224 ? 244.0 / 224 : 1.0);
   const Elastic corners(in, own.corner * side);
   const Plane right = displacements(in, own.deviation * side, own.strength * side);
   const Plane down = displacements(in, own.deviation * side, own.strength * side);
@@ -304,7 +328,7 @@ void elastic_transform(const DrawInputs& in, std::span<float> x) {
 }
 
 void pixelate(const DrawInputs& in, std::span<float> x) {
-  const double share = level_of<double>({{{.95, .9, .85, .75, .65}, {.6, .5, .4, .3, .25}}}, in);
+  const double share = level_of<double>({{{.95, .9, .85, .75, .65}, {.9, .8, .7, .6, .5}, {.6, .5, .4, .3, .25}}}, in);
   const auto smaller = [&](std::int64_t n) {
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(n) * share));
   };
@@ -314,7 +338,7 @@ void pixelate(const DrawInputs& in, std::span<float> x) {
 }
 
 void jpeg_compression(const DrawInputs& in, std::span<float> x) {
-  compress_as_jpeg(in.image, level_of<double>({{{80, 65, 58, 50, 40}, {25, 18, 15, 10, 7}}}, in), x);
+  compress_as_jpeg(in.image, level_of<double>({{{80, 65, 58, 50, 40}, {65, 58, 50, 40, 25}, {25, 18, 15, 10, 7}}}, in), x);
 }
 
 void clamp(std::span<float> x) {
@@ -351,7 +375,7 @@ std::vector<Family> corruptions() {
       preset<shot_noise>("corruption:shot_noise", "counts photons", true),
       preset<impulse_noise>("corruption:impulse_noise", "sets a share of the values to 0 or 1", true),
       preset<defocus_blur>("corruption:defocus_blur", "blurs with a disc", false),
-      preset<glass_blur>("corruption:glass_blur", "shuffles pixels with their neighbours", true),
+      preset<glass_blur>("corruption:glass_blur", "replaces pixels by neighbours between two blurs", true),
       preset<motion_blur>("corruption:motion_blur", "blurs along a random direction", true),
       preset<zoom_blur>("corruption:zoom_blur", "blurs towards the centre", false),
       preset<snow>("corruption:snow", "lets snow fall", true),

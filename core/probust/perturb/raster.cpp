@@ -34,13 +34,21 @@ struct Cells {
   std::int64_t first, end;
 };
 
+// A centre on the upper edge counts, one on the lower edge does not. Pillow does so, too; where rounding decides, this has its
+// order of operations.
 Cells cells_of(std::int64_t i, std::int64_t size, std::int64_t new_size) {
-  const double scale = static_cast<double>(size) / static_cast<double>(new_size);
-  const double middle = (static_cast<double>(i) + 0.5) * scale, reach = std::max(scale, 1.0) / 2;
+  const double scale = static_cast<double>(size) / static_cast<double>(new_size), width = std::max(scale, 1.0);
+  const double middle = (static_cast<double>(i) + 0.5) * scale, reach = width / 2;
   const auto at = [&](double edge) {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor(edge + 0.5)), 0, size);
   };
-  const Cells cells{at(middle - reach), at(middle + reach)};
+  const auto covers = [&](std::int64_t j) {
+    const double place = (static_cast<double>(j) - middle + 0.5) * (1 / width);
+    return place > -0.5 && place <= 0.5;
+  };
+  Cells cells{at(middle - reach), at(middle + reach)};
+  while (cells.first < cells.end && !covers(cells.first)) ++cells.first;
+  while (cells.first < cells.end && !covers(cells.end - 1)) --cells.end;
   return cells.end > cells.first ? cells : Cells{std::min(cells.first, size - 1), std::min(cells.first, size - 1) + 1};
 }
 
@@ -48,7 +56,7 @@ Cells cells_of(std::int64_t i, std::int64_t size, std::int64_t new_size) {
 class Magnifier {
  public:
   Magnifier(std::int64_t n, double factor) {
-    const auto size = static_cast<double>(n), part = std::ceil(size / factor), enlarged = std::round(part * factor);
+    const auto size = static_cast<double>(n), part = std::ceil(size / factor), enlarged = std::nearbyint(part * factor);
     begin_ = std::floor((size - part) / 2);
     trim_ = std::floor((enlarged - size) / 2);
     step_ = enlarged > 1 ? (part - 1) / (enlarged - 1) : 0;

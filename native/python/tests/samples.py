@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Images, and noisy samples of them as a model that is a Python function gets them."""
+
+import numpy as np
+
+import probust
+
+
+def noisy_samples(noise, image, count=1, seed=0):
+    """Noisy samples [count, ...] of an image [rows, columns], [channels, rows, columns] or [rows, columns, channels]."""
+    seen = []
+
+    def scores(x):
+        seen.append(np.array(x))
+        return np.zeros((len(x), 2), np.float32) + [1, 0]
+
+    model = probust.model_from_function(scores, 2, image.shape)
+    model.estimate(image[None], noise=noise, estimators=f"mc:{count}", seed=seed)
+    samples = np.concatenate(seen)
+    assert len(samples) >= count
+    return samples[-count:]
+
+
+def picture(shape, seed=0):
+    """A smooth image with noise, in bytes."""
+    random = np.random.default_rng(seed)
+    rows, columns = np.arange(shape[-2])[:, None], np.arange(shape[-1])
+    speeds = random.uniform(0.1, 1, (2, *shape[:-2], 1, 1))
+    image = 128 + 90 * np.sin(speeds[0] * rows) * np.cos(speeds[1] * columns) + random.normal(scale=15, size=shape)
+    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def continued(planes, margin, border):
+    """Planes [..., rows, columns] with a margin: "nearest", "reflect" about the outermost pixels, "symmetric" or a number."""
+    widths = [(0, 0)] * (planes.ndim - 2) + [(margin, margin)] * 2
+    if isinstance(border, str):
+        return np.pad(planes, widths, "edge" if border == "nearest" else border)
+    return np.pad(planes, widths, constant_values=border)
+
+
+def interpolated(planes, rows, columns, weights, border):
+    """Planes [..., R, C] at positions [R, C], with the weights(fraction) of the pixels around each: 2 of them, or 4."""
+    low = [np.floor(each).astype(int) for each in (rows, columns)]
+    shares = [weights(each - floor) for each, floor in zip((rows, columns), low)]
+    before = len(shares[0]) // 2 - 1
+    margin = 3 + int(max(np.abs(low).max(), *planes.shape[-2:]))
+    padded = continued(planes, margin, border)
+    return sum(
+        down * across * padded[..., low[0] + margin - before + i, low[1] + margin - before + j]
+        for i, down in enumerate(shares[0])
+        for j, across in enumerate(shares[1])
+    )
+
+
+def linear(t):
+    return np.stack([1 - t, t])
+
+
+def catmull_rom(t):
+    """Weights of the four pixels around a position, a fraction t after the second."""
+    return np.stack([-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, -(t**2) + t**3]) / 2
+
+
+def gaussian_blurred(planes, width, radius, border):
+    """Planes filtered along both axes by a Gaussian that ends after `radius` pixels."""
+    if width == 0:
+        return planes
+    weights = np.exp(-np.arange(-radius, radius + 1) ** 2 / (2 * width**2))
+    weights /= weights.sum()
+    padded = continued(planes, radius, border)
+    size = planes.shape[-2:]
+    down = sum(weight * padded[..., i : i + size[0], :] for i, weight in enumerate(weights))
+    return sum(weight * down[..., i : i + size[1]] for i, weight in enumerate(weights))
+
+
+def largest_distance(ours, theirs):
+    """Between two distributions of numbers, divided by what 1 in 1000 pairs of samples of one distribution exceed (Kolmogorov)."""
+    places = np.sort(np.concatenate([ours, theirs]))
+    shares = [np.searchsorted(np.sort(each), places, "right") / len(each) for each in (ours, theirs)]
+    return np.abs(shares[0] - shares[1]).max() / (1.95 * np.sqrt(1 / len(ours) + 1 / len(theirs)))
