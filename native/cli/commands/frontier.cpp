@@ -218,7 +218,8 @@ void compare_on(const BenchArguments& problem, References& references, std::size
 std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
   if (!arguments.data.path.empty()) return {arguments};
   std::ifstream file(arguments.model);
-  if (!file) throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a file of such lines"};
+  if (!file)
+    throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA --sigma S, or a file of such lines"};
   std::vector<BenchArguments> problems;
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
