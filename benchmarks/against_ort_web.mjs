@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Forward passes of the package and of ONNX Runtime Web's WebAssembly backend, one thread each, in one page of one Chromium, in
-// turns, and the full Taylor estimate of a Fashion-MNIST image. From a checkout whose preset wasm is built, with the shared models:
+// Measures forward passes of the package and of ONNX Runtime Web's WebAssembly backend in turn, with one thread each, in one
+// page of Chromium. Also measures the estimate `taylor` for a Fashion-MNIST image. Run it in a checkout in which the preset
+// wasm is built:
 //
 //     node benchmarks/against_ort_web.mjs [rounds]
 //
-// PROBUST_SHARED, PROBUST_PACKAGE and PROBUST_CHROMIUM say where the models, the staged package and the browser are.
+// PROBUST_SHARED, PROBUST_PACKAGE and PROBUST_CHROMIUM are the paths of the shared models, the staged package and the browser.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -28,7 +29,7 @@ for (const needed of [staged, join(shared, 'models')]) {
 const { build } = createRequire(join(root, 'wasm/package.json'))('esbuild');
 const work = join(root, 'wasm/node_modules/.cache/against_ort_web');
 mkdirSync(work, { recursive: true });
-/** A TypeScript source of the package or its tests, as a module. */
+/** Compiles a TypeScript source of the package or its tests. Returns the path of the module. */
 async function compiled(path, platform) {
   const outfile = join(work, path.replace(/.*\/|ts$/g, '') + 'mjs');
   const packages = platform === 'node' ? 'external' : 'bundle';

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares probust with PyTorch on the same ONNX files, in turn in the same run, and writes docs/performance.md.
+"""Compares probust with PyTorch on the same ONNX files, measured in turn in one run, and writes docs/performance.md.
 
     against_pytorch.py [PROBUST] [-o docs/performance.md] [--threads 1,2] [--rounds 3] [--quick] [--only passes,memory]
 
-Measures forwards, margin Jacobians and the estimators mc, taylor and mmse:5; peak memory; growth with points, classes, samples and
-resolution; and where probust's time goes. PyTorch gets the fastest of several formulations and batches (pytorch_formulations.py),
-and also runs the paper's own formulation (pytorch_paper.py). Ratios are PyTorch's time divided by probust's.
+Measures forward passes, margin Jacobians and the estimators mc, taylor and mmse:5; peak memory; how time and memory grow with
+points, classes, samples and resolution; and in which layers probust spends its time. PyTorch runs the fastest of several
+formulations and batch sizes (pytorch_formulations.py), and also the paper's own formulation (pytorch_paper.py). Ratios are
+PyTorch's time divided by probust's.
 
 A full run takes up to 25 minutes, one with --quick about two. Nothing else should run on the machine. Needs PyTorch, onnx and
 numpy; with SciPy, the paper's formulation includes the multivariate normal CDF. On Debian:
 
     apt-get install --no-install-recommends python3-torch python3-onnx python3-numpy python3-scipy libopenblas0-openmp
 
-Without libopenblas0-openmp, PyTorch's matrix products there are 25 times slower; the page says so if they are slow."""
+On Debian without libopenblas0-openmp, PyTorch's matrix products are 25 times slower; the page has a warning if they are
+slow."""
 import argparse
 import os
 import shutil
@@ -28,11 +30,11 @@ from pytorch_processes import Failed, Probust, Worker
 
 BUILT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "release", "bin")
 SECTIONS = ["passes", "estimators", "memory", "growth", "profile"]
-ESTIMATED = ["paper_cnn", "resnet18", "cifar10_resnet_2b"]  # and those with 100 classes
+ESTIMATED = ["paper_cnn", "resnet18", "cifar10_resnet_2b"]  # estimators also run on those with 100 classes
 KNOWN = [network.name for network in NETWORKS]
 DEFAULTS = {"threads": "1,2", "rounds": 3, "seconds": 0.8, "budget": 45, "names": ",".join(n.name for n in NETWORKS + HUNDRED)}
 QUICKLY = {"threads": "1", "rounds": 1, "seconds": 0.2, "budget": 10, "names": ",".join(QUICK)}
-SLOW_BLAS = 0.5  # of Eigen's product
+SLOW_BLAS = 0.5  # a BLAS is slow below this fraction of the speed of Eigen's product
 
 INTRO = [
     """probust and PyTorch run the same ONNX files, and are measured in turn in one run. **Ratios are PyTorch's time divided by
@@ -75,7 +77,7 @@ def parsed():
 
 
 def describe(page, probust, versions, product):
-    """The machine and the versions."""
+    """Adds the section about the hardware and the versions."""
     build, (name, flags) = probust.version(), processor()
     page.section("Machine and versions")
     page.add(f"- {cores()} cores, {name}, {', '.join(flags)}; load before the run {os.getloadavg()[0]:.1f}")
@@ -85,7 +87,7 @@ def describe(page, probust, versions, product):
 
 
 def compare_products(page, session, product):
-    """Whether PyTorch's BLAS is as fast as it should be."""
+    """Adds the speed of PyTorch's BLAS and of Eigen, with a warning if PyTorch's is slow."""
     rates = [bench["gemm_gflops"] for (_, threads), bench in session.benches.items() if threads == 1]
     if not rates:
         return
@@ -96,7 +98,7 @@ def compare_products(page, session, product):
 
 
 def chosen_networks(options):
-    """(networks of the first table, networks with estimators)"""
+    """Returns the networks of the first table, and those for which estimators are measured."""
     names = options.names.split(",")
     networks = [network for network in NETWORKS if network.name in names] + [given(path) for path in options.models]
     slow = ["resnet18"] if options.quick else []

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the multivariate normal probability with scipy's in time and error, on the same problems in the same run.
+"""Compares probust's multivariate normal probability with scipy's, in time and error, on the same problems in one run.
 
     normal_against_scipy.py NATIVE [--wasm "NODE MODULE"]
 
-NATIVE is the program probust-normal-bench, MODULE the same loop as WebAssembly (probust-normal-timing.js). Problems are like a
-classifier's: rows of U are differences w_t - w_i of random class vectors, so correlations scatter around 0.5, and z is scaled so
-that p is near the cell's value. The true values are computed here, by separation of variables on scrambled Sobol points (Genz
-1992; Owen 1997) or, if failure is rare, by importance sampling, with far more points than either side uses. scipy runs with the
-paper's settings (below). Prints tables in Markdown. Needs numpy and scipy.
-"""
+NATIVE is the program probust-normal-bench, MODULE the same loop as WebAssembly (probust-normal-timing.js). Problems are like
+those of a classifier: rows of U are differences w_t - w_i of random class vectors, so correlations scatter around 0.5, and z is
+scaled so that p is near the value in CELLS. The true values are computed here, by separation of variables on scrambled Sobol
+points (Genz 1992; Owen 1997) or, if failure is rare, by importance sampling, with far more points than probust or scipy uses.
+scipy runs with the settings in PAPER. Prints tables in Markdown. Needs numpy and scipy. """
 
 import argparse
 import json
@@ -39,7 +38,8 @@ def conditional_mean(limit):
 
 
 def ordered_cholesky(z, R):
-    """Limits and Cholesky factor, the most binding variable first (Gibson, Glasbey and Elston 1994); R must have full rank."""
+    """Returns the limits and the Cholesky factor with the variables reordered so that the variable with the lowest conditional
+    limit comes first (Gibson, Glasbey and Elston 1994). R must have full rank."""
     m = len(z)
     z, R, L, y = z.copy(), R.copy(), np.zeros((m, m)), np.zeros(m)
     for k in range(m):
@@ -56,7 +56,8 @@ def ordered_cholesky(z, R):
 
 
 def truth(z, R, shifts=8, log2_points=15):
-    """(q, standard error) by separation of variables; q is a sum of positive terms, so small values keep their digits."""
+    """Returns q = 1 - p and its standard error, by separation of variables. q is a sum of positive terms, so small values keep
+    their digits."""
     z, L = ordered_cholesky(z, R)
     m, means = len(z), []
     for shift in range(shifts):
@@ -75,8 +76,8 @@ def truth(z, R, shifts=8, log2_points=15):
 
 
 def rare_truth(z, R, chunks=16, samples=1 << 15):
-    """(q, standard error) if failure is rare, by importance sampling from the union of single failures (Owen, Maximov and
-    Chertkov 2019): q is the mean of sum_i P(X_i > z_i) over the number of limits that fail."""
+    """Returns q = 1 - p and its standard error if failure is rare, by importance sampling from the union of single failures
+    (Owen, Maximov and Chertkov 2019): q is the mean of sum_i P(X_i > z_i) divided by the number of exceeded limits."""
     rng = np.random.default_rng(7)
     tails = ndtr(-z)
     L = np.linalg.cholesky(R)
@@ -91,7 +92,7 @@ def rare_truth(z, R, chunks=16, samples=1 << 15):
 
 
 def class_problem(rng, m, target):
-    """Rows of U (m x d) and limits z with P(X <= z) near the target."""
+    """Returns U (m x d, with rows of length 1) and limits z such that P(X <= z) is near the target."""
     d = 4 * m
     w = rng.normal(size=(m + 1, d)) * rng.uniform(0.7, 1.4, size=(m + 1, 1))
     U = w[0] - w[1:]
@@ -119,7 +120,7 @@ def write(path, problems):
 
 
 def run_native(program, path, tolerance):
-    """{name: (seconds, p_fail, error, method)} of the Google Benchmark program."""
+    """Returns {name: (seconds, p_fail, error, method)}, from the Google Benchmark program."""
     command = [program, "--benchmark_format=json", "--benchmark_min_time=0.05", path, str(tolerance)]
     unit = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
     rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["benchmarks"]
@@ -127,13 +128,13 @@ def run_native(program, path, tolerance):
 
 
 def run_wasm(command, path, tolerance):
-    """The same for the WebAssembly program."""
+    """Returns {name: (seconds, p_fail, error, method)}, from the WebAssembly program."""
     lines = subprocess.run([*command, path, str(tolerance)], check=True, capture_output=True, text=True).stdout.splitlines()
     return {row[0]: (float(row[1]), float(row[2]), float(row[3]), row[4]) for row in map(str.split, lines)}
 
 
 def run_scipy(U, z):
-    """(seconds, p)"""
+    """Returns the seconds that scipy takes, and its p."""
     R = U @ U.T
     start = time.process_time()
     p = multivariate_normal.cdf(z, mean=np.zeros(len(z)), cov=R, allow_singular=True, **PAPER)
@@ -149,7 +150,7 @@ def row(*cells):
 
 
 def compare(cells, reference, ours, wasm, tolerance):
-    """Prints one table: median times, largest errors."""
+    """Prints one table with the median times and the largest errors."""
     print(f"\n**Asked for: |p - p_hat| <= {tolerance:g} and 1 % of q**\n")
     row("m", "p", "scipy", "probust", "faster", *(["WASM", "faster"] if wasm else []), "error of p, scipy", "probust", "of q / q, scipy", "probust", "method")
     row(*["---"] * (12 if wasm else 10))

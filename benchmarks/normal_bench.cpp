@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Google Benchmark over the problems of normal_against_scipy.py, one thread.
+// Measures the problems of normal_against_scipy.py with Google Benchmark, on one thread.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

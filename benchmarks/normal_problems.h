@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The problems that normal_against_scipy.py writes.
+// Reads the problems that normal_against_scipy.py writes.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,11 +14,11 @@ namespace probust::bench {
 
 struct Problem {
   std::string name;
-  std::vector<double> z;  ///< m
-  Eigen::MatrixXd U;      ///< m x d, rows of length 1
+  std::vector<double> z;  ///< [m] the limits
+  Eigen::MatrixXd U;      ///< [m, d] R = U Uᵀ; rows have length 1
 };
 
-/// One problem per line: name, m, d, z_1 ... z_m, U_11 U_12 ... U_md. Empty if the file cannot be read.
+/// Reads one problem per line: name, m, d, z_1 ... z_m, U_11 U_12 ... U_md. Returns none if the file cannot be read.
 inline std::vector<Problem> read_problems(const std::string& path) {
   std::ifstream file(path);
   std::vector<Problem> problems;
@@ -35,7 +35,8 @@ inline std::vector<Problem> read_problems(const std::string& path) {
   return problems;
 }
 
-/// A problem as a caller would pass it: a low-rank factor as such, any other as R, as scipy takes it.
+/// Computes a problem in the form in which a caller would pass it: by U if the rank is low (d < m), otherwise by R, as for
+/// scipy.
 class Call {
  public:
   explicit Call(const Problem& problem) : problem_(problem), low_rank_(problem.U.cols() < problem.U.rows()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The loop of normal_bench.cpp for systems without Google Benchmark: WebAssembly under node. One line per problem: name, seconds
-// per call (the median of several batches of calls), p_fail, its error, method.
+// The loop of normal_bench.cpp for WebAssembly under node, for which there is no Google Benchmark. Prints one line per problem:
+// name, seconds per call (the median of several batches of calls), p_fail, its error, and the method.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

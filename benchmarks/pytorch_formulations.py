@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The ways to compute forwards, margin Jacobians and estimators with PyTorch, from which against_pytorch.py takes the fastest.
+"""The ways to compute forward passes, margin Jacobians and estimators with PyTorch, of which against_pytorch.py uses the
+fastest.
 
 All work on the operators of an ONNX file (tests/support/onnx_in_torch.py). As a deployment would, batch normalization after a
 convolution is folded into its weights first. "channels last" means that images and convolution weights are stored that way."""
@@ -15,9 +16,9 @@ from onnx_in_torch import OPERATORS, Network  # noqa: E402
 LAST = ", channels last"
 FORWARDS = ["eager", "eager" + LAST, "frozen", "frozen" + LAST, "fused"]
 JACOBIANS = ["repeated", "repeated" + LAST, "one by one", "one by one" + LAST, "vectorized"]
-COPIES = 5  # of mmse:5
-MOST_NUMBERS = 5e8  # activations at a time, which bound the memory to a few GB
-TOLERANCE = 1e-3  # of compiled logits, relative to the largest
+COPIES = 5  # the noisy samples of mmse:5
+MOST_NUMBERS = 5e8  # activations at a time; this limits the memory to a few GB
+TOLERANCE = 1e-3  # the largest error of compiled logits, relative to the largest logit
 
 
 def concat(attributes, *parts):
@@ -28,7 +29,7 @@ def concat(attributes, *parts):
     return torch.cat(parts, attributes["axis"])
 
 
-# In this process, Network runs these operators.
+# Replaces operators of Network in this process.
 OPERATORS["Concat"] = concat
 OPERATORS["Clip"] = lambda a, x, low, high: torch.nn.functional.hardtanh(x, low.item(), high.item())  # faster than clamp
 
@@ -75,12 +76,12 @@ def as_it_is(x):
     return x
 
 
-# ---- forwards
+# ---- forward passes
 
 
 def compiled(network, style, example):
-    """The network as a function of batches like the example. Refuses one that gives other logits: optimize_for_inference of PyTorch
-    1.13 does so for a narrow MobileNetV2."""
+    """Compiles the network for batches with the shape of the example. Raises an error if the result has other logits: that
+    happens with optimize_for_inference of PyTorch 1.13 for a narrow MobileNetV2."""
     if style == "eager":
         return network
     with torch.no_grad():
@@ -101,7 +102,7 @@ def forward_pass(logits):
 
 
 def monte_carlo(logits, copies, sigma):
-    """Counts the copies of a point that class 0 wins. `copies` is overwritten with the noise of each call."""
+    """Returns a function that counts the noisy samples of a point at which class 0 wins. Each call overwrites `copies`."""
 
     def run(x):
         with torch.inference_mode():
@@ -114,7 +115,7 @@ def monte_carlo(logits, copies, sigma):
 
 
 def margins(logits, target, rivals):
-    """f_t - f_i, [N, number of rivals]; rivals count the classes without the target's own."""
+    """Margins f_t - f_i, [N, number of rivals]. Rivals are numbered without the target's class."""
     rivals = rivals + (rivals >= target).long()
     return logits.gather(1, target) - logits.gather(1, rivals)
 
@@ -124,7 +125,7 @@ def targets_of(logits, target):
 
 
 def repeated(network, place, x, target, classes, most):
-    """Repeats each point for each rival, in one sweep, or in several of `most` rivals each."""
+    """Repeats each point for each rival, and runs one backward sweep, or several with at most `most` rivals each."""
     parts = []
     for first in range(0, classes - 1, most):
         rivals = torch.arange(first, min(first + most, classes - 1))
@@ -138,21 +139,21 @@ def repeated(network, place, x, target, classes, most):
 
 
 def recorded(network, place, x, target, classes):
-    """The point as a leaf, and its margins with their graph."""
+    """Returns the points as a leaf of the autograd graph, and their margins in that graph."""
     leaf = place(x).detach().clone().requires_grad_(True)
     logits = network(leaf)
     return leaf, margins(logits, targets_of(logits, target), torch.arange(classes - 1).repeat(len(x), 1))
 
 
 def one_by_one(network, place, x, target, classes, _):
-    """One forward, then a sweep for each rival."""
+    """One forward pass, then one backward sweep per rival."""
     leaf, g = recorded(network, place, x, target, classes)
     rows = [torch.autograd.grad(g[:, i].sum(), leaf, retain_graph=i < classes - 2)[0] for i in range(classes - 1)]
     return g.detach(), torch.stack(rows, 1).flatten(2)
 
 
 def vectorized(network, place, x, target, classes, _):
-    """One forward, then the sweeps together, by PyTorch's vmap."""
+    """One forward pass, then all backward sweeps at once, by PyTorch's vmap."""
     leaf, g = recorded(network, place, x, target, classes)
     seeds = torch.eye(classes - 1).unsqueeze(1).expand(classes - 1, len(x), classes - 1)
     j, = torch.autograd.grad(g, leaf, seeds, is_grads_batched=True)
@@ -167,14 +168,14 @@ def gram(g, j):
 
 
 def normal_problem(g, j, sigma):
-    """Limits z and correlations R of P(Z <= z), Z ~ N(0, R): Lemma 1 and Definition 2 of the paper."""
+    """The limits z and correlations R of P(Z <= z) with Z ~ N(0, R), by Lemma 1 and Definition 2 of the paper."""
     products = j @ j.transpose(1, 2)
     norms = products.diagonal(dim1=1, dim2=2).clamp_min(1e-30).sqrt()
     return g / (sigma * norms), products / (norms.unsqueeze(1) * norms.unsqueeze(2))
 
 
 class Formulations:
-    """A model in the formulations above. Kinds are forward, jacobian, mc, taylor and mmse."""
+    """A model in the formulations above. The kinds of work are forward, jacobian, mc, taylor and mmse."""
 
     def __init__(self, path, sigma):
         self.network, self.sigma = Network(path).eval(), sigma
@@ -195,12 +196,12 @@ class Formulations:
         return (batch == 1 and name != "vectorized") or examples * self.numbers <= MOST_NUMBERS
 
     def points(self, kind, name, count):
-        """Random points as `make` expects them: mc has one."""
+        """Random points for a function of `make`: `count` of them, but one for mc."""
         x = torch.rand(1 if kind == "mc" else count, *self.shape)
         return channels_last(x) if name.endswith(LAST) else x
 
     def make(self, kind, name, batch):
-        """A function of `batch` points; for mc, of one point, which draws `batch` copies."""
+        """Returns a function of `batch` points; for mc, of one point, for which it draws `batch` noisy samples."""
         place = channels_last if name.endswith(LAST) else as_it_is
         network, style = self.last if name.endswith(LAST) else self.network, name.removesuffix(LAST)
         if kind in ("forward", "mc"):
@@ -219,7 +220,8 @@ class Formulations:
         return lambda x: self.mmse(network, place, linearize, x)
 
     def mmse(self, network, place, linearize, x):
-        """Margins and gradients averaged over noisy copies, for the class that wins at the point."""
+        """The normal problem of margins and gradients averaged over noisy samples. The target is the prediction at the
+        point."""
         with torch.no_grad():
             target = network(x).argmax(1, keepdim=True).repeat_interleave(COPIES, 0)
             copies = x.repeat_interleave(COPIES, 0)

@@ -15,14 +15,14 @@ class Network:
 
     name: str
     label: str
-    forward: float = 0  # 0: no target
+    forward: float = 0  # this and the next two are targets; 0 means none
     jacobian: float = 0
     against_paper: float = 0
-    architecture: str = ""  # of probust-architectures; otherwise a file of the shared folder, or the paper's CNN
+    architecture: str = ""  # its name for probust-architectures; if empty, a shared file or the paper's CNN
     options: tuple = ()
     classes: int = 10
     path: str = ""
-    limits: str = ""  # what the time goes into, said if a target is missed
+    limits: str = ""  # how the time is spent; the page quotes this if a target is missed
 
 
 NETWORKS = [
@@ -53,13 +53,13 @@ QUICK = ["paper_cnn", "resnet18", "cifar10_resnet_2b", "paper_cnn_100"]
 
 
 def narrow_resnet(classes=10, size=32):
-    """ResNet-18 with a quarter of its channels, to show growth with classes and resolution in little time."""
+    """ResNet-18 with a quarter of its channels, to measure in little time how cost grows with classes and resolution."""
     options = ("--width", "0.25", "--classes", str(classes), "--size", str(size))
     return Network(f"narrow_{classes}_{size}", "ResNet-18 of a quarter of the width", 0, 0, 0, "resnet18", options, classes)
 
 
 def given(path):
-    """A network of the command line, without targets."""
+    """A network given on the command line, which has no targets."""
     name = os.path.splitext(os.path.basename(path))[0]
     return Network(name, name, path=path)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page that against_pytorch.py prints and writes: Markdown, and the machine in words."""
+"""The Markdown page that against_pytorch.py prints and writes, and a description of the processor for it."""
 import os
 import statistics
 import textwrap
@@ -9,7 +9,7 @@ FLAGS = ["avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd"]
 
 
 class Page:
-    """Prints text as it comes, and keeps a file with all of it up to date."""
+    """Prints text as soon as it is added, and each time rewrites the file with all of it."""
 
     def __init__(self, path):
         self.path, self.text = path, ""
@@ -39,7 +39,7 @@ class Page:
 
 
 def duration(seconds):
-    """Three digits and a unit."""
+    """A duration with three digits and a unit."""
     for factor, unit in ((1e6, "µs"), (1e3, "ms")):
         if seconds * factor < 999.5:
             return f"{three_digits(seconds * factor)} {unit}"

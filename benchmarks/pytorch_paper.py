@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The estimators of Han, Srinivas and Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI 2024),
-as the paper describes their computation; written from the text alone.
+"""The estimators of Han, Srinivas and Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI
+2024), as the paper describes their computation. This was written from the paper's text alone, not from its code.
 
-What follows the text:
+What the text specifies:
 - "mc": section 3.1, the share of M noisy samples that are classified as x.
 - "taylor": Definition 2 with Lemma 1: margins g_i = f_t - f_i and their gradients at x; rows of U are the gradients divided by
-  their lengths; the answer is the CDF of N(0, U U^T) at g_i / (sigma |grad g_i|).
+  their lengths; the result is the CDF of N(0, U U^T) at g_i / (sigma |grad g_i|).
 - "mmse": Definition 3 with N = 5 (section 3.2.2): the same with margins and gradients averaged over noisy samples. Each iteration
   is a forward and a backward pass of one sample (section 4.2).
 - The CDF is SciPy's multivariate normal CDF, which the paper cites (section 3.2).
@@ -13,10 +13,10 @@ What follows the text:
   the UAI version repeats its serial column). Serial handles one sample or point at a time; in Table 1, mmse with n = 5 costs five
   times as much as taylor.
 
-What the text leaves open, decided here: gradients come from one backward sweep per class, in eager mode; samples of mc need no
-gradients and record none; a batch is 100 samples of mc, 8 points of taylor, or the 5 samples of mmse; U U^T is computed in float64,
-because SciPy refuses correlations of 100 classes in float32; SciPy's accuracy is that of normal_against_scipy.py, which is faster
-than SciPy's default."""
+What the text does not specify, and how it is done here: gradients come from one backward sweep per class, in eager mode;
+samples of mc need no gradients and record none; a batch is 100 samples of mc, 8 points of taylor, or the 5 samples of mmse; U
+U^T is computed in float64, because SciPy rejects correlations of 100 classes in float32; SciPy is called with the accuracy that
+normal_against_scipy.py uses, which is faster than SciPy's default."""
 import warnings
 
 import numpy as np
@@ -35,7 +35,7 @@ BATCHES = {"mc": 100, "taylor": 8, "mmse": 1}
 
 
 def margin_gradients(network, x, target):
-    """Margins [N, C - 1] and their gradients [N, C - 1, d], by one backward sweep per class i != t, which all examples share."""
+    """Margins [N, C - 1] and their gradients [N, C - 1, d]. One backward sweep per class i != t serves all examples."""
     leaf = x.clone().requires_grad_(True)
     logits = network(leaf)
     g, rows = [], []
@@ -50,7 +50,7 @@ def margin_gradients(network, x, target):
 
 
 def normal_cdf(g, gradients, sigma):
-    """Lemma 1 for one point: g is [C - 1], gradients are [C - 1, d]."""
+    """p of one point by Lemma 1. g is [C - 1], gradients are [C - 1, d]."""
     gradients = gradients.double()
     norms = gradients.norm(dim=1)
     U = gradients / norms[:, None]
@@ -77,17 +77,17 @@ class Paper:
         return x + self.sigma * torch.randn(count, *self.shape)
 
     def mc(self, x, target, count):
-        """`count` samples of the first point."""
+        """The number of `count` noisy samples of the first point that keep the class."""
         with torch.no_grad():
             return int((self.network(self.noisy(x[:1], count)).argmax(1) == target).sum())
 
     def taylor(self, x, target):
-        """All points in one batch."""
+        """p of each point, with all points in one batch."""
         g, gradients = margin_gradients(self.network, x, target)
         return [normal_cdf(g[k], gradients[k], self.sigma) for k in range(len(x))]
 
     def mmse(self, x, target, batch):
-        """One point; its samples are taken `batch` at a time."""
+        """p of one point, whose noisy samples are processed `batch` at a time."""
         g, gradients = 0, 0
         for _ in range(COPIES // batch):
             some_g, some_gradients = margin_gradients(self.network, self.noisy(x, batch), target)
@@ -95,7 +95,7 @@ class Paper:
         return normal_cdf(g / COPIES, gradients / COPIES, self.sigma)
 
     def make(self, kind, batched):
-        """A function without arguments, and the number of samples (mc) or points that a call handles."""
+        """Returns a function without arguments, and the number of samples (mc) or points that one call processes."""
         count = BATCHES[kind] if batched else 1
         x = torch.rand(count if kind == "taylor" else 1, *self.shape)
         target = self.predicted(x[:1])  # not timed; points of a batch share it, which does not change the work

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The processes that against_pytorch.py measures: probust's commands, and one that runs PyTorch (pytorch_worker.py).
 
-This file imports neither PyTorch nor numpy: Linux counts the memory of a process that starts another one as the other's peak."""
+This file imports neither PyTorch nor numpy: on Linux, the peak memory of a new process is at least that of the process that
+starts it."""
 import json
 import math
 import os
@@ -12,22 +13,22 @@ import tempfile
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-MOST_DATA = 16e6  # numbers in a file of points
+MOST_DATA = 16e6  # the most numbers in a file of points
 MOST_SAMPLES = 1e8
 
 
 class Failed(Exception):
-    """A measurement that could not be made, and why, in one line."""
+    """A measurement failed; the message is the reason, in one line."""
 
 
 def first_line(text):
-    """Without the folders of paths, and without a full stop."""
+    """The first line of an error message, without the folders of paths and without a full stop."""
     lines = text.strip().splitlines() or ["no message"]
     return re.sub(r"(?:/[^\s/:']+)+/", "", lines[0]).rstrip(".")
 
 
 def ended(process):
-    """Waits for a process: its exit status and its peak memory in MiB."""
+    """Waits for a process to end. Returns its exit status and its peak memory in MiB."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, usage.ru_maxrss / 1024
@@ -55,7 +56,7 @@ class Worker:
         return answer
 
     def close(self):
-        """Ends it: its peak memory in MiB."""
+        """Ends the process. Returns its peak memory in MiB."""
         self.process.stdin.close()
         self.process.stdout.close()
         return ended(self.process)[1]
@@ -69,21 +70,21 @@ class Worker:
 
 
 def measured_alone(do, **request):
-    """The answer of a new process that runs PyTorch, and its peak memory in MiB."""
+    """Sends one request to a new process that runs PyTorch. Returns the answer and the peak memory of the process in MiB."""
     with Worker() as worker:
         answer = worker.ask(do, **request)
         return answer, worker.close()
 
 
 class Probust:
-    """The program, and the points that it reads."""
+    """Runs the program probust, with files of points that it reads."""
 
     def __init__(self, program, sigma, folder):
         self.program, self.sigma, self.folder = program, sigma, folder
         self.files = {}
 
     def run(self, *arguments):
-        """stdout, seconds and peak memory in MiB."""
+        """Runs a command. Returns its stdout, the seconds that it took, and its peak memory in MiB."""
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
             start = time.perf_counter()
             process = subprocess.Popen([self.program, *map(str, arguments)], stdout=out, stderr=errors)
@@ -102,7 +103,7 @@ class Probust:
         return json.loads(self.run("version", "--json")[0])
 
     def points(self, worker, shape, count):
-        """A file with random points."""
+        """The path of a file with random points."""
         key = (*shape, count)
         if key not in self.files:
             self.files[key] = os.path.join(self.folder, "points_" + "x".join(map(str, key)) + ".npy")
@@ -110,7 +111,7 @@ class Probust:
         return self.files[key]
 
     def estimate(self, model, data, kind, count, threads):
-        """Seconds and peak memory of a whole run: `count` copies of one point for mc, or `count` points."""
+        """Seconds and peak memory of a whole run with `count` points; for mc, with `count` noisy samples of one point."""
         estimator, limit = {"mc": (f"mc:{count}", 1), "taylor": ("taylor", count), "mmse": ("mmse:5", count)}[kind]
         printed, seconds, peak = self.run("estimate", model, data, "--sigma", self.sigma, "--estimator", estimator,
                                           "--limit", limit, "--threads", threads, "--format", "jsonl", "--quiet")
@@ -122,8 +123,8 @@ class Probust:
 
 
 class Marginal:
-    """Seconds per copy (mc) or point: the difference of two runs of different length, so that the start of the program is not
-    counted."""
+    """Seconds per noisy sample (mc) or point, from the difference in time of two runs of different length, so that the start of
+    the program is not counted."""
 
     def __init__(self, probust, worker, model, shape, kind, threads, seconds):
         most = MOST_SAMPLES if kind == "mc" else max(8 * threads, min(8192, int(MOST_DATA / math.prod(shape))))

@@ -9,7 +9,7 @@ from pytorch_page import duration, goal, judged, spread, three_digits
 from pytorch_processes import Failed, Marginal, Worker, measured_alone
 
 median = statistics.median
-FASTEST_KIND = {"mc": "forward", "taylor": "jacobian", "mmse": "jacobian"}  # whose fastest formulation an estimator takes
+FASTEST_KIND = {"mc": "forward", "taylor": "jacobian", "mmse": "jacobian"}  # the kind that an estimator's formulation is for
 SHOWN = {"mc": "`mc`, per sample", "taylor": "`taylor`", "mmse": "`mmse:5`"}
 SHORT_SEARCH = 0.1  # seconds per formulation for the table of growth
 BATCHED_CALL = 6  # seconds: longer batched calls of the paper's formulation are left out
@@ -17,7 +17,7 @@ BATCHED_CALL = 6  # seconds: longer batched calls of the paper's formulation are
 
 @dataclasses.dataclass
 class Session:
-    """What all sections share."""
+    """The settings and earlier results that all sections use."""
 
     probust: object
     architectures: str
@@ -25,18 +25,19 @@ class Session:
     page: object
     threads: list
     rounds: int
-    seconds: float  # of a measurement
-    budget: float  # seconds for the rounds of a network, after which no further round starts; for those of an estimator a quarter
+    seconds: float  # per measurement
+    budget: float  # seconds after which no further round of a network starts; for rounds of an estimator, a quarter of this
     sigma: float
     quick: bool
-    choices: dict = dataclasses.field(default_factory=dict)  # PyTorch's fastest, by network, threads and kind
-    benches: dict = dataclasses.field(default_factory=dict)  # what probust bench printed, by network and threads
+    choices: dict = dataclasses.field(default_factory=dict)  # PyTorch's fastest formulations, by network, threads and kind
+    benches: dict = dataclasses.field(default_factory=dict)  # results of `probust bench`, by network and threads
 
     def load(self, worker, network, threads):
         return worker.ask("load", path=network.path, sigma=self.sigma, threads=threads)
 
     def choice(self, worker, network, threads, kind):
-        """PyTorch's fastest formulation and batch of a kind, with all threads or one, whichever is faster. The model is loaded."""
+        """PyTorch's fastest formulation and batch size for a kind of work, with all threads or one, whichever is
+        faster. The model must be loaded."""
         key = (network.name, threads, kind)
         if key not in self.choices:
             if kind in FASTEST_KIND:
@@ -50,25 +51,26 @@ class Session:
 
     @staticmethod
     def near(known, kind):
-        """What to try for an estimator: the formulation of its passes, with batches that give the same number of examples."""
+        """What to try for an estimator: the fastest formulation for its passes, with batch sizes that give the same
+        number of examples per batch."""
         batch = known["batch"]
         batches = {"mc": [batch], "taylor": [batch], "mmse": sorted({1, max(1, batch // 5), batch})}
         return {"names": [known["formulation"]], "batches": batches[kind]}
 
 
 def described(choice, threads):
-    """A formulation and batch in words."""
+    """Describes a formulation and batch size in words."""
     return f"{choice['formulation']}, {choice['batch']}" + (", one thread" if choice["threads"] < threads else "")
 
 
 def timed(session, worker, kind, choice):
-    """Seconds of PyTorch per example, copy (mc) or point."""
+    """PyTorch's seconds per example, noisy sample (mc) or point."""
     request = {key: choice[key] for key in ("formulation", "batch", "threads")}
     return worker.ask("time", kind=kind, seconds=session.seconds, **request)["seconds"]
 
 
 def repeated(measure, most, budget):
-    """Results of at most `most` calls; fewer if another would not fit the budget."""
+    """The results of up to `most` calls of `measure`: fewer if another call would exceed the budget."""
     results, begin = [], time.monotonic()
     while len(results) < most:
         results.append(measure())
@@ -79,7 +81,7 @@ def repeated(measure, most, budget):
 
 
 class Failures:
-    """What could not be measured, said below a table."""
+    """Collects what could not be measured, for a list below a table."""
 
     def __init__(self, page):
         self.page, self.lines = page, []
@@ -93,7 +95,7 @@ class Failures:
 
 
 def for_each(session, networks, measure, failures):
-    """Calls `measure` for each network and number of threads; notes why if that fails."""
+    """Calls `measure` for each network and number of threads. If that fails, notes the reason."""
     for network in networks:
         try:
             with Worker() as worker:
@@ -117,7 +119,7 @@ The last columns give PyTorch's fastest formulation and batch size."""
 
 
 def round_of_passes(session, worker, network, threads, chosen):
-    """Both sides once: {kind: (seconds of probust, of probust with its default batch, of PyTorch)}."""
+    """Measures both sides once: {kind: (seconds of probust, of probust with its default batch size, of PyTorch)}."""
     bench = session.probust.bench(network.path, threads)
     session.benches[network.name, threads] = bench
     result = {}
@@ -128,7 +130,7 @@ def round_of_passes(session, worker, network, threads, chosen):
 
 
 def needed(session, network, kind, ratio, target):
-    """What rate the target would require, in words."""
+    """A sentence about the rate that the target would require."""
     bench = session.benches[network.name, 1]
     flops = sum(one["us"] * one["gflops"] for one in bench[kind + "_kinds"])
     rate = flops / sum(one["us"] for one in bench[kind + "_kinds"])
@@ -138,7 +140,7 @@ def needed(session, network, kind, ratio, target):
 
 
 def passes(session, networks):
-    """Targets and what was reached, then times and formulations."""
+    """Adds a table of the ratios with their targets, then one of times and formulations."""
     page, details, missed, failures = session.page, [], {}, Failures(session.page)
     page.section("Forward and margin Jacobian", TARGETS)
     page.table("network", "threads", "forward, ratio", "range", "target", "Jacobian, ratio", "range", "target", "rounds")
@@ -197,7 +199,7 @@ def of_paper(session, worker, kind, threads, batched):
 
 
 def round_of_estimator(session, worker, kind, marginal, best):
-    """All sides once: seconds of probust, of PyTorch's best and of the paper's serial formulation."""
+    """Measures all sides once: seconds of probust, of PyTorch's best formulation and of the paper's serial formulation."""
     return marginal.measure(), timed(session, worker, kind, best), of_paper(session, worker, kind, marginal.threads, False)
 
 
@@ -238,7 +240,7 @@ def estimators(session, networks, has_scipy):
         page.paragraph(ESTIMATORS_MISSED)
 
 
-# ---- memory and growth: whole tasks, each in a process of its own
+# ---- memory and growth: whole tasks, each in a separate process
 
 
 MEMORY_TASKS = [("paper_cnn", "mc", 16384), ("paper_cnn", "taylor", 1024), ("resnet18", "mc", 256), ("resnet18", "taylor", 16),
@@ -258,7 +260,7 @@ def batch_for(items, batch):
 
 
 def whole_task(session, network, kind, items, short_search):
-    """(seconds, MiB) of probust and of PyTorch's best, and its formulation and batch. PyTorch's seconds omit its start."""
+    """(seconds, MiB) of probust and of PyTorch's best formulation, and that formulation. PyTorch's seconds omit its start."""
     with Worker() as worker:
         prepare(network, session.architectures, worker, session.folder)
         shape = session.load(worker, network, 1)["shape"]
@@ -300,7 +302,7 @@ def memory(session, networks):
 
 
 def growth_series(networks, quick):
-    """[(what grows, [(its value, network, kind, items)])]"""
+    """A list of series: what grows, and for each of its values (value, network, kind, number of points or samples)."""
     cnn = next((network for network in networks if network.name == "paper_cnn"), None)
     series = []
     if cnn:
@@ -361,7 +363,7 @@ def profile(session, networks):
 
 
 def profile_rows(bench):
-    """Rows of cells, the kind with the largest share first."""
+    """Rows of the table, beginning with the kind of layer that has the largest share."""
     sides = [{kind["kind"]: kind for kind in bench[side + "_kinds"]} for side in ("forward", "jacobian")]
     totals = [sum(kind["us"] for kind in side.values()) or 1 for side in sides]
     names = dict.fromkeys([*sides[0], *sides[1]])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The process that runs PyTorch for against_pytorch.py: requests are lines of JSON on stdin, answers lines of JSON on stdout.
+"""The process that runs PyTorch for against_pytorch.py. Requests are lines of JSON on stdin, answers are lines of JSON on
+stdout.
 
-A process of its own keeps PyTorch's memory and threads away from the measurements of probust, and its peak memory is that of its
-task alone."""
+PyTorch runs in a separate process so that its memory and threads do not disturb the measurements of probust, and so that the
+peak memory of the process is that of one task."""
 import json
 import math
 import os
@@ -16,8 +17,8 @@ import torch
 
 BATCHES = [1, 4, 16, 64, 256, 1024]
 SLOW_CALL = 1.5  # seconds: calls expected to take longer are skipped in a search, as probust bench does
-SLOWER = 1.3  # formulations behind the best by this factor are not tried with larger batches
-NEAR = 1.5  # a search with other threads tries formulations behind the best by at most this factor
+SLOWER = 1.3  # formulations that are slower than the best by this factor are not tried with larger batches
+NEAR = 1.5  # a search with another number of threads only tries formulations within this factor of the best
 
 
 def timed(body):
@@ -27,8 +28,8 @@ def timed(body):
 
 
 def median_time(body, seconds):
-    """Seconds of a call: the median of as many as fit. Three calls before are not counted, because TorchScript optimizes in the
-    second; if a call takes long, one before, or none."""
+    """Seconds per call: the median of as many calls as fit into `seconds`. The first three calls are not counted, because
+    TorchScript optimizes in the second one; if a call takes long, only the first or none is left out."""
     first = timed(body)
     if first > max(SLOW_CALL, seconds):
         return first
@@ -83,7 +84,7 @@ class Worker:
         self.path, self.sigma, self.model, self.made = None, 0.1, None, {}
 
     def idle(self):
-        """Nothing more than the imports."""
+        """Does nothing, so that only the imports use memory."""
         return {}
 
     def versions(self):
@@ -108,7 +109,7 @@ class Worker:
         return {}
 
     def load(self, path, sigma, threads):
-        """The model, without a formulation; then `search`, `time`, `total` or `paper` use it."""
+        """Loads the model for later calls of `search`, `time`, `total` or `paper`."""
         torch.set_num_threads(threads)
         if path != self.path:
             from pytorch_formulations import Formulations
@@ -117,7 +118,7 @@ class Worker:
         return {"shape": self.model.shape, "classes": self.model.classes}
 
     def body(self, kind, formulation, batch):
-        """A call without arguments. It is kept, because tracing takes time."""
+        """A function without arguments. It is stored, because tracing takes time."""
         key = (kind, formulation, batch)
         if key not in self.made:
             function, x = self.model.make(kind, formulation, batch), self.model.points(kind, formulation, batch)
@@ -125,7 +126,8 @@ class Worker:
         return self.made[key]
 
     def search(self, kind, seconds, names=None, batches=None):
-        """The fastest formulation and batch, and the names of those nearly as fast, without what this PyTorch refuses."""
+        """The fastest formulation and batch size, and the names of formulations that are nearly as fast. Formulations for which
+        this version of PyTorch raises an error are left out."""
         best, last, refused = None, {}, set()
         for batch in batches or BATCHES:
             for name in names or self.model.names(kind):
@@ -147,12 +149,13 @@ class Worker:
         return {**best, "near": [name for name, seconds in last.items() if seconds < NEAR * best["seconds"]]}
 
     def time(self, kind, formulation, batch, threads, seconds):
-        """Seconds per example, copy (mc) or point."""
+        """Seconds per example, noisy sample (mc) or point."""
         torch.set_num_threads(threads)
         return {"seconds": median_time(self.body(kind, formulation, batch), seconds) / batch}
 
     def total(self, kind, formulation, batch, items):
-        """Seconds for `items` copies (mc) or points, after one call that is not counted. The batch must divide them."""
+        """Seconds for `items` noisy samples (mc) or points, after one call that is not counted. `items` must be a multiple of
+        `batch`."""
         function, x = self.model.make(kind, formulation, batch), self.model.points(kind, formulation, items)
         function(x[:batch])
         start = time.perf_counter()
@@ -161,7 +164,7 @@ class Worker:
         return {"seconds": time.perf_counter() - start}
 
     def paper(self, kind, batched, threads, seconds):
-        """Seconds per copy (mc) or point of the paper's formulation, with all threads or one, whichever is faster."""
+        """Seconds per noisy sample (mc) or point of the paper's formulation, with all threads or one, whichever is faster."""
         from pytorch_paper import Paper
         call, count = Paper(self.path, self.sigma).make(kind, batched)
         times = []
@@ -171,7 +174,7 @@ class Worker:
         return {"seconds": min(times) / count}
 
     def paper_total(self, path, sigma, threads, kind, items):
-        """Seconds for `items` copies (mc) or points of the paper's serial formulation."""
+        """Seconds for `items` noisy samples (mc) or points of the paper's serial formulation."""
         from pytorch_paper import Paper
         torch.set_num_threads(threads)
         call, _ = Paper(path, sigma).make(kind, False)
@@ -184,7 +187,7 @@ class Worker:
 def main():
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print must not mix with the answers
+    os.dup2(2, 1)  # keeps the output of libraries out of the answers
     worker = Worker()
     for line in sys.stdin:
         request = json.loads(line)

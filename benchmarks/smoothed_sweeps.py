@@ -4,10 +4,9 @@
 
     smoothed_sweeps.py PROBUST MODEL DATA SIGMAS [OPTION ...]
 
-SIGMAS is a list such as 0.05,0.07,0.1; further options are passed to `probust estimate`. Runs probit:24 separately at every scale
-and with --smooth, for several seeds, and mc:10000 as the truth. Prints the mean absolute errors, their ratio, and the fraction of
-smoothed 95% intervals that overlap the interval of the truth.
-"""
+SIGMAS is a list such as 0.05,0.07,0.1; further options are passed to `probust estimate`. Runs probit:24 separately at every
+scale and with --smooth, for several seeds, and mc:10000 as the truth. Prints the mean absolute errors, their ratio, and the
+fraction of smoothed 95% intervals that overlap the interval of the truth. """
 
 import csv
 import os
@@ -19,7 +18,7 @@ SEEDS = range(8)
 
 
 def rows(command, estimator, seed, *options):
-    """{(index, noise): row}"""
+    """Runs an estimate. Returns its rows as {(index, noise): row}."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rows.csv")
         subprocess.run([*command, "--estimator", estimator, "--seed", str(seed), "--quiet", "-o", path, *options],

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Does the distance to the nearest counterfactual tell how likely a prediction is to survive noise? The question of Scher and
-// Trügler, "Testing robustness of predictions of trained classifiers against naturally occurring perturbations" (2023), asked
-// of Iris and random forests that are grown on the spot. `probust reproduce natural` repeats their other experiments.
+// Does the distance to the nearest counterfactual tell how likely a prediction is to survive noise? Scher and Trügler, "Testing
+// robustness of predictions of trained classifiers against naturally occurring perturbations" (2023), ask this question. This
+// program repeats their experiment on the Iris data, with random forests that it trains. `probust reproduce natural` repeats
+// their other experiments.
 //
-// Usage: natural_noise [--check FILE]. Prints a table as Markdown; with --check, says whether the file has this table.
+// Usage: natural_noise [--check FILE]. Prints a table in Markdown; with --check, tests whether the file contains this table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ using namespace probust;  // NOLINT(google-build-using-namespace): a small progr
 constexpr const char* kCopies = "mc:10000";
 constexpr std::int64_t kPerClass = 50, kFeatures = 4;
 
-// Two of the classes, from row `first` on, each feature with mean 0 and variance 1.
+// The rows of two classes, beginning with row `first`, with each feature scaled to mean 0 and variance 1.
 Tensor standardized(const Tensor& flowers, std::int64_t first) {
   const std::int64_t n = 2 * kPerClass;
   Tensor z = rows(flowers, first, n);
@@ -42,7 +43,7 @@ Tensor standardized(const Tensor& flowers, std::int64_t first) {
   return z;
 }
 
-// C = AᵀA with normal A, or the identity, scaled to trace 1.
+// Gaussian noise whose covariance is AᵀA with a random normal A, or the identity, scaled to trace 1.
 std::shared_ptr<const NoiseShape> covariance(bool random) {
   NoiseArray C{{kFeatures, kFeatures}, std::vector<double>(kFeatures * kFeatures, 0.0), "covariance"};
   NoiseStream stream(2023, 0, 0, 0);
@@ -67,7 +68,7 @@ std::vector<double> kept(Evaluation& evaluation, const std::shared_ptr<const Noi
   return p;
 }
 
-// One row per scale.
+// The table for two classes, with one row per noise scale.
 std::string table_of(const Dataset& flowers, std::int64_t first_class) {
   const Tensor x = standardized(flowers.x, first_class * kPerClass);
   std::vector<std::int64_t> training, held_out, labels;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Compares known orthant probabilities P(X_1 <= 0, ..., X_m <= 0) with ours. Exits 1 if one differs by more than its error.
+// Compares probust's orthant probabilities P(X_1 <= 0, ..., X_m <= 0) with known values. Exits with status 1 if one differs by
+// more than its error bound.
 //
-// Sheppard, Phil. Trans. A 192 (1899), for two; David, Biometrika 40 (1953), for three; Gupta, "Probability integrals of
-// multivariate normal and multivariate t", Ann. Math. Statist. 34 (1963), for equal correlations.
+// The known values are from Sheppard, Phil. Trans. A 192 (1899), for two variables; David, Biometrika 40 (1953), for three; and
+// Gupta, "Probability integrals of multivariate normal and multivariate t", Ann. Math. Statist. 34 (1963), for equal
+// correlations.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -45,7 +47,7 @@ MatrixXd equicorrelated(Index m, double rho) {
   return R;
 }
 
-/// Given the common factor, all variables are independent: one integral, by the trapezoidal rule.
+/// Equal correlations rho. Given the common factor, all variables are independent, so one integral remains (trapezoidal rule).
 double equicorrelated_orthant(Index m, double rho) {
   const double slope = std::sqrt(rho / (1 - rho)), step = 0.01;
   double sum = 0.0;
@@ -56,7 +58,7 @@ double equicorrelated_orthant(Index m, double rho) {
   return sum;
 }
 
-/// X_i = (Y_i - Y_{i+1}) / sqrt 2 with independent Y: all are at most 0 if the m + 1 values Y ascend.
+/// The correlations of X_i = (Y_i - Y_{i+1}) / sqrt 2 with independent Y. All X_i are at most 0 if the m + 1 values Y ascend.
 MatrixXd differences(Index m) {
   MatrixXd R = MatrixXd::Identity(m, m);
   for (Index i = 1; i < m; ++i) R(i, i - 1) = R(i - 1, i) = -0.5;

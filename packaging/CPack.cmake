@@ -1,4 +1,5 @@
-# Debian packages and a tarball. build.sh makes them, with every instruction set; `cpack` in a build folder, with that build's alone.
+# Debian packages and a tarball. build.sh makes them for all instruction sets; `cpack` in a build folder only for that of the
+# build.
 set(CPACK_PACKAGE_NAME probust)
 set(CPACK_PACKAGE_VENDOR "The probust authors")
 set(CPACK_PACKAGE_CONTACT "The probust authors <probust@localhost>")
@@ -8,7 +9,7 @@ set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_COMPONENTS_ALL program library development)
-if(TARGET probust_house)
+if(TARGET probust_program_library)
   list(APPEND CPACK_COMPONENTS_ALL program_library)
 endif()
 if(TARGET probust_python_module)
@@ -39,7 +40,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_NAME probust-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS ${own})
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME probust-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS ${own})
-set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS OFF)  # NVIDIA's libraries come from NVIDIA
+set(CPACK_DEBIAN_CUDA_PACKAGE_SHLIBDEPS OFF)  # NVIDIA's libraries need not be Debian packages
 include(CPack)
 cpack_add_component_group(program)
 cpack_add_component_group(python)

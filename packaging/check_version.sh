@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_version.sh TAG: fails unless TAG is "v" and the project's version, which CMakeLists.txt alone states.
+# check_version.sh TAG: fails unless TAG is "v" followed by the project's version in CMakeLists.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -nE 's/^project\(probust VERSION ([0-9.]+) .*/\1/p' CMakeLists.txt)

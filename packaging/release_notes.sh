@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# release_notes.sh TAG: prints the section of CHANGELOG.md for a version, or that of unreleased changes.
+# release_notes.sh TAG: prints the section of CHANGELOG.md for this version or, if there is none, that of unreleased changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 section() { awk -v title="## $1" '$0 == title || index($0, title " ") == 1 { on = 1; next } /^## / { on = 0 } on' CHANGELOG.md; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test.sh [FOLDER]: installs the Debian packages of FOLDER (default build/packages) in an empty Debian 12, as root, and makes the table
-# of digits there: with the program, and from C, C++ and Python. Needs mmdebstrap.
+# test.sh [FOLDER]: installs the Debian packages of FOLDER (default build/packages) in an empty Debian 12, as root, and computes
+# the same table of digits there with the program, and from C, C++ and Python. Needs mmdebstrap.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath "${1:-build/packages}")

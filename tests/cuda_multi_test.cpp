@@ -357,7 +357,7 @@ TEST(CudaSeveral, RowsAreThoseOfOneDevice) {
   }
 }
 
-// From 24 rivals on, normal probabilities are computed on the devices, too.
+// With 24 rivals or more, normal probabilities are computed on the devices, too.
 TEST(CudaSeveral, ShareNormalProbabilities) {
   std::mt19937 random(3);
   const Graph graph = test::linear_classifier(test::random_tensor({26, 64}, random), test::random_tensor({26}, random));

@@ -467,31 +467,31 @@ TEST(CudaNoise, DrawsTheBitsOfTheProcessor) {
   for (const auto& [name, shape] : element_noises(3 * count, elements)) {
     const std::optional<ElementNoise> noise = shape->by_element();
     ASSERT_TRUE(noise) << name;
-    Copies copies;
-    copies.x = x.data();
-    copies.index = index.data();
-    copies.elements = elements;
-    copies.first = 4;
-    copies.count = samples;
-    copies.begin = 5;
-    copies.lanes = 40;
-    copies.stride = 2;
-    copies.offset = 1;
+    DeviceRange range;
+    range.x = x.data();
+    range.index = index.data();
+    range.elements = elements;
+    range.first = 4;
+    range.count = samples;
+    range.begin = 5;
+    range.lanes = 40;
+    range.stride = 2;
+    range.offset = 1;
     Array<float> deviation;
     if (!noise->deviations.empty()) deviation = Array<float>(device, noise->deviations);
     DeviceNoise recipe{noise->draw, deviation.data(), noise->varies, noise->range.has_value(), {}, -0.7F, points.seed};
     if (noise->range) recipe.clip = ClipMath(*noise->range);
-    const Array<float> to(device, copies.lanes * elements);
-    draw(device, copies, recipe, to.data());
-    std::vector<float> actual(static_cast<std::size_t>(copies.lanes * elements));
+    const Array<float> to(device, range.lanes * elements);
+    draw(device, range, recipe, to.data());
+    std::vector<float> actual(static_cast<std::size_t>(range.lanes * elements));
     device.download(actual.data(), to.data(), static_cast<std::int64_t>(actual.size() * sizeof(float)));
     std::vector<std::uint32_t> lane_points, lane_samples;
     std::vector<float> expected(actual.size());
-    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
+    for (std::int64_t lane = 0; lane < range.lanes; ++lane) {
       const std::int64_t point = (5 + lane) / samples;
       lane_points.push_back(static_cast<std::uint32_t>(points.index[point]));
       lane_samples.push_back(static_cast<std::uint32_t>(2 * (4 + (5 + lane) % samples) + 1));
-      for (std::int64_t e = 0; e < elements; ++e) expected[e * copies.lanes + lane] = points.x.data[point * elements + e];
+      for (std::int64_t e = 0; e < elements; ++e) expected[e * range.lanes + lane] = points.x.data[point * elements + e];
     }
     shape->add({points.seed, lane_points, lane_samples}, elements, -0.7F, expected.data());
     EXPECT_EQ(actual, test::transposed_matrix(expected, elements)) << name;

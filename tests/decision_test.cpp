@@ -838,7 +838,7 @@ TEST(Decision, ClassNamesAreReadAsPeopleStoreThem) {
     EXPECT_TRUE(onnx::parse_class_names(broken).empty()) << broken;
 }
 
-// A label that is not the position: numbers of a table, or the position from 1 on.
+// A label that is not the position: numbers of a table, or the position counted from 1.
 TEST(Decision, NumericLabelsOfTheGraphAreClassNames) {
   using Names = std::vector<std::string>;
   const auto labelled = [](bool from_table) {

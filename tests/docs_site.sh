@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Builds the documentation site for a folder of a server, checks its links and figures, and opens its pages in Chromium:
-# docs_site.sh PROGRAM FOLDER. Ends with 77, skipped, if node or the npm packages of docs/ are missing.
+# docs_site.sh PROGRAM FOLDER. Exits with status 77 (skipped) if node or the npm packages of docs/ are missing.
 set -euo pipefail
 program=$1 site=$2
 cd "$(dirname "$0")/../docs"

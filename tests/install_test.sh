@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install_test.sh CMAKE BUILD FOLDER MODULE...: installs BUILD into an empty folder under FOLDER, moves it, and runs the installed
-# program, which must find its modules (those of MODULE... that this build has). Builds programs in C and C++ with what is installed,
-# by find_package and pkg-config. As a subproject, probust must install nothing.
+# install_test.sh CMAKE BUILD FOLDER MODULE...: installs BUILD into an empty folder under FOLDER, moves it, and runs the
+# installed program, which must find its modules (MODULE..., those that this build has). Builds programs in C and C++ with the
+# installation, by find_package and pkg-config. Also checks that probust installs nothing if it is a subproject.
 set -euo pipefail
 cmake=$1 build=$2 folder=$3
 shift 3
@@ -57,7 +57,8 @@ else
   else
     "${on_gpu[@]}" >rows.csv
   fi
-  # So it was this module. One in the working directory must not be loaded.
+  # Without the module, the command must fail, so the estimate above used it. A module in the working directory must not be
+  # loaded.
   mv there/lib/probust/probust_cuda.so .
   refused 5 "probust_cuda.so is not installed" "${on_gpu[@]}"
 fi
@@ -65,7 +66,7 @@ if [ -e there/lib/probust/probust_mpi.so ]; then
   mv there/lib/probust/probust_mpi.so .
   OMPI_COMM_WORLD_SIZE=1 refused 5 "needs MPI, which this build does not have" ./linked estimate "${digits[@]}"
   mv probust_mpi.so there/lib/probust
-  # A process alone, as mpirun would start it.
+  # One process, with the environment in which mpirun would start it.
   OMPI_COMM_WORLD_SIZE=1 ./linked estimate "${digits[@]}" >rows.csv 2>err.txt || fail "the MPI module cannot be used: $(cat err.txt)"
 fi
 

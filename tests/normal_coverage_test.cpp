@@ -88,8 +88,8 @@ Known one_factor_problem(Dice& dice) {
   return known;
 }
 
-/// X_{k+1} = rho X_k + sqrt(1 - rho^2) e with two alternating limits: the probability of failure from step k on, given X_k, by
-/// backward quadrature.
+/// X_{k+1} = rho X_k + sqrt(1 - rho^2) e with two alternating limits: the probability of failure at step k or later, given X_k,
+/// by backward quadrature.
 Known autoregressive(Dice& dice) {
   const Index m = dice.size();
   const double rho = dice.uniform(-0.9, 0.9), s = std::sqrt(1.0 - rho * rho);
@@ -141,8 +141,8 @@ Known autoregressive(Dice& dice) {
   return known;
 }
 
-/// Half-planes around the origin of the plane: in polar coordinates q is the mean over angles of exp(-r^2 / 2), r the distance to
-/// the boundary. 1 / r is the maximum of cos(angle - angle_i) / z_i; each term is the maximum on one arc.
+/// Half-planes around the origin of the plane: in polar coordinates q is the mean over angles of exp(-r^2 / 2), r the distance
+/// to the boundary. 1 / r is the maximum of cos(angle - angle_i) / z_i; each term is the maximum on one arc.
 class Polygon {
  public:
   Polygon(std::vector<double> angle, std::vector<double> z) : angle_(std::move(angle)), z_(std::move(z)) {}

@@ -16,6 +16,7 @@
 #include "probust/exec/executor.h"
 #include "probust/model.h"
 #include "probust/ops/build.h"
+#include "probust/perturb/noise_family.h"
 #include "probust/perturb/noise_text.h"
 #include "probust/perturb/stage.h"
 #include "probust/run/run.h"
@@ -521,6 +522,59 @@ TEST(OwnPerturbations, OfTablesNeedNoImages) {
   EXPECT_THROW((void)parse_noise("transform:", source), Error);
   EXPECT_THROW((void)parse_noise("transform:decoder.onnx:-1", source), Error);
   EXPECT_THROW((void)parse_noise("transform:decoder.onnx"), Error) << "no files here";
+}
+
+// ---- texts of rows
+
+TEST(NoiseOfRows, IsTheSameNoise) {
+  const Shape point{1, 8, 8};
+  const Tensor image = random_image(point);
+  for (const char* text : {"rotate:10", "rotate:10|clip:0,1", "gaussian:0.5|clip:0.25,0.75|levels:4",
+                           "jpeg:uniform(10,90)|clip:0,1", "exposure:1+gaussian:0.05|clip:0,1", "gaussian:0.1@0..3"}) {
+    const Noise noise = bound(parse_noise_of_row(text), point);
+    EXPECT_EQ(noise.text(), text);
+    Tensor x = image;
+    const std::uint32_t zero = 0;
+    noise.shape->add({3, {&zero, 1}, {&zero, 1}}, image.size(), static_cast<float>(noise.scale), x.data.data());
+    EXPECT_NE(x.data, image.data) << text;
+    if (!std::string(text).starts_with("gaussian:0.5")) continue;
+    for (const float value : x.data) EXPECT_NEAR(std::remainder(value - 0.25F, 0.5F / 3), 0, 1e-5) << value;
+  }
+  for (const char* text :
+       {"rotate:10|clip:0", "rotate:10|clip:a,1", "rotate:10|clip:0,1|levels:x", "rotate:10|clip:0,1|levels:4|x:1"})
+    EXPECT_NE(test::message_of([&] { (void)parse_noise_of_row(text); }).find("has a range that cannot be read"),
+              std::string::npos)
+        << text;
+}
+
+TEST(NoiseOfRows, HasAFamily) {
+  const auto expect = [](const std::string& text, const std::string& name, const std::string& number, bool perturbs) {
+    const NoiseFamily family = family_of_noise(text);
+    EXPECT_EQ(family.name, name) << text;
+    EXPECT_EQ(family.number, number) << text;
+    EXPECT_EQ(family.perturbs, perturbs) << text;
+  };
+  expect("rotate:10|clip:0,1", "rotate", "10", true);
+  expect("rotate:fill=0:uniform(-30,30)", "rotate", "fill=0:uniform(-30,30)", true);
+  expect("corruption:fog:3|clip:0,1", "corruption:fog", "3", true);
+  expect("rotate:5+gaussian:0.05|clip:0,1", "rotate + gaussian", "5 + 0.05", true);
+  expect("transform:a/b.onnx:0.5", "transform:a/b.onnx", "0.5", true);
+  expect("transform:a/b.onnx", "transform:a/b.onnx", "", true);
+  expect("gaussian:0.1@0..3", "gaussian", "0.1@0..3", false);
+  expect("unheard:of", "unheard", "of", false);
+  expect("corruption:unheard:3", "corruption", "unheard:3", false);
+  EXPECT_EQ(family_of_noise("rotate:5").summary, "turns the image about its centre");
+  EXPECT_EQ(family_of_noise("rotate:5+gaussian:1").summary,
+            "turns the image about its centre, then " + family_of_noise("gaussian:1").summary);
+  EXPECT_EQ(family_of_noise("rotate:5+transform:a.onnx").summary, "");
+}
+
+TEST(NoiseMaps, ListTheirUniformParameters) {
+  const auto uniform = [](const std::string& text) { return noise_for(text, {1, 8, 8}).shape->map()->uniform; };
+  EXPECT_EQ(uniform("rotate:10"), std::vector<std::int64_t>{});
+  EXPECT_EQ(uniform("rotate:uniform(-10,10)"), std::vector<std::int64_t>{0});
+  EXPECT_EQ(uniform("occlude:0.1"), (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(uniform("rotate:10+exposure:uniform(-1,1)"), std::vector<std::int64_t>{1});
 }
 
 }  // namespace

@@ -141,12 +141,15 @@ TEST(Report, AccuracyUnderNoiseIsNextToMeanP) {
 }
 
 TEST(Report, NoisesOfFilesHaveShortNames) {
-  Results results = results_of_size({.points = 1, .sigmas = {0.1}});
+  Results results = results_of_size({.points = 2, .sigmas = {0.1}});
   results.rows[0].noise = "gaussian:cov=/a/long/path/cov.npy@0..3";
   results.rows[1].noise = "samples:mixed,file=/b/x.npy";
-  report::shorten_noises(results);
+  results.rows[2].noise = "rotate:5+transform:/c/decoder.onnx:0.5|clip:0,1";
+  const std::map<std::string, std::string> full = report::shorten_noises(results);
   EXPECT_EQ(results.rows[0].noise, "gaussian:cov=cov.npy@0..3");
   EXPECT_EQ(results.rows[1].noise, "samples:mixed,file=x.npy");
+  EXPECT_EQ(results.rows[2].noise, "rotate:5+transform:decoder.onnx:0.5|clip:0,1");
+  EXPECT_EQ(full.at("samples:mixed,file=x.npy"), "samples:mixed,file=/b/x.npy");
   results.rows[0].noise = "gaussian:cov=/a/cov.npy";
   results.rows[1].noise = "gaussian:cov=/b/cov.npy";
   report::shorten_noises(results);
@@ -332,7 +335,7 @@ std::string run_of_digits(const Folder& folder, const std::string& data) {
 TEST(CliReport, HasTheImagesOfTheRun) {
   const Folder folder;
   const std::string run = run_of_digits(folder, test::digits("points.npz"));
-  const Finished finished = test::probust("report " + run + " -o " + folder / "r.html");
+  const Finished finished = test::probust("report " + run + " --samples 0 -o " + folder / "r.html");
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.out + finished.err, "");
   const std::string html = test::read_whole(folder / "r.html");
@@ -363,7 +366,7 @@ TEST(CliReport, ReportsWhyThereAreNoImages) {
   EXPECT_TRUE(says(test::read_whole(html), "There are no images: "));
   EXPECT_EQ(count_of(test::read_whole(html), "<img"), 0U);
 
-  EXPECT_EQ(test::probust("report " + run + " --data " + test::digits("points.npz") + " -o " + html).err, "");
+  EXPECT_EQ(test::probust("report " + run + " --samples 0 --data " + test::digits("points.npz") + " -o " + html).err, "");
   EXPECT_EQ(count_of(test::read_whole(html), "<img"), 24U);
 
   const std::string other = folder.write("other.csv", "1,2\n");
@@ -374,7 +377,7 @@ TEST(CliReport, ReportsWhyThereAreNoImages) {
 TEST(CliReport, RankShowsItsPoints) {
   const Folder folder;
   const std::string run = run_of_digits(folder, test::digits("points.npz")), html = folder / "g.html";
-  const Finished finished = test::probust("rank " + run + " --count 3 --gallery " + html);
+  const Finished finished = test::probust("rank " + run + " --count 3 --samples 0 --gallery " + html);
   EXPECT_EQ(finished.status, 0) << finished.err;
   const std::string page = test::read_whole(html);
   EXPECT_EQ(test::misnested(page), "");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests: installs missing packages, checks formatting, builds natively and for WebAssembly with its npm package and the
-# explorer, and tests all of it, in node and Chromium, too. The last line is "N passed, N failed" (or "..., N skipped").
-# With --quick: formatting, the native build and the core's tests. With --full: also sanitizers, lint, slow tests and those of
+# Runs the tests: installs missing packages, checks formatting, builds the native programs, the npm package and the explorer,
+# and tests all of them, also in node and Chromium. The last line is "N passed, N failed" (or "..., N skipped"). With --quick,
+# only checks formatting, builds natively and tests the core. With --full, also runs sanitizers, lint, slow tests and those of
 # PROBUST_FULL_TESTS (tests/, wasm/ and web/CMakeLists.txt).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
 passed=0 failed=0 skipped=0
 failures=()
 
-# count NAME STATUS LOG: counts one step, which passed if its exit status is 0.
+# count NAME STATUS LOG: counts one step as passed if STATUS, its exit status, is 0.
 count() {
   if [ "$2" -eq 0 ]; then
     passed=$((passed + 1))
@@ -84,7 +84,7 @@ mkdir -p build/steps
 setsid tests/tools/build_all.sh $full $extent &
 builds=$!
 trap 'kill -- -$builds 2>/dev/null' EXIT
-# Not "npm ci", which would first remove what is installed.
+# Not "npm ci", which would first remove the installed packages.
 folders="wasm web"
 [ $full = OFF ] || folders+=" docs"
 for folder in $folders; do check "npm packages of $folder" npm --prefix $folder install --no-save; done

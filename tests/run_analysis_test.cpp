@@ -8,6 +8,7 @@
 #include "probust/analysis/agree.h"
 #include "probust/analysis/bias.h"
 #include "probust/analysis/certificate.h"
+#include "probust/analysis/families.h"
 #include "probust/analysis/ranking.h"
 #include "probust/analysis/summary.h"
 #include "probust/analysis/sweeps.h"
@@ -71,7 +72,53 @@ TEST(RunAnalysis, ANoiseShapeIsTheNoiseWithoutItsScale) {
   EXPECT_EQ(noise_shape("gaussian:0.1", 0.1), "gaussian");
   EXPECT_EQ(noise_shape("gaussian:0.1@0..3", 0.1), "gaussian@0..3");
   EXPECT_EQ(noise_shape("gaussian:0.1|clip:0,1", 0.1), "gaussian|clip:0,1");
+  EXPECT_EQ(noise_shape("gaussian:0.5|clip:0.5,1", 0.5), "gaussian|clip:0.5,1");
   EXPECT_EQ(noise_shape("categorical:a.json", {}), "categorical:a.json");
+}
+
+TEST(RunAnalysis, ANoiseIsNamedWithOrWithoutItsScaleAndClipping) {
+  const std::string row = "rotate:10|clip:0,1";
+  for (const char* text : {"rotate:10|clip:0,1", "rotate:10", "rotate|clip:0,1", "rotate"})
+    EXPECT_TRUE(names_noise(text, row, 10)) << text;
+  for (const char* text : {"rotate:1", "rot", "rotate:10|clip:0,2", ""}) EXPECT_FALSE(names_noise(text, row, 10)) << text;
+  EXPECT_TRUE(names_noise("jpeg:uniform(10,90)", "jpeg:uniform(10,90)|clip:0,1", {}));
+  EXPECT_FALSE(names_noise("jpeg", "jpeg:uniform(10,90)|clip:0,1", {}));
+}
+
+// ---- families
+
+std::vector<Row> rows_under(const std::string& noise, const std::vector<double>& p) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    rows.push_back(row_with({static_cast<std::int64_t>(i), p[i], 0}));
+    rows.back().noise = noise;
+    rows.back().estimate.p_label = p[i] / 2;
+  }
+  return rows;
+}
+
+TEST(RunAnalysis, FamiliesBeginWithTheMostDangerous) {
+  std::vector<Row> rows = rows_under("gaussian:0.1", {0.8, 0.9, 1});
+  append(rows, rows_under("jpeg:50|clip:0,1", {kMissing, kMissing, kMissing}));
+  append(rows, rows_under("rotate:5|clip:0,1", {0.9, 0.8, 0.7}));
+  append(rows, rows_under("rotate:10|clip:0,1", {0.5, kMissing, 0.1}));
+  const std::vector<RowGroup> groups = grouped(rows);
+  std::vector<const RowGroup*> all;
+  for (const RowGroup& group : groups) all.push_back(&group);
+  const std::vector<FamilyRows> families = families_of(all);
+  ASSERT_EQ(families.size(), 3U);
+  EXPECT_EQ(families[0].family.name, "rotate");
+  ASSERT_EQ(families[0].strengths.size(), 2U);
+  EXPECT_EQ(families[0].strengths[1].number, "10");
+  EXPECT_DOUBLE_EQ(families[0].strengths[1].p.mean, 0.3);
+  EXPECT_DOUBLE_EQ(families[0].p.mean, (0.7 + 0.8 + 0.4) / 3);
+  EXPECT_EQ(families[0].p.count, 3);
+  const double variance = (0 + 0.01 + 0.09) - 3 * std::pow((0.0 + 0.1 - 0.3) / 3, 2);  // around 0.7
+  EXPECT_NEAR(families[0].p.std_error, std::sqrt(variance / 2 / 3), 1e-12);
+  EXPECT_DOUBLE_EQ(families[0].noisy.mean, families[0].p.mean / 2);
+  EXPECT_EQ(families[1].family.name, "gaussian");
+  EXPECT_DOUBLE_EQ(families[1].p.mean, 0.9);
+  EXPECT_EQ(families[2].family.name, "jpeg");
 }
 
 // ---- summary

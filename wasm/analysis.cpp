@@ -49,14 +49,14 @@ void read(const CallArguments& row, const char* name, std::vector<double>& field
 void read(const CallArguments& row, const char* name, Status& field) {
   const std::string status = row.text(name, "ok");
   const auto known = status_of(status);
-  if (!known) throw Error{ErrorCode::usage, name, "cannot be '" + status + "'", "give the result of estimate"};
+  if (!known) throw Error{ErrorCode::usage, name, "cannot be '" + status + "'", "pass the rows that estimate() returned"};
   field = *known;
 }
 void read(const CallArguments& row, const char* name, MethodField<Row>& field) { field.set(row.text(name, field.row.estimator)); }
 
 Row read_row(const val& object) {
   if (object.typeOf().as<std::string>() != "object" || object.isNull())
-    throw Error{ErrorCode::usage, "rows", "contain an entry that is not a row", "give the result of estimate"};
+    throw Error{ErrorCode::usage, "rows", "contain an entry that is not a row", "pass the rows that estimate() returned"};
   const CallArguments arguments(object);
   Row row{};
   for_each_field(row, [&](Column column, auto&& field) { read(arguments, in_javascript(column.name).c_str(), field); });
@@ -82,7 +82,7 @@ void sort_by_point(std::vector<T>& list) {
 Results read_results(const CallArguments& arguments) {
   Results results;
   for (const val& row : objects(arguments, "rows")) results.rows.push_back(read_row(row));
-  if (results.rows.empty()) throw Error{ErrorCode::usage, "rows", "are missing", "give the result of estimate"};
+  if (results.rows.empty()) throw Error{ErrorCode::usage, "rows", "are missing", "pass the rows that estimate() returned"};
   for (const val& point : objects(arguments, "points")) results.points.push_back(read_record(point));
   sort_by_point(results.rows);
   sort_by_point(results.points);
@@ -110,7 +110,7 @@ val list_of(const List& list, Write write_one) {
   return array;
 }
 
-// Ranked points are whole rows in JavaScript.
+// In JavaScript, a ranked point is its whole row.
 val write_ranking(const Ranking& ranking) {
   const auto row = [](const Row* one) { return write(*one); };
   val object = write(describe(ranking.key));

@@ -16,15 +16,15 @@
 namespace probust::wasm {
 namespace {
 
-// A handle of a model and the function that runs it. Trainings and calls in progress are handles, too.
+// A model, as an object that JavaScript holds and deletes. Networks in training and calls in progress are such objects, too.
 class ModelHandle {
  public:
-  /// `run` is called for each call.
+  /// `run` is called at the start of each call; it returns the model that the call uses.
   ModelHandle(val info, std::function<Runner()> run) : info_(std::move(info)), run_(std::move(run)) {}
 
   val info() const { return info_; }
 
-  /// {value: Call} or {error}.
+  /// Starts an operation. Returns {value: Call} or {error}.
   val start(const std::string& operation, const val& arguments) {
     return outcome(operation, [&] { return val(wasm::start(operation, run_(), CallArguments(arguments))); });
   }
@@ -34,12 +34,12 @@ class ModelHandle {
   std::function<Runner()> run_;
 };
 
-// A handle of a training in progress.
+// A network in training.
 class Training {
  public:
   explicit Training(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
 
-  /// {value: Call} or {error}.
+  /// Starts "run" or "save". Returns {value: Call} or {error}.
   val start(const std::string& operation, const val& arguments) {
     return outcome(operation, [&] { return val(start_training(operation, trainer_, CallArguments(arguments))); });
   }
@@ -90,7 +90,7 @@ Graph identity(const Shape& shape) {
 }
 
 // Loads a model that another engine runs and whose input shape and classes that engine reports; everything else is computed by
-// this module. `bytes` is empty if it is not an ONNX model.
+// this module. `bytes` is empty if the model is not an ONNX model.
 val load_external(const val& bytes, const val& given) {
   return outcome("model", [&] {
     const CallArguments options(given);
@@ -128,7 +128,7 @@ val load_external(const val& bytes, const val& given) {
   });
 }
 
-// P(X <= z) for R, or for R = U Uᵀ.
+// Computes P(X <= z) for the correlations R, or for R = U Uᵀ.
 val mvn(const val& given) {
   return outcome("mvn", [&] {
     const CallArguments arguments(given);
@@ -155,12 +155,12 @@ val estimators() {
   return list;
 }
 
-// {value}: the result of an analysis of rows.
+// Analyses rows. Returns {value} or {error}.
 val analysis(const std::string& operation, const val& given) {
   return outcome(operation, [&] { return analyse(operation, CallArguments(given)); });
 }
 
-// {value: {points, estimators}}: how many points a call estimates together, and the full names of its estimators.
+// Returns {value: {points, estimators}}: how many points a call estimates together, and the full names of its estimators.
 val points_together(const val& given) {
   return outcome("estimators", [&] {
     const CallArguments arguments(given);

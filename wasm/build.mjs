@@ -51,7 +51,9 @@ const options = {
   external: ['onnxruntime-web'],
   logLevel: 'warning',
 };
-/** Marks imports of node's modules, which bundlers must not touch: minifying removes the comments for this. */
+/**
+ * Adds comments that make bundlers ignore the imports of node's modules. (Minifying removes such comments from the sources.)
+ */
 function markForBundlers(folder) {
   let marked = 0;
   for (const name of readdirSync(folder).filter((file) => file.endsWith('js'))) {
@@ -90,7 +92,7 @@ function licences(inputs) {
   return [...new Set(names)].sort().map((name) => `${name}\n\n${text(name)}\n`);
 }
 
-/** Writes the module in parts. */
+/** Splits the module and writes its parts (split/split.mjs). */
 async function splitModule() {
   const folder = mkdtempSync(join(tmpdir(), 'probust-workloads-'));
   const outfile = join(folder, 'workloads.mjs');

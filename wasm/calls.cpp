@@ -54,7 +54,8 @@ void reject_classifier_options(const Runner& runner, const CallArguments& argume
                                       {"labels", arguments.has("labels")}});
 }
 
-// Noise for the points x, as an estimate uses it. `dataRange` is that of all points, if these are a part of them.
+// The noise, prepared for an estimate at the points x. Some kinds are clipped to the range of the data: that of x or, if x has
+// only a part of the points, the argument `dataRange`.
 Noise for_points(Noise noise, const Tensor& x, const Runner& runner, const CallArguments& arguments) {
   const auto range = [&] {
     if (!arguments.has("dataRange")) return range_of(x.data);
@@ -105,11 +106,11 @@ struct Setting {
   Tensor logits;
 };
 
-// The arguments that calls at one point share.
+// The arguments that all calls at one point have.
 struct PointArguments {
   Tensor x;
   std::vector<std::int64_t> target;  // if empty, `wanted` determines the target
-  std::string wanted;                // as in targets_of
+  std::string wanted;                // as targets_of expects it
   std::vector<std::int64_t> labels;
   std::vector<std::string> names;
   std::int64_t index;
@@ -152,7 +153,7 @@ CheckReport unless_paused(CheckReport report) {
   return report;
 }
 
-// The report as JSON and as text.
+// Starts a check. The result has the report as JSON and as text.
 std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arguments) {
   constexpr std::int64_t kPoints = 500, kUsualAlternatives = 12;
   const auto x = std::make_shared<const Tensor>(read_points(arguments, runner.model->point_shape()));  // not copied
@@ -168,7 +169,7 @@ std::shared_ptr<Call> start_check(const Runner& runner, const CallArguments& arg
 }
 
 // Starts the check that precedes an estimate with the same arguments. The result has its warnings and the text to add to the
-// note of every row. `oneClass` is the class that is predicted for all points.
+// note of every row. The argument `oneClass` is given if the model predicts this one class for all points.
 std::shared_ptr<Call> start_first_check(const Runner& runner, const CallArguments& arguments) {
   const auto request = std::make_shared<const EstimateRequest>(read_request(runner, arguments));
   const std::int64_t one_class = arguments.integer("oneClass", -1, -1);
@@ -349,7 +350,7 @@ std::shared_ptr<Call> start_nearest_boundary(const Runner& runner, const CallArg
 struct Operation {
   const char* name;
   std::shared_ptr<Call> (*start)(const Runner&, const CallArguments&);
-  bool of_regression = false;  // whether it also exists for regression models
+  bool of_regression = false;  // whether the operation exists for regression models, too
 };
 
 constexpr Operation kOperations[] = {
@@ -370,7 +371,7 @@ val Call::step(double milliseconds) {
   const Result<val> result = guarded("run", [&] { return job_->step(milliseconds) ? value_() : val::undefined(); });
   val report = val::object();
   report.set("passes", static_cast<double>(job_->done()));
-  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // the plan may be exceeded
+  report.set("planned", static_cast<double>(std::max(job_->planned(), job_->done())));  // jobs may exceed their plan
   if (!result) report.set("error", write(result.error()));
   if (result && !result->isUndefined()) report.set("value", *result);
   const ExternalEngine::Inputs* wants = runner_.external ? runner_.external->wanted() : nullptr;
@@ -386,7 +387,8 @@ val Call::step(double milliseconds) {
 
 val Call::answer(const val& values) {
   return outcome("logits", [&] {
-    if (!runner_.external) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
+    if (!runner_.external)
+      throw Error{ErrorCode::usage, "logits", "are not expected now", "pass them only when step() requests them"};
     runner_.external->answer(emscripten::convertJSArrayToNumberVector<float>(values), runner_.executor().classes());
     return val(true);
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of a model and of a training: jobs whose results are returned to JavaScript.
+// Calls that use a model or train a network: jobs whose results are returned to JavaScript.
 #pragma once
 
 #include <emscripten/val.h>
@@ -34,8 +34,8 @@ class Call {
       : runner_(std::move(runner)), value_(std::move(value)), job_(std::move(job)) {}
 
   /// Works for about `milliseconds`. Returns {passes, planned} so far; at the end, also `value` or `error`. If the next step
-  /// needs logits of inputs, also `wants`: {count, values} of inputs [count, d] or, with `cotangents` [count, C], the request
-  /// for their gradients.
+  /// needs logits from the external engine, the result also has `wants`: {count, values}, with inputs [count, d] in `values`.
+  /// If it needs gradients, `wants` also has their `cotangents` [count, C].
   val step(double milliseconds);
 
   /// Supplies the wanted logits [count, C] or gradients [count, d]: {value} or {error}.

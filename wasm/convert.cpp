@@ -70,7 +70,7 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
   return categories;
 }
 
-// The arrays that noise texts name, because a page has no files.
+// Looks up the arrays that noise texts name among the arguments, because a page has no files.
 NoiseSource named_values(const CallArguments& arguments) {
   const auto entry = [arguments](const char* map, const std::string& name) {
     return arguments.has(map) ? arguments[map][name] : val::undefined();
@@ -301,11 +301,11 @@ val number_or_null(const std::optional<double>& value) { return value && std::is
 
 val text_or_null(const std::string& text) { return text.empty() ? val::null() : val(text); }
 
-// An integer as a double, because pages have no use for 64-bit integers.
+// An integer as a double, the type of numbers in JavaScript.
 val whole(std::int64_t value) { return val(static_cast<double>(value)); }
 
-// Fields of rows. FieldValue is not used: the destructor of a variant, which must not throw, calls functions that the loaded
-// parts of the module may lack (split/).
+// Converts fields of rows. FieldValue is not used, because it is a variant: the destructor of a variant must not throw, but it
+// calls functions that may be in a part of the module that is not loaded yet (split/).
 val field_value(std::int64_t field) { return whole(field); }
 val field_value(std::optional<std::int64_t> field) { return field ? whole(*field) : val::null(); }
 val field_value(double field) { return number_or_null(field); }

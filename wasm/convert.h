@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Converts between JavaScript's values and those of the core. Everything is copied, because memory moves when it grows. Values
-// are checked only here (types in src/arguments.ts); all `read` functions throw Error{usage} naming the argument.
+// Converts between JavaScript's values and those of the core. Everything is copied, because the module's memory moves when it
+// grows. The values of arguments are checked only here, and their types in src/arguments.ts. All `read` functions throw
+// Error{usage} with the name of the argument.
 #pragma once
 
 #include <emscripten/val.h>
@@ -21,10 +22,10 @@ namespace probust::wasm {
 
 using emscripten::val;
 
-/// Beyond this, JavaScript numbers do not represent every integer.
+/// Above this, JavaScript numbers cannot represent every integer.
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 
-/// An object of arguments, as received.
+/// The arguments of a call: an object of JavaScript, not checked yet.
 class CallArguments {
  public:
   explicit CallArguments(val object) : object_(std::move(object)) {}
@@ -45,16 +46,16 @@ class CallArguments {
   val object_;
 };
 
-/// x as [N, ...point], with N from its length. Its values must be finite.
+/// Reads the points `x` as [N, ...point]; N follows from the length of `x`. The values must be finite.
 Tensor read_points(const CallArguments& arguments, const Shape& point);
 
 /// Reads `noise` (texts that name entries of `arrays` and `categories`), `clip` and `levels`.
 std::vector<Noise> read_noises(const CallArguments& arguments);
 Noise read_noise(const CallArguments& arguments);
 
-/// Also reads `budget`, `totalBudget`, `independent` and `share`.
+/// Reads the estimators in the argument `name`, and their options `budget`, `totalBudget`, `independent` and `share`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
-EstimatorSpec read_estimator(const CallArguments& arguments);  ///< `estimator`
+EstimatorSpec read_estimator(const CallArguments& arguments);  ///< reads `estimator`
 
 /// Reads `classNames`; empty if there are none.
 std::vector<std::string> read_class_names(const CallArguments& arguments);
@@ -75,7 +76,7 @@ val write(const Row& row);
 val write(const Document& document);  ///< with names in JavaScript's style
 val write(const normal::Probability& answer);
 val write(const Model& model, const Shape& point, const std::string& engine, double flops);
-/// The JavaScript name of an option of the core, for texts.
+/// The name that an option of the core has in JavaScript, for messages.
 std::string in_javascript(std::string_view field);
 
 val number_or_null(const std::optional<double>& value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Generated data, and trainings.
+// Generates data, and trains networks.
 #include <algorithm>
 
 #include "calls.h"
@@ -39,7 +39,7 @@ std::shared_ptr<Call> start_run(const std::shared_ptr<Trainer>& trainer, const C
   });
 }
 
-// A job, so that JavaScript requests the model in the same way as a run.
+// Writes the network as ONNX. This is a job so that JavaScript can request it in the same way as a training run.
 class SaveJob final : public Job {
  public:
   explicit SaveJob(std::shared_ptr<Trainer> trainer) : trainer_(std::move(trainer)) {}
@@ -58,7 +58,7 @@ class SaveJob final : public Job {
   std::string bytes_;
 };
 
-// x as [N, ...point], with N the number of labels.
+// Reads the points `x` as [N, ...point], where N is the number of labels.
 Tensor read_labelled_points(const CallArguments& arguments, std::size_t labels) {
   if (arguments.has("pointShape")) return read_points(arguments, arguments.extents("pointShape"));
   const auto values = static_cast<std::int64_t>(arguments.numbers("x").size()), points = static_cast<std::int64_t>(labels);

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { staged } from './scripts/link.mjs';
 
-/** Preloads the files that the first answer needs, which the browser would otherwise discover one after another. */
+/** Preloads the files that the first result needs, which the browser would otherwise discover one after another. */
 const early: Plugin = {
   name: 'early',
   transformIndexHtml: {
@@ -31,7 +31,7 @@ const early: Plugin = {
  */
 const offline: Plugin = {
   name: 'offline',
-  // Not earlier: some scripts turn out to be empty.
+  // Runs after the files are written, because scripts that turn out to be empty are not written.
   writeBundle({ dir }) {
     const files = readdirSync(`${dir}/assets`).filter((file) => !/^ort|sql-wasm/.test(file));
     const pages = ['index.html', 'lessons.html', 'teachers.html', 'icon.svg', 'first.svg', 'probust-explorer.js'];
@@ -40,7 +40,7 @@ const offline: Plugin = {
   },
 };
 
-/** ctest builds the page once, for all of its tests. */
+/** Fails if a test builds the page although ctest has built it for all tests. */
 const once: Plugin = {
   name: 'once',
   apply: 'build',

@@ -27,7 +27,7 @@ ImportOptions import_options(const LoadOptions& options) {
   return import;
 }
 
-// The descriptions of a regression model as the classifier "within tolerance".
+// Replaces the class names, the number of classes and the decision rule by those of the classifier that tolerance.h builds.
 void describe_tolerance(Model& model, double tolerance, std::int64_t classes) {
   model.class_names.clear();
   if (classes == 3) model.class_names = {"below", "above", "within"};
@@ -91,7 +91,7 @@ std::vector<std::string> LoadedModel::attach_check(CheckReport report, bool labe
   std::set<std::int64_t> points;
   for (const Row& row : rows) points.insert(row.index);
   const auto same = [&](const Row& row) { return row.predicted == rows.front().predicted; };
-  const bool classes_differ = !labelled && regression_ == nullptr;  // "within" should be the most frequent prediction
+  const bool classes_differ = !labelled && regression_ == nullptr;  // within a tolerance, one class for all points is normal
   if (classes_differ && !rows.empty() && std::all_of(rows.begin(), rows.end(), same))
     add_one_class(report, std::ssize(points), rows.front().predicted);
   const std::string hint = report.hint();

@@ -27,26 +27,30 @@ namespace probust {
 
 struct LoadOptions {
   Preprocessing preprocessing = {};  ///< mean, std and layout between the data and the model's input
-  Shape point_shape = {};  ///< shape of one point of the data, e.g. [3, 32, 32]; empty: the model's input without its batch
+  /// Shape of one point of the data, e.g. [3, 32, 32]; by default that of the model's input without the batch axis.
+  Shape point_shape = {};
   Shape input_shape = {};  ///< shape of the model's input for one example, if neither the model nor point_shape determines it
-  std::string output_name = {};       ///< the deciding output or inner tensor; empty: the only one that can decide
-  bool decide = true;                 ///< whether the model decides between classes (ImportOptions); false within a tolerance
-  std::optional<double> threshold{};  ///< for one number: class 1 if it is above; empty: 0 for scores, 0.5 for probabilities
-  std::vector<std::int64_t> outputs = {};  ///< the values of the output that are the classes; empty: all
+  /// The output or inner tensor whose values decide the class; if empty, the only one that can.
+  std::string output_name = {};
+  bool decide = true;  ///< whether the model decides between classes (ImportOptions); false within a tolerance
+  /// For a model with one output number: class 1 is above it; by default 0 for scores, 0.5 for probabilities.
+  std::optional<double> threshold{};
+  std::vector<std::int64_t> outputs = {};  ///< positions of the output's values that are the classes; empty: all
   std::int64_t data_classes = 0;           ///< one more than the largest label, which helps to choose the output; 0: unknown
   /// For a regression model: a prediction survives if every output changes by less than this (estimators/tolerance.h).
   std::optional<double> tolerance{};
   std::string device = "cpu";         ///< one of devices() (exec/devices.h), or "auto"
   ExecutorOptions execution = {};     ///< threads and memory
-  ExternalFiles external_files = {};  ///< where the model keeps weights in other files
+  ExternalFiles external_files = {};  ///< reads weights that the model stores in other files
 };
 
 struct EstimateOptions {
   std::vector<std::int64_t> targets = {};  ///< [N] target classes; empty: the predicted ones
-  std::uint64_t seed = 0;                  ///< of the noise
+  std::uint64_t seed = 0;                  ///< seed of the noise
   std::int64_t first_index = 0;            ///< position of the first point in the data; the noise depends on it
   NoiseSource noise_source = {};           ///< reads the files named in noise texts
-  std::vector<std::int64_t> labels = {};   ///< [N] classes, -1 for none; empty: none. Rows then have p_label
+  /// [N] classes, -1 for a point without one; or empty. With labels, rows have p_label.
+  std::vector<std::int64_t> labels = {};
 };
 
 /// Collects the warnings of a device (ExecutorOptions::warn), from any thread.
@@ -70,7 +74,8 @@ class DeviceWarnings {
 /// x is [N, ...], or one point, in the units of the data.
 class LoadedModel {
  public:
-  /// `model` is kept without its graph. `regression` is given if `executor` is within_tolerance of it.
+  /// The graph of `model` is dropped. If `executor` runs a regression model with a tolerance as a classifier
+  /// (within_tolerance), `regression` runs the regression model itself.
   LoadedModel(Model model, std::unique_ptr<Executor> executor, Preprocessing preprocessing = {},
               std::shared_ptr<DeviceWarnings> warnings = std::make_shared<DeviceWarnings>(),
               std::unique_ptr<Executor> regression = nullptr);
@@ -80,9 +85,10 @@ class LoadedModel {
   std::int64_t classes() const { return executor_->classes(); }
   /// The shape of one point of the data.
   const Shape& point_shape() const { return regression_ ? regression_->point_shape() : executor_->point_shape(); }
-  /// What import found: inputs, outputs, operators, decision rule, notes. Empty for functions, and without the graph.
+  /// What import found: inputs, outputs, operators, decision rule and notes, but not the graph. Empty for a classifier
+  /// given by functions.
   const Model& imported() const { return model_; }
-  /// The regression model whose predictions must stay within the tolerance; or null.
+  /// The regression model whose predictions must stay within the tolerance; null for a classifier.
   Executor* regression() const { return regression_.get(); }
 
   /// The number of outputs of logits() per point: C, or K of a regression model.
@@ -103,25 +109,25 @@ class LoadedModel {
   /// which are compared with the data's range.
   CheckReport check(const Tensor& x, const std::vector<std::int64_t>& labels = {}, const std::vector<double>& sigmas = {});
 
-  /// A shorter check, the first step of an estimate (check/of_model.h). `points` is the number of all points if the request has
-  /// a selection of them; 0: it has all.
+  /// A shorter check, the first step of an estimate (check/of_model.h). `points` is the number of points in the data if
+  /// the request has only some of them, otherwise 0.
   CheckReport first_check(const EstimateRequest& request, std::int64_t points = 0);
 
-  /// Adds the findings of the check before an estimate to the note of every row, and returns the warnings. Points without labels
-  /// are not run by the check: if 20 of them or more get one class, that is a warning too.
+  /// Adds the findings of the check before an estimate to the note of every row, and returns the warnings. The check does not
+  /// run the model on points without labels; if all of them, 20 or more, get the same prediction, a warning is added here.
   std::vector<std::string> attach_check(CheckReport report, bool labelled, std::vector<Row>& rows) const;
 
-  /// `estimate` as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take run.rows(). The
-  /// model must outlive it.
+  /// `estimate` as a Job (base/job.h), in steps: call run.step(milliseconds) until it returns true, then take
+  /// run.rows(). The model must outlive the run.
   EstimateRun start_estimate(const Tensor& x, const std::vector<std::string>& noises,
                              const std::vector<std::string>& estimators = {"auto"}, const EstimateOptions& options = {});
   EstimateRun start_estimate(EstimateRequest request);
 
-  /// The model in the form that the check needs. `of` runs it, and is its executor or one that wraps it.
+  /// The model in the form that the check needs. `of` is the executor to run it with: the model's own or one that wraps it.
   CheckedModel checked(Executor& of) const;
 
-  /// Warnings of the device since the last call, for example about rounding, or that the processor is used instead. Empty if
-  /// ExecutorOptions::warn was given.
+  /// Warnings of the device since the last call, for example that results are rounded or that the CPU is used instead.
+  /// Empty if ExecutorOptions::warn was given.
   std::vector<std::string> take_warnings() { return warnings_->take(); }
 
   /// Passes done so far; set `stop`, from any thread or a signal handler, to end the running call or job with
@@ -142,19 +148,19 @@ class LoadedModel {
 };
 
 /// Imports an ONNX model and compiles it. Throws Error: unreadable (not a model, or damaged), unsupported (names the operator and
-/// node), usage (options that do not fit the model), resources (one example does not fit the memory).
+/// node), usage (options that do not fit the model), resources (one example does not fit in memory).
 LoadedModel load_model(std::span<const std::byte> bytes, const LoadOptions& options = {});
 
-/// The shape of one point of the data, unless the options give another: the model's input without its batch.
+/// The default shape of one point of the data: that of the model's input without the batch axis.
 Shape point_shape_of(const Model& model);
 
 /// The two steps of load_model.
 Model import_model(std::span<const std::byte> bytes, const LoadOptions& options);
 LoadedModel compile_model(Model model, const LoadOptions& options);
 
-/// A classifier given by functions, for points of this shape. A call gets as many points as fit the memory, but at most
-/// `execution.batch`; by default at most 8192 points of 64 MB together. Results do not depend on this. Throws Error{usage} for a
-/// shape without elements or fewer than two classes.
+/// A classifier given by functions, for points of this shape. A call gets as many points as fit in memory, but at most
+/// `execution.batch`; by default, at most 8192 points, and at most 64 MB in total. Results do not depend on this. Throws
+/// Error{usage} if the shape has no elements or there are fewer than two classes.
 LoadedModel model_from_function(ClassifierFunctions functions, Shape point_shape, std::int64_t classes,
                                 const ExecutorOptions& execution = {});
 

@@ -10,7 +10,8 @@ folder=${2:-$(mktemp -d)}
 mkdir -p "$folder"
 cd "$folder"
 
-# The seed is for the noise. In practice, baseline.sqlite is the run of the model in production, stored as an artifact.
+# Here, the two runs differ only in the seed of the noise. In practice, baseline.sqlite is a run of the model in production,
+# which was stored as an artifact.
 for run in baseline candidate; do
   [ "$run" = baseline ] && seed=0 || seed=1
   "$probust" estimate "$demos/digits/digits.onnx" "$demos/digits/points.npz" --sigma 0.1,0.2 --estimator mc:1000 --seed $seed \

@@ -23,7 +23,7 @@ function errorAtCost(rows, series) {
   const [left, right, top, bottom] = [44, 366, 30, 250];
   const x = (cost) => left + (Math.log(cost / 18) / Math.log(300 / 18)) * (right - left);
   const y = (ratio) => bottom - ((ratio - 0.4) / 0.65) * (bottom - top);
-  const parts = [label(4, 14, 'mean error, divided by Monte Carlo’s', 'start', 'soft')];
+  const parts = [label(4, 14, 'mean absolute error, divided by Monte Carlo’s', 'start', 'soft')];
   for (const ratio of [0.4, 0.6, 0.8, 1]) {
     parts.push(line(left, y(ratio), right, y(ratio), ratio === 1 ? 'ink' : 'line'), label(left - 6, y(ratio) + 4, ratio.toFixed(1), 'end'));
   }
@@ -63,14 +63,14 @@ const row = (rows, name) => rows.find(({ estimator }) => estimator === name);
 
 const gradients = ['taylor', 'mmse:5', 'adf'];
 const withoutCopies = dots({
-  title: 'mean error, divided by Monte Carlo’s at the same cost',
+  title: 'mean absolute error / Monte Carlo’s at the same cost',
   names: gradients.map((name) => `${name} (cost ${row(costs, name).cost})`),
   series: [['', gradients.map((name) => row(costs, name)['mean of seven'])]],
   from: 0, to: 6, ticks: [0, 1, 2, 3, 4, 5, 6], mark: 1, left: 130,
 });
 
 const byNetwork = dots({
-  title: 'error, divided by Monte Carlo’s at the same cost',
+  title: 'mean absolute error / Monte Carlo’s at the same cost',
   names: networks,
   series: ['probit:24:pooled', 'regression:55:pooled', 'regression:110:adf'].map((name) => [name, networks.map((each) => row(costs, name)[each])]),
   from: 0.4, to: 1.4, ticks: [0.4, 0.6, 0.8, 1, 1.2, 1.4], mark: 1, left: 110,

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "datasets/dataset.h"
-#include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "datasets/sibling_files.h"
 #include "modules/device_modules.h"
 #include "probust/model.h"
 #include "probust/perturb/noise_text.h"
@@ -30,7 +30,7 @@ struct probust_data {
 struct probust_rows {
   std::vector<probust::Row> rows;
   std::vector<std::string> warnings;
-  std::vector<std::string> methods;  // created when first requested; a C string must stay valid
+  std::vector<std::string> methods;  // row.method() for each row, stored because probust_row::method points to it
 };
 
 namespace {
@@ -54,7 +54,7 @@ probust_status keep(const Error& error) {
 
 // Runs the body; no exception leaves the library.
 template <class Body>
-probust_status door(const char* function, Body&& body) noexcept {
+probust_status returning_status(const char* function, Body&& body) noexcept {
   try {
     std::forward<Body>(body)();
     return PROBUST_OK;
@@ -76,7 +76,7 @@ void require_argument(const void* pointer, const char* name) {
   require(pointer != nullptr, name, "is NULL", "pass a valid pointer");
 }
 
-// The caller's struct in this version's form: members that the caller's version lacks are zero.
+// Copies the caller's struct to this version's. Members that the caller's version lacks are zero.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
@@ -157,7 +157,7 @@ probust::ClassifierFunctions functions_of(const probust_functions& from) {
   return functions;
 }
 
-// Points x [count, ...] for a model.
+// Copies points x [count, ...] of the model's point shape to a tensor.
 probust::Tensor points(const probust_model& model, const float* x, std::int64_t count) {
   require_argument(x, "x");
   require(count > 0, "count", "is not positive", "give at least one point");
@@ -233,7 +233,7 @@ const char* probust_error(void) { return last_error; }
 const char* probust_device(size_t i, const char** problem) {
   static thread_local std::vector<probust::DeviceStatus> all;
   const char* name = nullptr;
-  door("probust_device", [&] {
+  returning_status("probust_device", [&] {
     probust::use_device_modules();
     all = probust::devices();
     if (problem != nullptr) *problem = nullptr;
@@ -245,12 +245,12 @@ const char* probust_device(size_t i, const char** problem) {
 }
 
 probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model) {
-  return door("probust_load_model", [&] {
+  return returning_status("probust_load_model", [&] {
     require_argument(path, "path");
     require_argument(model, "model");
     const probust::datasets::Buffer file =
         probust::datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
-    probust::datasets::FilesBeside files(path);
+    probust::datasets::SiblingFiles files(path);
     probust::LoadOptions wanted = load_options(options);
     wanted.external_files = std::ref(files);
     *model = new probust_model{probust::load_model(std::as_bytes(file.bytes), wanted)};
@@ -259,7 +259,7 @@ probust_status probust_load_model(const char* path, const probust_load_options* 
 
 probust_status probust_load_model_bytes(const void* bytes, size_t count, const probust_load_options* options,
                                         probust_model** model) {
-  return door("probust_load_model_bytes", [&] {
+  return returning_status("probust_load_model_bytes", [&] {
     require_argument(bytes, "bytes");
     require_argument(model, "model");
     const std::span all(static_cast<const std::byte*>(bytes), count);
@@ -268,7 +268,7 @@ probust_status probust_load_model_bytes(const void* bytes, size_t count, const p
 }
 
 probust_status probust_model_from_function(const probust_functions* functions, probust_model** model) {
-  return door("probust_model_from_function", [&] {
+  return returning_status("probust_model_from_function", [&] {
     require_argument(functions, "functions");
     require_argument(model, "model");
     const probust_functions from = options_of(functions, "functions");
@@ -304,7 +304,7 @@ size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t ca
 }
 
 probust_status probust_logits(probust_model* model, const float* x, int64_t count, float* logits) {
-  return door("probust_logits", [&] {
+  return returning_status("probust_logits", [&] {
     require_argument(model, "model");
     require_argument(logits, "logits");
     const probust::Tensor all = model->loaded.logits(points(*model, x, count));
@@ -314,7 +314,7 @@ probust_status probust_logits(probust_model* model, const float* x, int64_t coun
 
 probust_status probust_estimate(probust_model* model, const float* x, int64_t count, const probust_estimate_options* options,
                                 probust_rows** rows) {
-  return door("probust_estimate", [&] {
+  return returning_status("probust_estimate", [&] {
     require_argument(model, "model");
     require_argument(rows, "rows");
     const probust_estimate_options wanted = options_of(options, "options");
@@ -335,7 +335,7 @@ probust_status probust_estimate(probust_model* model, const float* x, int64_t co
 
 probust_status probust_check(probust_model* model, const float* x, int64_t count, const probust_check_options* options,
                              char** written) {
-  return door("probust_check", [&] {
+  return returning_status("probust_check", [&] {
     require_argument(model, "model");
     require_argument(written, "text");
     const probust_check_options from = options_of(options, "options");
@@ -359,7 +359,7 @@ const char* probust_warning(const probust_rows* rows, size_t i) {
 size_t probust_row_count(const probust_rows* rows) { return rows == nullptr ? 0 : rows->rows.size(); }
 
 probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* row) {
-  return door("probust_get_row", [&] {
+  return returning_status("probust_get_row", [&] {
     require_argument(rows, "rows");
     require(i < rows->rows.size(), "i", "is beyond the last row", "give a number below probust_row_count");
     give(row_of(rows->rows[i], rows->methods[i]), row, "row");
@@ -369,7 +369,7 @@ probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* 
 void probust_free_rows(probust_rows* rows) { delete rows; }
 
 probust_status probust_read_data(const char* path, const probust_data_options* options, probust_data** data) {
-  return door("probust_read_data", [&] {
+  return returning_status("probust_read_data", [&] {
     require_argument(path, "path");
     require_argument(data, "data");
     const probust_data_options from = options_of(options, "options");
@@ -390,7 +390,7 @@ probust_status probust_read_data(const char* path, const probust_data_options* o
 }
 
 probust_status probust_get_points(const probust_data* data, probust_points* points) {
-  return door("probust_get_points", [&] {
+  return returning_status("probust_get_points", [&] {
     require_argument(data, "data");
     const probust::Tensor& x = data->read.x;
     probust_points result{};

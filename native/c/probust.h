@@ -9,11 +9,12 @@
  *   options.noises = noises;
  *   options.noise_count = 1;
  *   if (probust_load_model("model.onnx", NULL, &model) || probust_estimate(model, x, count, &options, &rows))
- * puts(probust_error());
+ *     puts(probust_error());
  *
- * Every function that can fail returns a status, and probust_error() says in one line what was wrong. Structs begin with their
- * size, which the caller sets (sizeof): later versions add members at the end. Members that are zero, or NULL, mean the default.
- * Texts are UTF-8. A model's calls must not overlap; different models may be used by different threads.
+ * Every function that can fail returns a status, and probust_error() describes the error in one line. Structs begin with their
+ * size, which the caller sets to sizeof, because later versions may add members at the end. A member that is zero or NULL
+ * stands for its default. Strings are UTF-8. Calls with the same model must not overlap; different threads may use different
+ * models.
  */
 #ifndef PROBUST_H
 #define PROBUST_H
@@ -35,7 +36,7 @@ extern "C" {
 typedef enum probust_status {
   PROBUST_OK = 0,
   PROBUST_USAGE = 2,        /* an option or argument is wrong */
-  PROBUST_UNREADABLE = 3,   /* a model or data file is missing, truncated, of the wrong kind, width or content */
+  PROBUST_UNREADABLE = 3,   /* a model or data file is missing or truncated, or its format, width or content is wrong */
   PROBUST_UNSUPPORTED = 4,  /* the model uses something that probust does not support */
   PROBUST_RESOURCES = 5,    /* not enough memory, or no such device */
   PROBUST_NUMERICAL = 6,    /* no number could be computed */
@@ -57,78 +58,83 @@ PROBUST_API const char* probust_error(void);
 
 typedef struct probust_load_options {
   size_t size;        /* sizeof(probust_load_options) */
-  const double* mean; /* [mean_count] subtracted from the data first: one number, or one per channel */
+  const double* mean; /* [mean_count] this is subtracted from the data: one number, or one per channel */
   size_t mean_count;
-  const double* std; /* [std_count] divided by after that */
+  const double* std; /* [std_count] the data are then divided by this: one number, or one per channel */
   size_t std_count;
   const char* layout;         /* axis order of the model's input: "auto", "nchw", "nhwc" or "whcn" */
   const int64_t* point_shape; /* [point_rank] shape of one point of the data, if it differs from the model's input */
   size_t point_rank;
-  const int64_t* input_shape; /* [input_rank] shape of the model's input for one example, if it has dynamic extents */
+  const int64_t* input_shape; /* [input_rank] shape of the model's input for one example, if the model has dynamic dimensions */
   size_t input_rank;
-  const char* output_name; /* the deciding output or inner tensor; NULL: the only one that can decide */
-  const char* device; /* one of probust_device, such as "cpu" (the default), "eigen", which takes less memory, or "cuda"; "auto":
-                         a GPU if there is one */
-  int threads;        /* 0: one */
-  int64_t memory;     /* bytes for activations and gradients; 0: 2 GiB, and 80% of free memory on a GPU */
+  const char* output_name; /* the output or inner tensor that determines the class; NULL: the only suitable one */
+  const char* device; /* a name from probust_device, such as "cpu" (the default), "eigen" (slower, needs less memory) or "cuda";
+                         "auto": a GPU if there is one, otherwise the CPU */
+  int threads;        /* number of threads; 0: one */
+  int64_t memory;     /* bytes for activations and gradients; 0: 2 GiB on the CPU, 80% of the free memory on a GPU */
   const double* threshold; /* for models with one output number: class 1 above this; NULL: 0 for scores, 0.5 for probabilities */
   const int64_t* outputs;  /* [output_count] the output values to use as classes, in this order; NULL: all */
   size_t output_count;
   const char* precision; /* precision of products and convolutions on a GPU: "float32" (the default), "tf32" or "bf16" */
-  double tolerance; /* for a regression model: a prediction survives if every output changes by less than this; 0: a classifier */
+  double tolerance;      /* for a regression model: a prediction survives if every output changes by less than this;
+                            0: the model is a classifier */
 } probust_load_options;
 
-/* The name of the i-th device of this machine, such as "cpu" or "cuda:0"; NULL if there are fewer. If problem is not NULL,
- * *problem becomes what keeps the device from being used, or NULL: "cuda" says so if there is no GPU. Texts are valid until this
- * thread's next call. */
+/* The name of the i-th device of this machine, such as "cpu" or "cuda:0"; NULL if there are at most i devices. If problem is
+ * not NULL, *problem is set to the reason why the device cannot be used, or to NULL if it can. Without a GPU, the device "cuda"
+ * is listed with such a reason. Both strings are valid until this thread's next call of this function. */
 PROBUST_API const char* probust_device(size_t i, const char** problem);
 
-/* Loads an ONNX model from a file, with weight files in its folder. */
+/* Loads an ONNX model from a file, including external weights from files in its folder. */
 PROBUST_API probust_status probust_load_model(const char* path, const probust_load_options* options, probust_model** model);
 
 /* Loads an ONNX model from memory. The bytes are not needed afterwards. */
 PROBUST_API probust_status probust_load_model_bytes(const void* bytes, size_t count, const probust_load_options* options,
                                                     probust_model** model);
 
-/* A classifier as functions, such as a remote service or a model of another library. They return 0, or anything else if they
- * failed, which ends the call with PROBUST_INTERNAL. A point's logits must not depend on the others. */
+/* A classifier that is implemented by functions, such as a remote service or a model of another library. The functions return 0
+ * for success; any other value ends the call with PROBUST_INTERNAL. A point's logits must not depend on the other points of the
+ * call. */
 typedef struct probust_functions {
   size_t size; /* sizeof(probust_functions) */
   /* Writes logits [count, classes] of the points x [count, ...]. */
   int (*logits)(void* context, const float* x, int64_t count, float* logits);
-  /* Writes gradients [count, ...], with respect to x, of the sum of cotangents [count, classes] times logits. NULL: estimators
-   * that need gradients are refused. */
+  /* Writes the gradients [count, ...], with respect to x, of the sum of cotangents [count, classes] times logits. NULL:
+   * estimators that need gradients are not available. */
   int (*vjp)(void* context, const float* x, const float* cotangents, int64_t count, float* gradients);
-  void* context;
-  int64_t classes;
-  const int64_t* point_shape; /* [point_rank] */
+  void* context;              /* passed to both functions */
+  int64_t classes;            /* number of logits per point */
+  const int64_t* point_shape; /* [point_rank] shape of one point */
   size_t point_rank;
-  int64_t batch; /* largest number of points per call; 0: as many as fit the memory, but at most 8192 and 64 MB */
+  int64_t batch; /* largest number of points per call; 0: as many as fit into memory, but at most 8192 points and 64 MB */
 } probust_functions;
 
 PROBUST_API probust_status probust_model_from_function(const probust_functions* functions, probust_model** model);
 
 PROBUST_API void probust_free_model(probust_model* model); /* NULL is allowed, as in all functions that free */
 
-/* Within a tolerance of a regression model's K outputs: 2 K + 1, of which the last is "all change by less than it". */
+/* The number of classes. For a regression model with K outputs and a tolerance, it is 2 K + 1: output k decreases by more than
+ * the tolerance (K classes), output k increases by more than the tolerance (K classes), and no output changes by more (the last
+ * class). */
 PROBUST_API int64_t probust_classes(const probust_model* model);
 
-/* The decision rule, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model. */
+/* The decision rule, in one line, such as "class 1 if 'score' > 0"; empty for functions. Valid as long as the model exists. */
 PROBUST_API const char* probust_decision(const probust_model* model);
 
-/* The name of a class, from the model's metadata or operators; NULL if it has none. Valid as long as the model. */
+/* The name of a class, from the model's metadata or operators; NULL if it has none. Valid as long as the model exists. */
 PROBUST_API const char* probust_class_name(const probust_model* model, int64_t class_number);
 
-/* The number of dimensions of a point. Writes its shape to shape[0 .. capacity - 1], as far as there is room. */
+/* Returns the number of dimensions of a point, and writes the first `capacity` of them to shape. shape may be NULL. */
 PROBUST_API size_t probust_point_shape(const probust_model* model, int64_t* shape, size_t capacity);
 
-/* x is [count, ...], row-major; logits is [count, classes], or [count, K] outputs of a regression model within a tolerance. */
+/* x is [count, ...], row-major; logits is [count, classes]. For a regression model with a tolerance, logits receives the
+ * model's K outputs, [count, K]. */
 PROBUST_API probust_status probust_logits(probust_model* model, const float* x, int64_t count, float* logits);
 
 /* ---- Estimates ---- */
 
-/* Called now and then by the thread that estimates, with the work done so far and the expected total, in passes through the
- * network. Anything but 0 ends the call with PROBUST_INTERRUPTED. */
+/* Called regularly during an estimate, in the thread that requested it, with the work done so far and the expected total, in
+ * passes through the network. If it does not return 0, the estimate ends with PROBUST_INTERRUPTED. */
 typedef int (*probust_progress)(void* context, int64_t done, int64_t planned);
 
 typedef struct probust_estimate_options {
@@ -139,37 +145,37 @@ typedef struct probust_estimate_options {
   size_t estimator_count;
   const int64_t* labels;     /* [count] classes of the points, from 0 to classes - 1, or NULL */
   const char* target;        /* the class that has to survive: "predicted" (the default), "label", or a number */
-  const char* groups;        /* "0,1/2,3": any class of the target's group counts as the target */
-  int per_class;             /* also the probability of each class */
-  int64_t top;               /* the target need only be among this many largest logits; 0: 1 */
+  const char* groups;        /* "0,1/2,3": any class of the target's group counts as the target; NULL: no groups */
+  int per_class;             /* not 0: also estimate the probability of each class */
+  int64_t top;               /* the target only needs to be among this many largest logits; 0 means 1 */
   uint64_t seed;             /* random seed of the noise */
-  int64_t first_index;       /* position of the first point in its data, which the noise depends on */
-  probust_progress progress; /* or NULL */
-  void* context;             /* for progress */
-  int no_check;      /* not 0: skip the check, on at most 100 points, that points, preprocessing and labels suit the model */
+  int64_t first_index;       /* position of the first point in its data; a point's noise depends on its position */
+  probust_progress progress; /* called regularly; may be NULL */
+  void* context;             /* passed to progress */
+  int no_check;      /* not 0: skip the check, on at most 100 points, that points, preprocessing and labels match the model */
   const char* share; /* what points share in probit and regression: "none" (the default), "pooled", "learned" or "draws";
-                        "none" also for auto */
+                        "none", if given, also applies to auto */
 } probust_estimate_options;
 
-/* One estimate. Texts and `classes` belong to the rows that it was taken from. Numbers that do not exist are NaN. */
+/* One estimate. Its strings and `classes` belong to the probust_rows object that it was read from. Missing numbers are NaN. */
 typedef struct probust_row {
-  size_t size;       /* sizeof(probust_row) */
-  int64_t index;     /* position of the point in its data */
-  int64_t label;     /* -1: none was given */
-  int64_t predicted; /* the class of the largest logit */
-  int64_t target;    /* the class that has to survive */
-  const char* noise; /* "gaussian" */
-  double sigma;
-  const char* estimator; /* the requested one */
+  size_t size;           /* sizeof(probust_row) */
+  int64_t index;         /* position of the point in its data */
+  int64_t label;         /* class of the point; -1 if none was given */
+  int64_t predicted;     /* the class of the largest logit */
+  int64_t target;        /* the class that has to survive */
+  const char* noise;     /* the noise model, such as "gaussian:0.1" */
+  double sigma;          /* the parameter of a noise model that has only one, such as 0.1; otherwise NaN */
+  const char* estimator; /* the requested estimator */
   double p;              /* probability that the target survives; NaN if it could not be computed: `note` gives the reason */
   double p_fail;         /* 1 - p, computed directly; with the status "bound", the upper end of its 95% interval */
-  double std_error;      /* of p */
+  double std_error;      /* standard error of p */
   double ci_low;         /* 95% interval of p */
   double ci_high;
-  int64_t forwards; /* passes used */
-  int64_t backwards;
+  int64_t forwards;      /* forward passes used */
+  int64_t backwards;     /* backward passes used */
   const char* status;    /* "ok", or a word that docs/estimators.md explains */
-  const char* method;    /* the estimator that was used, such as the choice of "auto" */
+  const char* method;    /* the estimator that was used, such as the one that "auto" chose */
   const char* note;      /* a sentence for people; may be empty */
   const double* classes; /* [class_count] the probability of each class, with per_class; else NULL */
   size_t class_count;
@@ -178,19 +184,19 @@ typedef struct probust_row {
   double p_label_high;
 } probust_row;
 
-/* Estimates at each of `count` points: one row for each point, noise and estimator, in that order. x is [count, ...], row-major,
- * in the units of the data, as floats: divide bytes by 255 first, as probust_read_data does. */
+/* Computes estimates for each of `count` points: one row for each point, noise and estimator, in that order. x is [count, ...],
+ * row-major, in the units of the data. Divide bytes by 255 when converting them to floats, as probust_read_data does. */
 PROBUST_API probust_status probust_estimate(probust_model* model, const float* x, int64_t count,
                                             const probust_estimate_options* options, probust_rows** rows);
 
 PROBUST_API size_t probust_row_count(const probust_rows* rows);
 
-/* The i-th warning of the check that precedes an estimate, such as "the accuracy is 23.3% as given and 78.1% with CIFAR-10 mean
- * and std (...)", which the notes of all rows hold, too; then what the device had to say, such as that a precision changes
- * logits. NULL if there are fewer. Belongs to the rows. */
+/* The i-th warning of an estimate; NULL if there are at most i warnings. First come warnings of the check that precedes the
+ * estimate, such as "the accuracy is 23.3% as given and 78.1% with CIFAR-10 mean and std (...)", which are also in the note of
+ * each row, then those of the device, such as that a precision changes logits. The string belongs to the rows. */
 PROBUST_API const char* probust_warning(const probust_rows* rows, size_t i);
 
-/* Sets row->size first: probust_row row = {.size = sizeof row}. */
+/* Set row->size first: probust_row row = {.size = sizeof row}. */
 PROBUST_API probust_status probust_get_row(const probust_rows* rows, size_t i, probust_row* row);
 
 PROBUST_API void probust_free_rows(probust_rows* rows);
@@ -199,15 +205,15 @@ PROBUST_API void probust_free_rows(probust_rows* rows);
 
 typedef struct probust_check_options {
   size_t size;           /* sizeof(probust_check_options) */
-  const int64_t* labels; /* [count] of the points, or NULL */
+  const int64_t* labels; /* [count] classes of the points, or NULL */
   const double* sigmas;  /* [sigma_count] noise scales to compare with the data's range */
   size_t sigma_count;
   int text; /* not 0: readable text; 0: JSON */
 } probust_check_options;
 
-/* Whether points, preprocessing, layout and labels suit the model: the accuracy under the usual alternatives, warnings, and the
- * options that repair them, as JSON (docs/check.md). x is [count, ...] in the units of the data, of which at most 500 points are
- * used. The text is to be freed with probust_free_text. */
+/* Checks whether points, preprocessing, layout and labels match the model, on at most 500 of the points x [count, ...], in the
+ * units of the data. Writes the accuracy under common alternatives, warnings, and the options that fix the problems
+ * (docs/check.md), as JSON or as readable text. Free the text with probust_free_text. */
 PROBUST_API probust_status probust_check(probust_model* model, const float* x, int64_t count,
                                          const probust_check_options* options, char** text);
 
@@ -218,23 +224,23 @@ PROBUST_API void probust_free_text(char* text);
 typedef struct probust_data_options {
   size_t size;              /* sizeof(probust_data_options) */
   int64_t offset;           /* the first point to read */
-  int64_t limit;            /* how many points; 0: all */
-  double scale;             /* multiplies stored values; 0: 1/255 for bytes, else 1 */
+  int64_t limit;            /* number of points to read; 0: all */
+  double scale;             /* factor for stored values; 0: 1/255 for bytes, otherwise 1 */
   const char* labels_path;  /* a file of labels, or NULL */
   const char* label_column; /* for CSV: a column counted from 0, a name in the first row, "last" or "none"; NULL: "last" */
   int skip_bad;             /* not 0: skip unreadable points instead of failing */
-  const char* classes_path; /* a file with a class name per line, in the model's order: text labels and folders are matched with
-                               them; NULL: numbers are class numbers, and names are numbered in sorted order */
-  int64_t resize;           /* for images: the shorter side after resizing; 0: as stored */
-  int64_t crop;             /* for images: the side of the central square to crop to after that; 0: all */
+  const char* classes_path; /* a file with one class name per line, in the model's order, to match with text labels and class
+                               folders; NULL: numbers are class numbers, and names are numbered in sorted order */
+  int64_t resize;           /* for images: the length of the shorter side after resizing; 0: no resizing */
+  int64_t crop;             /* for images: the side of the central square to which they are then cropped; 0: no cropping */
 } probust_data_options;
 
-/* Points of a file, valid as long as the data. */
+/* Points read from a file. The arrays belong to the probust_data object. */
 typedef struct probust_points {
   size_t size;    /* sizeof(probust_points) */
   const float* x; /* [count, ...] */
   int64_t count;
-  const int64_t* shape; /* [rank] of one point */
+  const int64_t* shape; /* [rank] shape of one point */
   size_t rank;
   const int64_t* labels; /* [count], or NULL */
   const int64_t* index;  /* [count] position of each point in the file */
@@ -246,8 +252,8 @@ PROBUST_API probust_status probust_read_data(const char* path, const probust_dat
 /* Set points->size first. */
 PROBUST_API probust_status probust_get_points(const probust_data* data, probust_points* points);
 
-/* Notes of the reader, such as how text labels are numbered: note i, or NULL beyond the last. Valid as long as the data.
- */
+/* The i-th note about how the file was read, such as how text labels are numbered; NULL if there are at most i notes. The
+ * string belongs to the data. */
 PROBUST_API const char* probust_data_note(const probust_data* data, size_t i);
 
 PROBUST_API void probust_free_data(probust_data* data);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 10000;
 
-// Parses "a..b:n": n values from a to b in geometric progression, with six digits to stay readable.
+// Parses "a..b:n": n values from a to b in geometric progression, rounded to six digits so that they are readable.
 std::vector<double> parse_range(const std::string& text, std::size_t dots, const std::string& option) {
   const std::size_t colon = text.find(':', dots);
   const auto low = parse_double(text.substr(0, dots));
@@ -27,7 +27,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
     throw Error{ErrorCode::usage, option, "is '" + text + "', which is not a range", "try 0.01..1:20"};
   }
   const auto steps = static_cast<double>(*count - 1);
-  const bool distinct = std::fabs(std::log(*high / *low)) > 1e-4 * steps;  // with six digits
+  const bool distinct = std::fabs(std::log(*high / *low)) > 1e-4 * steps;  // after rounding to six digits
   std::vector<double> values;
   for (std::int64_t i = 0; i < *count; ++i) {
     const double share = static_cast<double>(i) / steps;
@@ -38,7 +38,7 @@ std::vector<double> parse_range(const std::string& text, std::size_t dots, const
   return values;
 }
 
-// Whether the file is in `folder` or in a folder below it.
+// Whether the file is in `folder` or in one of its subfolders.
 bool lies_in(const std::string& file, const std::string& folder) {
   std::error_code unknown;
   if (!std::filesystem::is_directory(folder, unknown)) return false;
@@ -81,25 +81,40 @@ std::vector<double> parse_numbers(const std::string& text, const std::string& op
 
 namespace {
 
-// Parses "MODEL:SCALES@COLUMNS" into one model per scale; a text without a list of scales is one model. All scales share one
-// shape.
-std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
+// "MODEL:SCALES@COLUMNS" with a list of scales. Without a list, there are no scales.
+struct ScaleList {
+  std::string before, after;
+  std::vector<double> scales{};
+  std::string text(double scale) const { return before + shortest_text(scale) + after; }
+};
+
+ScaleList scale_list(const std::string& text) {
+  if (without_clipping(text).size() < text.size()) return {};  // the text of a row, whose range is no list
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
   if (const std::size_t dots = text.rfind("..", at); dots < colon) colon = text.rfind(':', dots);  // 0.05..0.4:4
   const std::string list = colon == std::string::npos ? "" : text.substr(colon + 1, at - colon - 1);
   const bool sweep = list.find(',') != std::string::npos || list.find("..") != std::string::npos;
-  if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {parse_noise(text, source)};
+  if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {};
   if (text.find('+') < colon && text.find('+') != std::string::npos)
     throw Error{ErrorCode::usage, "noise '" + text + "'", "has several scales for one of its parts",
                 "give each mixture with its own --noise"};
-  std::vector<Noise> noises;
-  for (const double scale : parse_numbers(list, "--noise")) {
+  ScaleList found{text.substr(0, colon + 1), text.substr(at), parse_numbers(list, "--noise")};
+  for (const double scale : found.scales) {
     if (!std::isfinite(scale) || scale <= 0)
       throw Error{ErrorCode::usage, "noise '" + text + "'", "has a scale that is not a positive number", "try gaussian:0.1,0.2"};
+  }
+  return found;
+}
+
+// Parses a noise model with one scale or a list of them. All scales share one shape.
+std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
+  const ScaleList list = scale_list(text);
+  if (list.scales.empty()) return {parse_noise(text, source)};
+  std::vector<Noise> noises;
+  for (const double scale : list.scales) {
     const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);  // not if it is no scale
-    const std::string one = text.substr(0, colon + 1) + shortest_text(scale) + text.substr(at);
-    noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(one, source));
+    noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(list.text(scale), source));
   }
   return noises;
 }
@@ -114,6 +129,16 @@ Quantization quantization(const Arguments& arguments) {
 }
 
 }  // namespace
+
+std::vector<std::string> single_noises(const std::vector<std::string>& texts) {
+  std::vector<std::string> single;
+  for (const std::string& text : texts) {
+    const ScaleList list = scale_list(text);
+    if (list.scales.empty()) single.push_back(text);
+    for (const double scale : list.scales) single.push_back(list.text(scale));
+  }
+  return single;
+}
 
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source) {
   std::vector<Noise> noises;
@@ -145,10 +170,11 @@ void refuse_overwriting(const Arguments& arguments) {
                   "choose a file elsewhere"};
     }
     std::vector<std::string> inputs = arguments.runs;
+    inputs.insert(inputs.end(), arguments.analysis.models.begin(), arguments.analysis.models.end());
     inputs.insert(inputs.end(), {arguments.model, arguments.run, arguments.analysis.images, data.path, data.labels, data.classes,
                                  arguments.train.test});
     for (const std::string& input : inputs) {
-      std::error_code unlike;  // set if a file does not exist
+      std::error_code unlike;  // keeps equivalent() from throwing if a file does not exist
       if (!input.empty() && std::filesystem::equivalent(input, output, unlike))
         throw Error{ErrorCode::usage, flag, fmt::format("is '{}', which is the input {}", output, input), "choose another file"};
     }

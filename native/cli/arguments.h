@@ -20,7 +20,7 @@ struct DataArguments {
   std::string layout = "auto";
   bool cifar100 = false;
   std::int64_t limit = -1, offset = 0;
-  std::int64_t resize = 0, crop = 0;  ///< for images; 0: unchanged
+  std::int64_t resize = 0, crop = 0;  ///< for images: the sides after resizing and cropping; 0: unchanged
   bool skip_bad = false;
 };
 
@@ -28,14 +28,14 @@ struct DataArguments {
 struct DeviceArguments {
   std::string device = "cpu";
   std::string precision = "float32";
-  int threads = 0;     ///< 0: one per core
-  std::string memory;  ///< total, including the weights; empty: 2G in addition to the weights
+  int threads = 0;     ///< number of threads; 0: one per core
+  std::string memory;  ///< total memory, including the weights; if empty, 2 GiB in addition to the weights
 };
 
 /// The options of `train`.
 struct TrainArguments {
   std::string model = "cnn", activation = "relu", optimizer = "adam", schedule = "cosine";
-  std::string test;  ///< data for the accuracy on unseen points; empty: none
+  std::string test;  ///< path of the data for the accuracy on unseen points; empty if there are none
   std::int64_t epochs = 20, batch = 64;
   double rate = 3e-3, lambda = 0, sigma = 0, decay = 0.05, momentum = 0.9;
   bool flip = false;
@@ -44,51 +44,53 @@ struct TrainArguments {
 
 /// The options of `reproduce`.
 struct ReproduceArguments {
-  std::string experiment;  ///< a name, or "all"
-  std::string cache;       ///< folder of published data; empty: the default
+  std::string experiment;  ///< the name of an experiment, or "all"
+  std::string cache;       ///< folder of published data; if empty, default_cache()
   bool quick = false;
 };
 
 /// What to estimate at every point.
 struct QuestionArguments {
   std::vector<std::string> sigma, noise, estimators;
-  std::vector<double> clip;  ///< low, high; or empty
+  std::vector<double> clip;  ///< the ends of the range, low and high; or empty
   std::int64_t levels = 0;
   std::string target = "predicted";
   std::string groups;  ///< "0,1/2,3": classes that count as one
   bool per_class = false;
-  std::int64_t top = 1;                ///< the target may be among this many largest logits
+  std::int64_t top = 1;                ///< the target only needs to be among this many largest logits
   std::optional<double> tolerance;     ///< regression: outputs must change by less than this
   std::optional<double> budget;        ///< budget of auto, in forwards per point
   std::optional<double> total_budget;  ///< budget of auto, in forwards for all points and noise models together
-  bool independent = false;            ///< auto must not share draws between points
-  std::string share;                   ///< what points share: none, pooled, learned or draws; empty: as the estimators' names say
-  bool calibrate = false;              ///< correct estimates for the bias that all noisy samples of the run show
-  bool smooth = false;                 ///< smooth each sweep over its scales
+  bool independent = false;            ///< whether auto must not share draws between points
+  std::string share;                   ///< what points share: none, pooled, learned or draws; empty: see the estimators' names
+  bool calibrate = false;              ///< whether to correct estimates for the bias that the run's noisy samples show
+  bool smooth = false;                 ///< whether to smooth each sweep over its scales
   std::uint64_t seed = 0;
 };
 
 /// The options of the analyses.
 struct AnalysisArguments {
-  std::string images;         ///< the run's data, to read images from; empty: the files that the run read
-  std::string plot;           ///< an .svg file to write; empty: none
-  std::string gallery;        ///< an .html file of images to write; empty: none
-  std::int64_t count = 10;    ///< points to show
-  double threshold = 0.9;     ///< of p
-  double confidence = 0.999;  ///< of a certified radius
+  std::string images;               ///< the run's data, to read images from; empty: the files that the run read
+  std::vector<std::string> models;  ///< the run's models, to find wrong versions; empty: the files that the run read
+  std::int64_t samples = 100;       ///< noisy samples of an image in which to look for a wrong version; 0: do not look
+  std::string plot;                 ///< an .svg file to write; empty: none
+  std::string gallery;              ///< an .html file of images to write; empty: none
+  std::int64_t count = 10;          ///< points to show
+  double threshold = 0.9;           ///< of p
+  double confidence = 0.999;        ///< of a certified radius
 };
 
 /// Options that several commands have; each command uses some of them. Options of a single command are declared in its file.
 struct Arguments {
   std::string model, output_name, output;
-  std::optional<double> decision_threshold;  ///< for one number: class 1 if it is above; empty: chosen by the import
+  std::optional<double> decision_threshold;  ///< for models with one output number: class 1 above this; if empty, import decides
   std::vector<std::int64_t> outputs;         ///< the values of the output to use as classes; empty: all
   std::vector<std::string> more_models;      ///< other models for the same data
-  std::string run;                           ///< a run (.sqlite) to read
-  std::vector<std::string> runs;             ///< several runs to read
-  bool force_new = false;                    ///< replace what --output names
-  bool extend = false;                       ///< add to the run that --output names
-  std::string shard;                         ///< "2/4": the second of four parts of the data; empty: all
+  std::string run;                           ///< path of a run (.sqlite) to read
+  std::vector<std::string> runs;             ///< paths of several runs to read
+  bool force_new = false;                    ///< whether to replace the file that --output names
+  bool extend = false;                       ///< whether to add to the run that --output names
+  std::string shard;                         ///< "2/4": the second of four parts of the data; empty: all data
   std::string command;                       ///< the command as it was typed
   Shape input_shape;
   DataArguments data;
@@ -102,12 +104,15 @@ struct Arguments {
   bool no_check = false;  ///< skip the check of data, preprocessing and labels
 };
 
-/// Parses "0.1,0.2" or "0.01..1:20", which stands for 20 values of six digits in geometric progression. Throws Error{usage}
-/// naming `option`.
+/// Parses "0.1,0.2" or "0.01..1:20", which stands for 20 values in geometric progression, rounded to six digits. Throws
+/// Error{usage} that names `option`.
 std::vector<double> parse_numbers(const std::string& text, const std::string& option);
 
-/// Parses "0,1", "0..9" or "0..3,7" as numbers in this order. Throws Error{usage}.
+/// Parses a list of numbers such as "0,1", "0..9" or "0..3,7", and keeps its order. Throws Error{usage}.
 std::vector<std::int64_t> parse_outputs(const std::string& text);
+
+/// The texts of --noise with one scale each: "rotate:5" and "rotate:10" for "rotate:5,10". Throws Error{usage}.
+std::vector<std::string> single_noises(const std::vector<std::string>& texts);
 
 /// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there are
 /// none, and the errors of `source`.
@@ -116,7 +121,7 @@ std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& s
 /// Throws Error{usage} if the output would overwrite an input.
 void refuse_overwriting(const Arguments& arguments);
 
-/// The number of threads: the requested one, or one per core.
+/// The number of threads: the requested number, or one per core.
 int thread_count(const DeviceArguments& device);
 
 }  // namespace probust::cli

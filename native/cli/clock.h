@@ -17,7 +17,7 @@ class Stopwatch {
   Clock::time_point begin_ = Clock::now();
 };
 
-/// A time (default: now) in UTC, in a format of strftime: "2026-11-23 08:00:00 UTC".
+/// A time (by default, now) in UTC, such as "2026-11-23 08:00:00 UTC". `format` is as for strftime.
 std::string utc_text(const char* format = "%Y-%m-%d %H:%M:%S UTC", std::time_t when = std::time(nullptr));
 
 }  // namespace probust::cli

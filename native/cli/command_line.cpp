@@ -31,11 +31,11 @@ constexpr const char* kExitStatuses =
     "  7    the run is in use, or has a different configuration\n"
     "  130  interrupted; repeat the command to resume a run";
 
-// Settings for every program.
+// Initialises the process. Each program calls this first.
 void begin() {
 #ifdef M_MMAP_THRESHOLD
-  // Without this, glibc does not return the memory of later blocks of the same size after one large block is freed: that of the
-  // copies of weights made at import.
+  // Without this, glibc raises its threshold when a large block is freed. It then does not return the memory of later blocks of
+  // this size, such as the copies of weights that import makes.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
 #endif
   use_device_modules();
@@ -47,7 +47,7 @@ int report(const Error& error) {
   return static_cast<int>(error.code);
 }
 
-// The position of the command among the arguments: that of the first word that is not an option, or 1 if there is none.
+// The position of the command's name among the arguments: that of the first word that is not an option, or 1 if there is none.
 int command_position(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (argv[i][0] != '-') return i;
@@ -78,11 +78,11 @@ std::string as_sentence(std::string text) {
   return text;
 }
 
-// Reports a problem in CLI11's words, which contain the option's name, on one line.
+// Reports a problem on one line. CLI11's message contains the option's name.
 int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const bool no_command = app.get_subcommands().empty() && argc > 1;
   const bool unknown = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) || no_command;
-  const int before = command_position(argc, argv) - 1;  // --help, for example
+  const int before = command_position(argc, argv) - 1;  // number of options before the command, such as --help
   std::string problem = as_sentence(error.what());
   if (no_command) problem = "'" + std::string(argv[before + 1]) + "' is not a command";
   const std::string hint = unknown || argc < 2 ? suggestion(app, argc - before, argv + before)
@@ -98,14 +98,14 @@ int run(CommandLine& line, int argc, char** argv) {
     app.parse(argc, argv);
     return end_output(line.run());
   } catch (const CLI::Success& help) {
-    // CLI11 prints help and the version before it checks for unknown words.
+    // CLI11 handles --help and --version before it checks for unknown words.
     const std::vector<std::string> unknown = app.remaining(true);
     if (!unknown.empty()) return usage_error(app, CLI::ExtrasError(unknown), argc, argv);
     return end_output(app.exit(help));
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argc, argv);
   } catch (...) {
-    // The exception may be the result of a failed write to stdout, which would look like a bug.
+    // If a write to stdout failed, reports that instead of the exception that it caused, which would look like a bug.
     return std::ferror(stdout) != 0 ? end_output(0) : report(handled_error(""));
   }
 }
@@ -113,7 +113,7 @@ int run(CommandLine& line, int argc, char** argv) {
 }  // namespace
 
 CommandLine::CommandLine(CLI::App& app, std::vector<std::string> words) : app_(app), words_(std::move(words)) {
-  app_.formatter(wrapped_help());  // also for the commands that are added
+  app_.formatter(wrapped_help());  // commands that are added inherit it
 }
 
 Command CommandLine::command(const std::string& name) const { return Command(*app_.get_subcommand(name)); }

@@ -15,21 +15,21 @@ class App;
 
 namespace probust::cli {
 
-/// A command of the parser and the arguments that its options set, which live as long as the parser.
+/// A command that was added, and the arguments that its options set. The arguments live as long as the parser.
 template <typename Own>
 struct Added {
   Command command;
   Own& own;
 };
 
-/// The typed words, and the commands that they may name.
+/// The words of the command line, and the commands that they may name.
 class CommandLine {
  public:
   /// `words` begin with the program's name.
   CommandLine(CLI::App& app, std::vector<std::string> words);
 
-  /// Adds a command that calls `run`, which prints its results on stdout and returns the exit status, or throws Error. `Own` are
-  /// Arguments with the options of this command only.
+  /// Adds a command that calls `run`, which prints its results on stdout and returns the exit status, or throws Error. `Own` is
+  /// Arguments or a class derived from it, with the options that only this command has.
   template <typename Own>
   Added<Own> add(const std::string& name, const std::string& what, std::function<int(const Own&)> run) {
     const auto own = std::make_shared<Own>();
@@ -56,19 +56,20 @@ class CommandLine {
   std::function<int()> chosen_;
 };
 
-/// Adds all commands. all_commands.cpp is the list.
+/// Adds all commands, which all_commands.cpp lists.
 void describe_all(CommandLine& line);
 
 inline constexpr const char* kReproduce = "reproduce";
 inline constexpr const char* kAboutReproduce = "repeat the papers' experiments and check their claims, as one HTML page";
 
-/// Replaces this process by the program of the experiments, with these words. Throws Error if it is missing.
+/// Replaces this process by the program probust-reproduce, with these words as its arguments. Throws Error if it is missing.
 int start_experiments(std::vector<std::string> words);
 
 /// Parses main's arguments, runs the command, and returns the exit status. Prints errors to stderr and throws nothing.
 int run(int argc, char** argv);
 
-/// The same for the program probust-reproduce, which takes the words of the command `reproduce`; its help ends with `footer`.
+/// Like run(), but for the program probust-reproduce, whose arguments are those of the command `reproduce`. It runs `body`; its
+/// help ends with `footer`.
 int run_reproduce(int argc, char** argv, int (*body)(const Arguments&), const std::string& footer);
 
 inline constexpr int kInterrupted = 130;

@@ -11,11 +11,11 @@ class Formatter;
 
 namespace probust::cli {
 
-/// CLI11's help in lines that fit the terminal ($COLUMNS, its own width, or 100 columns; at least 40). Continued lines are
-/// indented to the second column, if there is one, otherwise like the line.
+/// Formats help as CLI11 does, in lines that fit the terminal, whose width is $COLUMNS, what the terminal reports, or 100
+/// columns, but at least 40. Continuation lines are indented to the second column, if there is one, otherwise like the line.
 std::shared_ptr<CLI::Formatter> wrapped_help();
 
-/// A suggestion if `app` does not know the words: "did you mean --sigma?" or "see probust --help".
+/// A suggestion for words that are not commands or options of `app`, such as "did you mean --sigma?" or "see probust --help".
 std::string suggestion(const CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace probust::cli

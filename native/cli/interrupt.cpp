@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<StopToken*> watched{nullptr};
 
-constexpr suseconds_t kPatience = 1'500'000;  // microseconds for a calculation to stop by itself
+constexpr suseconds_t kPatience = 1'500'000;  // microseconds that a calculation has to stop by itself
 
 void end_now(int) {
   constexpr std::string_view kMessage = "\nprobust: interrupted; rows already written are kept\n";
@@ -51,7 +51,7 @@ void end_on_signals() {
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction hangup = {};
   sigaction(SIGHUP, nullptr, &hangup);
-  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // ignored under nohup
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // with nohup, it is ignored, and must remain so
   action.sa_handler = end_now;
   action.sa_flags = 0;
   sigaction(SIGALRM, &action, nullptr);
@@ -63,7 +63,7 @@ int run_interruptibly(StopToken& stop, const std::function<int()>& work, const s
   try {
     status = work();
   } catch (const std::exception&) {
-    if (!stop) throw;  // otherwise it failed because it was interrupted
+    if (!stop) throw;  // with `stop`, it failed because it was interrupted
   }
   if (!stop) return status;
   say("probust: interrupted; {}\n", outcome());

@@ -12,9 +12,9 @@ namespace probust::cli {
 void end_on_signals();
 
 /// Runs `work` and returns its exit status. During the call, SIGINT, SIGTERM and SIGHUP set `stop` instead of ending the
-/// program. A second signal ends the program, and so does a timeout of 1.5 seconds, because some work, such as compiling a
-/// model, does not check for stop requests. If `stop` is set when `work` returns or throws, prints `outcome()`, such as "3 rows
-/// were written", and returns kInterrupted.
+/// program. If `work` has not ended 1.5 seconds later, the program ends, because some work, such as compiling a model, does not
+/// check for stop requests; a second signal ends it at once. If `stop` is set when `work` returns or throws, prints
+/// `outcome()`, such as "3 rows were written", and returns kInterrupted.
 int run_interruptibly(StopToken& stop, const std::function<int()>& work, const std::function<std::string()>& outcome);
 
 }  // namespace probust::cli

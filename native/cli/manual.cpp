@@ -13,7 +13,7 @@ namespace probust::cli {
 namespace {
 
 struct Option {
-  std::vector<std::string> names;  // "--sigma", or "MODEL" for a positional
+  std::vector<std::string> names;  // such as "--sigma", or "MODEL" for a positional argument
   bool positional = false, value = false;
   std::string text;
 };
@@ -68,7 +68,7 @@ std::string replaced(const std::string& text, const std::map<char, std::string>&
   return result;
 }
 
-// Text for roff, in which a line that begins with a dot or an apostrophe would be a request.
+// Escapes text for roff, in which a line that begins with a dot or an apostrophe would be a request.
 std::string roff(const std::string& text) {
   std::string result;
   for (const std::string& line : split(replaced(text, {{'\\', "\\e"}, {'-', "\\-"}}), '\n'))
@@ -77,7 +77,7 @@ std::string roff(const std::string& text) {
   return result;
 }
 
-// Lines that roff must not fill, because footers have columns.
+// Lines that roff must print as they are, such as footers, which have columns.
 std::string roff_lines(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
 
 std::string man_page(const CLI::App& app) {

@@ -18,10 +18,10 @@ void say(fmt::format_string<T...> format, T&&... values) {
   say(std::string_view(fmt::format(format, std::forward<T>(values)...)));
 }
 
-/// The error of output that could not be written.
+/// The error for output that could not be written.
 Error write_error();
 
-/// Flushes stdout. Returns `status`; after a failed write, reports write_error() and returns its status.
+/// Flushes stdout and returns `status`. If a write to stdout has failed, reports write_error() and returns its status instead.
 int end_output(int status);
 
 }  // namespace probust::cli

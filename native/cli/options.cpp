@@ -16,7 +16,7 @@
 namespace probust::cli {
 namespace {
 
-// The list of estimators below the options of `estimate`.
+// The list of estimators below the help of `estimate`.
 std::string estimators_explained() {
   std::string text = "Estimators:\n";
   for (const EstimatorDefinition& definition : all_estimators()) {
@@ -138,6 +138,16 @@ void add_question_options(const Command& command, Arguments& arguments) {
                    "correct probit, regression and auto for the bias that the noisy samples of all points show, per noise model");
   command.add_option("--seed", arguments.question.seed, "random seed of the noise").show_default();
   command.add_flag("--no-check", arguments.no_check, "skip the check of data, preprocessing and labels");
+}
+
+void add_picture_options(const Command& command, Arguments& arguments) {
+  AnalysisArguments& own = arguments.analysis;
+  command.add_option("--data", own.images, "the run's data, for images, if the files have moved");
+  command.add_option("--model", own.models, "the run's model, for wrong versions of images, if the file has moved; repeatable")
+      .one_argument_each();
+  command.add_option("--samples", own.samples, "noisy samples of each image in which to look for a wrong version; 0: do not look")
+      .at_least(0)
+      .show_default();
 }
 
 void add_reproduce_options(const Command& command, Arguments& arguments) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// The command line, called by main. It is a separate library, so that it can be installed for several instruction sets.
+/// Runs probust with main's arguments, and returns the exit status; called by main. It may be in a library of its own, which is
+/// then installed once for each of several instruction sets.
 extern "C" int probust_program(int argc, char** argv);

@@ -8,11 +8,11 @@
 
 namespace probust::cli {
 
-/// Processor time of this process so far, over all threads.
+/// The processor time of this process so far, in seconds, summed over all threads.
 inline double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// An executor that measures the processor time of its answers: the time that an estimator spends on forwards, gradients or
-/// moments of the network.
+/// An executor that measures the processor time of its computations: the time that an estimator spends on forwards, gradients
+/// and moments of the network.
 class TimedExecutor final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
@@ -26,8 +26,8 @@ class TimedExecutor final : public ForwardingExecutor {
     return result;
   }
 
-  /// Computed by a question, so that its time is measured.
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+  /// Computed by answer(), so that its time is measured.
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return averages_at_once(*this, points, noise, samples);
   }
 

@@ -11,11 +11,11 @@
 namespace probust::cluster {
 
 struct Message {
-  int from = 0;  ///< rank
+  int from = 0;  ///< the sender's rank
   std::vector<std::byte> bytes;
 };
 
-/// The processes ("ranks") that one mpirun started, as seen by one of them. Only one thread at a time may call it.
+/// The processes ("ranks") that one mpirun started, as seen by one of them. Only one thread at a time may use this object.
 class Cluster {
  public:
   virtual ~Cluster() = default;
@@ -33,8 +33,8 @@ class Cluster {
   int rank_ = 0, size_ = 1;
 };
 
-/// The ranks with which this process was started; null if it was started alone. Throws Error{resources} if mpirun started it
-/// but this build has no MPI or MPI does not work.
+/// The ranks that were started together with this process; null if it was started alone. Throws Error{resources} if mpirun
+/// started it, but this build has no MPI or MPI does not work.
 std::unique_ptr<Cluster> join();
 
 }  // namespace probust::cluster

@@ -8,7 +8,7 @@ namespace probust::cluster {
 inline constexpr const char* kModule = "probust_mpi.so";
 inline constexpr const char* kJoin = "probust_join_cluster";
 
-/// Null if MPI cannot be initialised.
+/// The module's entry point. Returns null if MPI cannot be initialised.
 using Join = Cluster* (*)();
 
 }  // namespace probust::cluster

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kTag = 0;
 
-// MPI's default error handler ends all ranks, so calls that return have succeeded.
+// MPI's default error handler ends all ranks, so every call that returns has succeeded.
 class MpiCluster final : public Cluster {
  public:
   MpiCluster() {

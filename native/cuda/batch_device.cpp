@@ -17,7 +17,7 @@
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // limit on results that callers may hold at once
+constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // memory with which callers plan the results that they hold
 
 struct CudaCounts final : DeviceBuffer {
   Array<std::uint32_t> counters;  // [points][classes]
@@ -28,7 +28,8 @@ struct CudaSums final : DeviceBuffer {
   std::int64_t points = 0, rows = 0;
 };
 
-// The group of seeds whose gradients were computed last: [seeds * examples][elements].
+// The gradients that were computed last, [seeds * examples][elements]: those of `seeds` seeds, beginning with seed `first`, of
+// `rows` seeds in total.
 struct GradientGroup {
   float* gradients = nullptr;
   std::int64_t first = 0, seeds = 0, examples = 0, rows = 0;
@@ -59,7 +60,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
               .classifier = &graph_,
               .forward_batch = batches_->forward_batch(),
               .options = options_};
-    facts_.options.memory = std::min(options_.memory, kHostBytes);  // callers plan with host memory
+    facts_.options.memory = std::min(options_.memory, kHostBytes);  // callers plan with this, as the memory of the host
   }
 
   const DeviceFacts& facts() const override { return facts_; }
@@ -89,28 +90,28 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     device_.upload(input().grown(device_, count * elements_), points, count * elements_ * kFloatBytes);
   }
 
-  void draw(int, const PlacedPoints& placed, const CopyRange& copies) override {
-    if (ahead_ && ahead_->copies == copies) {
+  void draw(int, const PlacedPoints& placed, const SampleRange& range) override {
+    if (ahead_ && ahead_->range == range) {
       device_.await(ahead_->drawn);
       ahead_.reset();
       current_ = (current_ + 1) % Buffers::kInputs;
     } else {
-      there(placed).draw(copies, input().grown(device_, copies.lanes * elements_));
+      there(placed).draw(range, input().grown(device_, range.lanes * elements_));
     }
   }
 
-  // Draws on the side stream, into the other buffer.
-  void draw_soon(int, const PlacedPoints& placed, const CopyRange& copies) override {
+  // Draws the next noisy samples on the side stream, into the buffer that the current run does not use.
+  void draw_soon(int, const PlacedPoints& placed, const SampleRange& range) override {
     Array<float>& other = buffers().inputs[static_cast<std::size_t>((current_ + 1) % Buffers::kInputs)];
-    other.grown(device_, copies.lanes * elements_);
+    other.grown(device_, range.lanes * elements_);
     device_.on_side_stream([&] {
-      there(placed).draw(copies, other.data());
-      ahead_ = {copies, device_.mark()};
+      there(placed).draw(range, other.data());
+      ahead_ = {range, device_.mark()};
     });
   }
 
-  void reflect(int, const PlacedPoints& placed, const CopyRange& copies) override {
-    there(placed).reflect(copies, input().data());
+  void reflect(int, const PlacedPoints& placed, const SampleRange& range) override {
+    there(placed).reflect(range, input().data());
   }
 
   // ---- runs
@@ -144,7 +145,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
       const std::vector<DeviceProgram::Value> values = program.run({count, together}, inputs, buffers().arena);
       group_ = {full(values[1], elements_, lanes, buffers().repeated_gradients), first, together, count, seeds.rows};
       take(first, together);
-      // Downloading waits for the device, so it comes after everything is submitted.
+      // Downloads last, after all work is submitted, because a download waits for the device.
       if (first == 0) logits = downloaded(full(values[0], classes_, count, buffers().repeated_logits), count * classes_);
       progress_->passes += lanes + (first == 0 ? count : 0);
     }
@@ -185,12 +186,12 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return counts;
   }
 
-  // Waits for the device, so that progress counts finished work and a stop request takes effect soon.
-  void count_winners(int, const CopyRange& copies, DeviceBuffer& counts) override {
-    Copies lanes;
-    lanes.count = copies.count;
-    lanes.begin = copies.begin;
-    lanes.lanes = copies.lanes;
+  // Waits for the device, so that progress counts only finished work and a stop request takes effect soon.
+  void count_winners(int, const SampleRange& range, DeviceBuffer& counts) override {
+    DeviceRange lanes;
+    lanes.count = range.count;
+    lanes.begin = range.begin;
+    lanes.lanes = range.lanes;
     cuda::count_winners(device_, on_device_.data, classes_, lanes, static_cast<CudaCounts&>(counts).counters.data());
     device_.wait();
   }
@@ -234,11 +235,11 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return sums;
   }
 
-  // Sums raw gradients only; their mean is whitened at the end.
-  void add(int, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& buffer) override {
+  // Sums only raw gradients; keep_means() whitens their mean.
+  void add(int, const PlacedPoints& placed, const SampleRange& range, DeviceBuffer& buffer) override {
     const auto& sums = static_cast<const CudaSums&>(buffer);
-    const Copies lanes = there(placed).on_device(copies);
-    double* own = buffers().products.grown(device_, copies.lanes * group_.rows);
+    const DeviceRange lanes = there(placed).on_device(range);
+    double* own = buffers().products.grown(device_, range.lanes * group_.rows);
     add_gradients(device_, lanes, group_.gradients, group_.seeds, group_.first, group_.rows, sums.points, sums.sums.data());
     cuda::along_own(device_, lanes, group_.gradients, group_.seeds, group_.first, group_.rows, input().data(), own);
   }
@@ -253,7 +254,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     for (const GradientForm form : {GradientForm::raw, GradientForm::whitened}) make_room(worker, form, sums.points, sums.rows);
     average(device_, sums.sums.data(), samples, size, kept_as(GradientForm::raw).data());
     device_.copy(kept_as(GradientForm::whitened).data(), kept_as(GradientForm::raw).data(), size * kFloatBytes);
-    std::vector<std::int64_t> index;  // the point of each row, as if every row were a separate example
+    std::vector<std::int64_t> index;  // the position of the point of each row, as if every row were a separate example
     for (const std::int64_t one : placed.points.index) index.insert(index.end(), static_cast<std::size_t>(sums.rows), one);
     const std::vector<std::uint32_t> keys(index.begin(), index.end());
     const Array<std::uint32_t> rows(device_, keys);
@@ -265,18 +266,18 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     double* on_device = buffers().products.grown(device_, kept_examples_ * n * n);
     gram(device_, kept_as(form).data(), kept_examples_, n, elements_, on_device);
     std::vector<double> all(static_cast<std::size_t>(kept_examples_ * n * n));
-    device_.download(all.data(), on_device, static_cast<std::int64_t>(all.size()) * kDoubleBytes);  // each download waits
+    device_.download(all.data(), on_device,
+                     static_cast<std::int64_t>(all.size()) * kDoubleBytes);  // a single one, because it waits
     std::vector<Eigen::MatrixXd> result;
     for (std::int64_t b = 0; b < kept_examples_; ++b)
       result.emplace_back(Eigen::Map<Eigen::MatrixXd>(all.data() + b * n * n, n, n));
     return result;
   }
 
-  Eigen::MatrixXd along(int, const PlacedPoints& placed, const CopyRange& copies) override {
-    double* products = buffers().products.grown(device_, copies.lanes * kept_rows_);
-    cuda::along(device_, there(placed).on_device(copies), kept_as(GradientForm::raw).data(), kept_rows_, input().data(),
-                products);
-    return downloaded_products(kept_rows_, copies.lanes);
+  Eigen::MatrixXd along(int, const PlacedPoints& placed, const SampleRange& range) override {
+    double* products = buffers().products.grown(device_, range.lanes * kept_rows_);
+    cuda::along(device_, there(placed).on_device(range), kept_as(GradientForm::raw).data(), kept_rows_, input().data(), products);
+    return downloaded_products(kept_rows_, range.lanes);
   }
 
   void read_kept(int, std::span<Eigen::MatrixXf>) override {}  // not called, because facts().reads_gradients is false
@@ -293,16 +294,18 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return here;
   }
 
-  // The products as [rows, lanes]. The device has them as [lanes][rows].
+  // Downloads the products, which the device stores as [lanes][rows], to a matrix [rows, lanes] (in Eigen's column-major
+  // order).
   Eigen::MatrixXd downloaded_products(std::int64_t rows, std::int64_t lanes) {
     Eigen::MatrixXd here(rows, lanes);
     device_.download(here.data(), buffers().products.data(), rows * lanes * kDoubleBytes);
     return here;
   }
 
-  // A value with `lanes` lanes, one per example or per seed and example. Repeats its lanes if it has fewer.
+  // A value with `lanes` lanes, one per example or per pair of seed and example. If it has fewer, its lanes are repeated in
+  // `buffer`.
   float* full(const DeviceProgram::Value& value, std::int64_t elements, std::int64_t lanes, Array<float>& buffer) {
-    if (value.lanes == lanes) return const_cast<float*>(value.data);  // in the arena, which belongs to this
+    if (value.lanes == lanes) return const_cast<float*>(value.data);  // the value is in the arena, which belongs to this object
     float* to = buffer.grown(device_, elements * lanes);
     repeat(device_, {value.data, elements, value.lanes}, {to, elements, lanes});
     return to;
@@ -315,7 +318,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     on_device_ = {full(value, classes_, lanes, buffers().repeated_logits), lanes};
   }
 
-  // Runs the first forward in a lower precision and reports its error, measured on the first points.
+  // Runs the first forward, which is in a lower precision, and reports its error, measured on the first few points.
   void forward_and_tell_error(std::int64_t lanes) {
     error_told_ = true;
     const std::vector<float> exact = exact_logits(std::min<std::int64_t>(16, lanes));
@@ -335,8 +338,8 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     warn_(text.str());
   }
 
-  // The float32 logits of the points in the first lanes. Empty if there is too little memory, because a report must not end a
-  // run.
+  // The float32 logits of the points in the first lanes. Empty if there is too little memory: a run must not end because its
+  // error cannot be reported.
   std::vector<float> exact_logits(std::int64_t most_lanes) {
     try {
       return batches_->exact_logits(input().data(), most_lanes);
@@ -346,7 +349,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     }
   }
 
-  // Uploads the variances of the noise at these positions: [index][elements].
+  // Uploads the variances of the noise at the points with these positions, [points][elements].
   const float* place_variances(const Noise& noise, std::span<const std::int64_t> index) {
     const std::vector<float> variances = variances_of(noise, index, elements_);
     buffers().variances.grown(device_, std::ssize(variances));
@@ -354,7 +357,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return buffers().variances.data();
   }
 
-  // Uploads the targets and rivals of margins. Seeds of logits have none.
+  // Uploads the targets and rivals of margins. Seeds that are logits have none.
   void place_seeds(const Seeds& seeds, std::int64_t examples) {
     if (seeds.targets.empty()) return;
     std::vector<std::int32_t> rivals;
@@ -366,7 +369,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     buffers().rivals = Array<std::int32_t>(device_, rivals);
   }
 
-  // The cotangents [seeds * examples][classes].
+  // The cotangents [seeds * examples][classes] of `seeds` seeds, beginning with seed `first`.
   const float* cotangents(const Seeds& all, std::int64_t first, std::int64_t seeds, std::int64_t examples) {
     float* to = buffers().cotangents.grown(device_, seeds * examples * classes_);
     if (!all.targets.empty()) {
@@ -379,7 +382,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     return to;
   }
 
-  // Solves normal probabilities in the memory that is free.
+  // Computes normal probabilities in the free memory of the device.
   class NormalSolver final : public normal::ProblemSolver {
    public:
     explicit NormalSolver(CudaBatchDevice& of) : of_(of) {}
@@ -395,9 +398,9 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
     CudaBatchDevice& of_;
   };
 
-  // Noisy samples that were drawn ahead, into the buffer that is not current.
+  // Noisy samples that were drawn in advance, into the buffer that the current run does not use.
   struct Ahead {
-    CopyRange copies;
+    SampleRange range;
     Event drawn;
   };
   // The logits [lanes][classes] of the last forward, on the device.

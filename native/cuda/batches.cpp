@@ -9,13 +9,14 @@
 namespace probust::cuda {
 namespace {
 
-// Lanes of a run. The usual number keeps any device busy in networks of real size; small networks need more.
+// The numbers of lanes of a run: the usual one, which keeps any device busy with networks of realistic size, and the largest,
+// for small networks.
 constexpr std::int64_t kUsualLanes = 4096, kMostLanes = 65536;
-constexpr std::int64_t kSweepValues = 4;  // values of a point's size for each lane of a sweep
+constexpr std::int64_t kSweepValues = 4;  // for each lane of a sweep, the number of values that are as large as a point
 
 [[noreturn]] void too_little_memory(std::int64_t needed) {
   throw Error{ErrorCode::resources, option("memory"),
-              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K",
+              "is too small: one example needs " + std::to_string((needed >> 10) + 1) + "K",
               "give at least " + std::to_string((needed >> 10) + 1) + "K"};
 }
 
@@ -73,7 +74,8 @@ Batch Batches::prepare_moments() {
 }
 
 std::unique_ptr<DeviceProgram> Batches::compile(const Graph& graph) const {
-  // Tables have as many entries as values have elements, and a small file may declare values too large for any machine.
+  // Checked before compiling, because tables have as many entries as values have elements, and a small file may declare values
+  // that are too large for any machine.
   for (const Node& node : graph.nodes) {
     const std::int64_t bytes = element_count(node.shape) * kFloatBytes;
     if (node.op != Op::constant && bytes > options_.memory) too_little_memory(bytes);
@@ -102,14 +104,14 @@ std::vector<float> Batches::exact_logits(const float* points, std::int64_t most_
   const DeviceProgram::Value value = program.run({lanes, 1}, std::span(&points, 1), buffers.arena)[0];
   std::vector<float> own(static_cast<std::size_t>(value.lanes * classes_)), all;
   device_.download(own.data(), value.data, value.lanes * classes_ * kFloatBytes);
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {  // a constant network has one lane
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {  // the logits of a constant network have only one lane
     const auto first = own.begin() + lane % value.lanes * classes_;
     all.insert(all.end(), first, first + classes_);
   }
   return all;
 }
 
-// Allocates everything that runs of a batch need. Returns false, and holds nothing, if the device has too little free memory.
+// Allocates everything needed to run a batch. If the device has too little free memory, releases everything and returns false.
 bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t rows) {
   const std::int64_t lanes = batch.examples * batch.seeds;
   const std::int64_t copies = rows == 0 ? batch.examples : forward_batch_.examples;
@@ -131,7 +133,8 @@ bool Batches::reserve(std::int64_t workspace, const Batch& batch, std::int64_t r
   }
 }
 
-// Reserves memory for the gradients of a sweep, which reuses that of forwards and needs a few more values of a point's size.
+// Chooses the batch for forwards. Leaves memory for the gradients of a sweep, too: a sweep reuses the memory of forwards, and
+// needs a few more values that are as large as a point.
 Batch Batches::fit_forward() {
   Batch batch{options_.batch > 0 ? options_.batch : most_lanes_, 1};
   const auto bytes = [&] {

@@ -12,10 +12,10 @@
 
 namespace probust::cuda {
 
-/// The device memory of runs, reused from call to call. Each buffer has the size of the largest run so far.
+/// The device memory for runs, reused from call to call. Each buffer is as large as the largest run so far required.
 struct Buffers {
   static constexpr std::int64_t kInputs = 2;
-  std::array<Array<float>, kInputs> inputs;  ///< noisy samples of the current run and, drawn meanwhile, of the next one
+  std::array<Array<float>, kInputs> inputs;  ///< noisy samples of the current run and of the next one, which are drawn meanwhile
   Array<float> arena, variances, cotangents, repeated_logits, repeated_gradients;
   std::array<Array<float>, 2> kept;  ///< by GradientForm, [examples][rows][elements]
   Array<double> products;
@@ -25,24 +25,25 @@ struct Buffers {
   std::int64_t bytes() const;
 };
 
-/// The programs of a classifier on a device, with batches that fit its memory. All functions throw Error.
+/// The programs of a classifier on a device, with batches that fit into its memory. All functions throw Error.
 class Batches {
  public:
-  /// Compiles the classifier. `options.memory` is the device's; Error{resources} if a single example does not fit.
+  /// Compiles the classifier. `options.memory` is the memory of the device. Throws Error{resources} if a single example does
+  /// not fit.
   Batches(Device& device, const Graph& classifier, const ExecutorOptions& options, Warn warn);
 
   const DeviceProgram& forward() const { return *forward_; }
   Batch forward_batch() const { return forward_batch_; }
   /// Compiles the gradient program on first use, and reserves the memory for a batch with this number of seeds.
   Sweep prepare(LinearizeAt at, std::int64_t rows);
-  /// The same for the moment program.
+  /// Like prepare(), for the moment program.
   Batch prepare_moments();
   const DeviceProgram& moments() const { return *moments_; }
   const DeviceProgram& gradient(LinearizeAt at) const { return at == LinearizeAt::input ? *gradient_ : *smoothed_; }
 
-  /// The logits [lanes][classes] in float32, whatever the device's precision, of the first of the points [lanes][elements]: at
-  /// most most_lanes, and at most as many as fit the memory of forwards, perhaps none. They are computed by a program that is
-  /// then released.
+  /// The float32 logits [lanes][classes], whatever the device's precision, of the first few of `points` [lanes][elements]: of
+  /// at most most_lanes, and at most as many as fit into the memory of forwards, which may be none. They are computed by a
+  /// program that is released afterwards.
   std::vector<float> exact_logits(const float* points, std::int64_t most_lanes);
 
   Buffers buffers;
@@ -60,7 +61,7 @@ class Batches {
   std::int64_t elements_, classes_, most_lanes_;
   std::unique_ptr<DeviceProgram> forward_, gradient_, smoothed_, moments_;
   Batch forward_batch_, moment_batch_;
-  std::map<std::pair<LinearizeAt, std::int64_t>, Batch> gradient_batches_;  // by the number of rows of a sweep
+  std::map<std::pair<LinearizeAt, std::int64_t>, Batch> gradient_batches_;  // the second key is the number of rows of a sweep
 };
 
 }  // namespace probust::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Measures the CUDA backend on the largest of the paper's problems: ResNet-18 on 3 x 32 x 32 images (random weights, which cost
-// the same as trained ones). Next to each figure it prints the highest rate that the device reaches in the same run: that of
-// cuBLAS's product of large matrices, and that of a copy of its memory. Lower precisions come first because they take the least
-// time. With --tiny all sizes are minimal, to test that it runs.
+// Measures the CUDA backend on the largest problem of Han et al.: ResNet-18 on 3 x 32 x 32 images (with random weights, which
+// cost the same time as trained ones). For comparison, it also prints the highest rates that the device reaches in the same
+// run: those of cuBLAS's product of large matrices and of copies of device memory. Lower precisions come first because they
+// take the least time. With --tiny, all sizes are minimal, to test that the program runs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "cuda/cuda_executor.h"
-#include "cuda/rates.h"
+#include "cuda/measure_rates.h"
 #include "probust/estimators/estimator.h"
 #include "probust/ops/build.h"
 #include "probust/ops/memory_traffic.h"
@@ -32,7 +32,8 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The shortest of two repetitions, or of four if they are short. The first one plans the work, and the second may record it.
+// The time of the shortest of two repetitions, or of four if they are short. The first repetition plans the work, and the
+// second may record it.
 double best_seconds(const std::function<void()>& work) {
   constexpr double kShort = 2;
   double best = seconds(work);
@@ -40,7 +41,7 @@ double best_seconds(const std::function<void()>& work) {
   return best;
 }
 
-// Weights are scaled so that activations neither vanish nor explode.
+// A ResNet-18 with random weights, which are scaled so that activations neither vanish nor explode.
 class ResNet18 {
  public:
   ResNet18(std::int64_t width, std::int64_t extent, std::int64_t classes) {
@@ -137,7 +138,7 @@ void figures(const Sizes& sizes, cuda::Precision precision) {
           classes, points.size(), estimator, 1e3 * time, 100 * runs * forward / time / rates.product,
           100 * runs * bytes / time / rates.copy);
     };
-    // The backward sweep of one seed costs as much as a forward pass, because its transposed convolutions have the same sizes.
+    // Counts the backward pass of a seed as one forward pass, because its transposed convolutions have the same sizes.
     const auto seeds = static_cast<double>(classes - 1);
     if (few) row(fmt::format("mc:{}", sizes.copies), static_cast<double>(sizes.copies));
     if (few) row("mmse:5", 5 * (1 + seeds));

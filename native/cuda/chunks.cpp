@@ -15,7 +15,7 @@ namespace probust::cuda {
 namespace {
 
 constexpr std::int64_t kChunksADevice = 8;
-constexpr std::int64_t kSmallestPart = 16;  // of a batch: chunks have at least 1/16 of it
+constexpr std::int64_t kSmallestPart = 16;  // chunks have at least 1/16 of a batch
 
 // A chunk that was not computed because the device was out of memory.
 struct Undone {
@@ -24,7 +24,8 @@ struct Undone {
   Error error;
 };
 
-// Computes all chunks. Returns those for which a device had too little memory.
+// Calls work(device, chunk) for all chunks, on one thread per device. Returns the chunks for which a device had too little
+// memory.
 std::vector<Undone> take_all(std::span<const Chunk> chunks, std::span<const std::size_t> devices,
                              const std::function<void(std::size_t, const Chunk&)>& work) {
   const auto total = static_cast<std::int64_t>(chunks.size());

@@ -14,9 +14,9 @@
 #include "probust/exec/precision.h"
 #include "probust/graph/attributes.h"
 
-// The device interface of this directory: memory, copies, matrix products and convolutions; launch.h adds kernels. There are
-// two implementations, and a program is linked with one of them: gpu/ is an NVIDIA GPU, emulated/ runs loops on the CPU, so
-// that all code that uses this interface is tested without a GPU.
+// The interface to devices in this folder: memory, copies, matrix products and convolutions; launch.h adds kernels. There are
+// two implementations, and a program is linked with one of them: gpu/ is for NVIDIA GPUs; emulated/ runs loops on the CPU, so
+// that all code that uses this interface can be tested without a GPU.
 namespace probust::cuda {
 
 using probust::name_of;
@@ -25,7 +25,7 @@ using probust::Precision;
 /// The type in which convolutions store images.
 inline Type image_type(Precision precision) { return precision == Precision::bf16 ? Type::bf16 : Type::float32; }
 
-/// Applied to each element of a product before it is stored.
+/// The function that is applied to each element of a product or convolution before it is stored.
 enum class Activation : std::uint8_t { none, relu };
 
 /// C = activation(A B + bias) for `batch` row-major matrices, `stride` elements apart (0: the same matrix for all). A is stored
@@ -44,21 +44,21 @@ struct Product {
   Activation activation = Activation::none;
 };
 
-/// y = activation(x * filter + bias + residual) for channels-last images x [H, W, C] and a filter [O, kh, kw, C / groups], or the
-/// transpose of the convolution. Two spatial axes, with the same padding on both sides.
+/// y = activation(x * filter + bias + residual) for channels-last images x [H, W, C] and a filter [O, kh, kw, C / groups], or
+/// the transpose of the convolution. Two spatial axes, with the same padding on both sides.
 struct Convolution {
   Window window;
   std::int64_t in_channels = 0,
-               out_channels = 0;  ///< of the convolution; its transpose reads out_channels and writes in_channels
+               out_channels = 0;  ///< those of the convolution; its transpose reads out_channels and writes in_channels
   bool transposed = false;
-  Type type = Type::float32;  ///< of images and filter: image_type of the device's precision
+  Type type = Type::float32;  ///< type of images and filter: image_type of the device's precision
   const void* filter = nullptr;
-  const float* bias = nullptr;  ///< [O], null for none; not for a transpose
-  bool has_residual = false;    ///< whether another value of the result's size is added; not for a transpose
+  const float* bias = nullptr;  ///< [O], null for none; a transpose has none
+  bool has_residual = false;    ///< whether another value of the result's size is added; never for a transpose
   Activation activation = Activation::none;
 
   bool has_epilogue() const { return bias != nullptr || has_residual || activation != Activation::none; }
-  /// Elements of an image that is read, and elements of an image that is written.
+  /// The number of elements of an image that is read, of one that is written, and of the filter.
   std::int64_t elements_read() const { return transposed ? outputs() : inputs(); }
   std::int64_t elements_written() const { return transposed ? inputs() : outputs(); }
   std::int64_t elements_of_filter() const { return out_channels * element_count(window.kernel) * in_channels / window.groups; }
@@ -68,7 +68,7 @@ struct Convolution {
   std::int64_t outputs() const { return element_count(window.output()) * out_channels; }
 };
 
-/// The same convolution without bias, residual and activation.
+/// The convolution without its bias, residual and activation.
 inline Convolution without_epilogue(Convolution convolution) {
   convolution.bias = nullptr;
   convolution.has_residual = false;
@@ -76,11 +76,11 @@ inline Convolution without_epilogue(Convolution convolution) {
   return convolution;
 }
 
-/// A position in the work submitted to a stream.
+/// A position in the sequence of work that is submitted to a stream.
 struct Mark;
 using Event = std::shared_ptr<const Mark>;
 
-/// Work recorded by a device, with the addresses of that time.
+/// Work that a device has recorded, with the addresses at that time.
 struct Recording;
 
 /// The result of Device::record: the recording or, if there is none, the reason.
@@ -89,13 +89,13 @@ struct Recorded {
   std::string refusal;
 };
 
-/// The number of devices or, if there are none, the reason in the driver's words.
+/// The number of devices and, if there are none, the driver's message.
 struct DeviceCount {
   int count = 0;
   std::string reason;
 };
 
-/// The Error that allocations throw, and a test for it.
+/// The Error that allocations throw if memory is too small, and a test for it.
 inline Error out_of_memory(const std::string& what) {
   return {ErrorCode::resources, option("memory"), what, "use less of the device's memory"};
 }
@@ -108,8 +108,8 @@ struct Zone {
   std::int64_t first = 0, count = 0;
 };
 
-/// One device and its two streams of work: the main one and, within on_side_stream(), the side one. Calls return before the work
-/// is done, except copies to and from host memory, which wait for their stream.
+/// A device and its two streams of work: the main stream and, within on_side_stream(), the side stream. Calls return before
+/// their work is done, except copies to and from host memory, which wait for their stream.
 class Device {
  public:
   /// Throws Error{resources} if there is no such device.
@@ -127,7 +127,7 @@ class Device {
 
   std::string name() const;
   std::int64_t free_bytes() const;
-  /// A number of floating-point operations for which the device needs much longer than for starting the kernels of a network.
+  /// A number of floating-point operations that takes the device much longer than starting the kernels of a network.
   double busy_flops() const;
 
   /// Throws Error{resources} if there is not enough memory.
@@ -135,44 +135,45 @@ class Device {
   void release(void* memory) noexcept;
   void upload(void* to, const void* from, std::int64_t bytes);
   void download(void* to, const void* from, std::int64_t bytes);
-  void copy(void* to, const void* from, std::int64_t bytes);  ///< both on the device
+  void copy(void* to, const void* from, std::int64_t bytes);  ///< from device memory to device memory
   void clear(void* memory, std::int64_t bytes);
-  void wait();  ///< until the current stream has done its work
+  void wait();  ///< waits until the current stream has done its work
 
-  /// Subsequent work must not write to these zones of a block of memory. They replace earlier zones of the block. The emulated
-  /// device checks them after each piece of work; on a GPU this does nothing, and compute-sanitizer does such checks.
+  /// Declares that subsequent work must not write to these zones of a block of memory. They replace earlier zones of the block.
+  /// The emulated device checks them after each piece of work. On a GPU, this does nothing, because compute-sanitizer makes
+  /// such checks.
   void fence(float* block, std::vector<Zone> zones);
 
-  /// Submits `work` to the side stream, which runs concurrently with the main one; only events order the two. The work may
-  /// consist of kernels, copies and clearing only, because products and convolutions share one workspace.
+  /// Submits `work` to the side stream, which runs concurrently with the main stream; only events order the two. The work must
+  /// not contain products or convolutions, because all of them use the same workspace.
   void on_side_stream(const std::function<void()>& work);
-  Event mark();
-  /// Work submitted to this stream from now on runs after an event of the other one.
+  Event mark();  ///< an event after all work that the current stream has received so far
+  /// Makes work that is submitted to the current stream from now on wait for an event of the other stream.
   void await(const Event& event);
 
   void multiply(const Product& product);
-  /// Why `convolve` does not support a convolution; empty if it does. Unsupported ones need a kernel of our own.
+  /// The reason why `convolve` does not support a convolution; empty if it does. Other convolutions need a kernel of our own.
   std::string refusal(const Convolution& convolution) const;
-  /// Why `convolve` computes the epilogue of a convolution in a kernel of our own although the device could fuse it; empty
-  /// otherwise.
+  /// The reason why `convolve` computes the epilogue of a convolution in a kernel of our own; empty if it fuses the epilogue,
+  /// or if fusion is impossible in the current precision.
   std::string refusal_to_finish(const Convolution& convolution);
   /// Computes a convolution of `images` images. `residual` has the size of the result, and is used only if the convolution has
   /// a residual.
   void convolve(const Convolution& convolution, std::int64_t images, const void* x, const void* residual, void* y);
 
-  /// Records the device work of `work` instead of doing it; gives no recording if the device cannot record. The same work must
-  /// have been done directly just before, so that everything it needs is allocated. It must use only the main stream, and must
-  /// not allocate, wait, or copy from or to host memory.
+  /// Records the work that `work` submits instead of doing it; returns no recording if the device cannot record it. The same
+  /// work must have been done directly just before, so that everything it needs is allocated. It must use only the main stream,
+  /// and must not allocate, wait, or copy from or to host memory.
   Recorded record(const std::function<void()>& work);
   void replay(const Recording& recording);
-  /// The seconds that `work` takes on the main stream once it has started. Must not be called while recording.
+  /// The seconds that `work` takes on the main stream, without the time before it starts. Must not be called while recording.
   double timed(const std::function<void()>& work);
-  /// The algorithm of the last product or convolution, as the library names it.
+  /// The library's name for the algorithm of the last product or convolution.
   std::string algorithm() const;
   /// The number of kernels (launch.h) started so far.
   std::int64_t launches() const;
-  /// Changes whenever state that recordings contain changes (precision, workspaces). Recordings of an earlier epoch must not be
-  /// replayed.
+  /// A number that changes whenever state on which recordings depend changes (precision, workspaces). Recordings of an earlier
+  /// epoch must not be replayed.
   std::uint64_t epoch() const;
 
   struct State;
@@ -206,7 +207,7 @@ class Array {
   T* data() const { return data_; }
   std::int64_t size() const { return size_; }
 
-  /// Returns memory for at least `size` elements; a larger array loses its contents.
+  /// Grows the array to at least `size` elements, and returns its address. An array that grows loses its contents.
   T* grown(Device& device, std::int64_t size) {
     if (size > size_) {
       *this = Array();

@@ -10,9 +10,9 @@
 #include "probust/noise/noise.h"
 #include "probust/ops/grid_axis.h"
 
-// All kernels of our own, as functions. A value is stored as [lanes][elements]; `own` is the number of lanes of an operand, and
-// lane l of a result reads lane l % own of it (program.h: constants have one lane, examples repeat for every seed). Tables hold
-// offsets of elements.
+// All kernels of our own, as functions. A value is stored as [lanes][elements]. `own` is the number of lanes of an operand, of
+// which lane l of a result reads lane l % own: a constant has one lane, and the lanes of examples repeat for every seed. Tables
+// contain offsets of elements.
 namespace probust::cuda {
 
 struct Operand {
@@ -24,12 +24,12 @@ struct Operand {
   PROBUST_HOST_DEVICE Numbers lane(std::int64_t l) const {
     return {static_cast<const char*>(data) + offset(l) * bytes_of(type), type};
   }
-  /// For an operand that is always float32.
+  /// The values of lane l, if the operand is always float32.
   PROBUST_HOST_DEVICE const float* floats(std::int64_t l) const { return static_cast<const float*>(data) + offset(l); }
 
  private:
   PROBUST_HOST_DEVICE std::int64_t offset(std::int64_t l) const {
-    // Lanes fit 32 bits, which makes the division faster.
+    // 32 bits suffice for the number of a lane, and make the division faster.
     return (own == 1 ? 0 : static_cast<std::uint32_t>(l) % static_cast<std::uint32_t>(own)) * elements;
   }
 };
@@ -43,7 +43,7 @@ struct Output {
   PROBUST_HOST_DEVICE MutableNumbers lane(std::int64_t l) const {
     return {static_cast<char*>(data) + l * elements * bytes_of(type), type};
   }
-  /// For a result that is always float32.
+  /// The values of lane l, if the result is always float32.
   PROBUST_HOST_DEVICE float* floats(std::int64_t l) const { return static_cast<float*>(data) + l * elements; }
 };
 
@@ -63,13 +63,13 @@ void sum_rows(Device& device, Operand from, const std::int32_t* begin, const std
 /// A chain of element-wise operators: the result of the first step is an operand of the second, and so on.
 struct Chain {
   static constexpr int kSteps = 12, kOperands = 8;
-  static constexpr std::int8_t kSoFar = -1;  ///< as an operand: the result of the previous steps
+  static constexpr std::int8_t kSoFar = -1;  ///< stands for the result of the previous steps as an operand
 
   struct Read {
     Operand from;
-    const std::int32_t* source = nullptr;  ///< offset for each element of the result; null if `period` gives it
+    const std::int32_t* source = nullptr;  ///< for each element of the result, the offset that it reads; null: see `period`
     std::int64_t period = 0;               ///< if positive, element e reads element e % period; 0: element e
-    bool positive = false;  ///< whether to read 1 where the operand is positive and 0 elsewhere, as the mask of a rectifier
+    bool positive = false;  ///< whether to read 1 if the element is positive and 0 otherwise, as for the mask of a rectifier
   };
   struct Step {
     Op op = Op::add;
@@ -81,18 +81,18 @@ struct Chain {
   int operand_count = 0, step_count = 0;
 };
 void run(Device& device, const Chain& chain, Output to);
-/// Whether `run` can process four elements at a time: a sum of full-size operands and channel biases, optionally rectified,
-/// optionally times the mask of a rectifier.
+/// Whether `run` can process four elements at a time. It can if the chain is a sum of full-size operands and channel biases,
+/// optionally rectified, and optionally multiplied by the mask of a rectifier.
 bool runs_in_fours(const Chain& chain, const Output& to);
 /// Applies the bias and activation of a product to its result, if the library cannot.
 void finish(Device& device, const Product& product);
-/// Applies the epilogue of a convolution, with its residual, to its result.
+/// Applies the epilogue of a convolution to its result.
 void finish(Device& device, const Convolution& convolution, std::int64_t images, const void* residual, void* y);
 
 // ---- pool.cu
 
-/// which[q] = the offset of the first largest of the cells begin[q] .. begin[q + 1] - 1 (NaN counts as largest); -1 if there
-/// are none.
+/// which[q] = the offset of the largest of the cells cells[begin[q]] .. cells[begin[q + 1] - 1], the first if there are several
+/// (NaN counts as largest); -1 if there are no cells.
 void choose(Device& device, Operand image, const std::int32_t* begin, const std::int32_t* cells, std::int32_t* which,
             std::int64_t windows);
 /// to[q] = values[which[q]], or `none` if which[q] is -1. `which` has `own` lanes.
@@ -104,7 +104,7 @@ void put_chosen(Device& device, Operand from, const std::int32_t* which, std::in
 // ---- grid.cu: sampling of images [N, C, rows, columns] at positions [N, 2, ..]
 struct Grid {
   GridAxis rows, columns;
-  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< pixels of a plane
+  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< numbers; `pixels` is that of one channel of an image
 };
 void grid_sample(Device& device, const Grid& grid, Operand image, Operand at, Output to);
 void grid_sample_transpose(Device& device, const Grid& grid, Operand values, Operand at, Output to);
@@ -115,31 +115,33 @@ struct Lines {
   std::int64_t count = 0, extent = 0, stride = 1;
 };
 void softmax(Device& device, Operand from, Lines lines, bool logarithm, Output to);
-/// The positions of the largest elements, largest first; equal elements in order of position. NaN counts as largest.
+/// The positions of the largest elements of each line, largest first, and equal elements in order of position. NaN counts as
+/// largest.
 void top_index(Device& device, Operand from, Lines lines, Lines to_lines, Output to);
-/// to[i] = from[index[i]], NaN if the index is out of range.
+/// to[i] = from[index[i]] within each line; NaN if the index is out of range.
 void take(Device& device, Operand from, Lines from_lines, Operand index, Lines lines, Output to);
-/// to[index[i]] += from[i].
+/// to[j] = sum of from[i] over the i with index[i] = j, within each line.
 void put_add(Device& device, Operand from, Operand index, Lines lines, Lines to_lines, Output to);
 
-// ---- direct.cu: convolutions of images [N, C, ...], channels first, for cases that the library does not support.
+// ---- direct.cu: convolutions of images [N, C, ...] that the library does not support
 struct DirectWindow {
   static constexpr int kAxes = 3;
   std::int64_t image[kAxes], kernel[kAxes], output[kAxes], stride[kAxes], dilation[kAxes], pad[kAxes];
   std::int64_t images = 1, in_channels = 1, out_channels = 1, groups = 1;
 };
-/// Filters [O, C / groups, kernel], one per lane; values [N, C, ...].
+/// The convolution of x with filters [O, C / groups, kernel], its transpose, and the gradient of the filter. c is a value of
+/// the size of the convolution's result.
 void convolve_directly(Device& device, const DirectWindow& window, Operand x, Operand filter, Output y);
 void convolve_transposed_directly(Device& device, const DirectWindow& window, Operand c, Operand filter, Output x);
 void filter_gradient(Device& device, const DirectWindow& window, Operand x, Operand c, Output filter);
 
 // ---- noise.cu
 
-/// Noisy samples in lanes: lane l is sample first + (begin + l) % count of point (begin + l) / count. Sample k has the number
-/// stride * k + offset in the generator.
-struct Copies {
+/// The noisy samples in a range of lanes: lane l is sample first + (begin + l) % count of point (begin + l) / count. In the
+/// random generator, sample k has the number stride * k + offset.
+struct DeviceRange {
   const float* x = nullptr;              ///< [points][elements]
-  const std::uint32_t* index = nullptr;  ///< [points]
+  const std::uint32_t* index = nullptr;  ///< [points] positions in the data
   const std::uint32_t* draws = nullptr;  ///< [pairs][points], used instead of `index` if points share draws
   std::int64_t points = 0, elements = 0, first = 0, count = 1, begin = 0, lanes = 0;
   std::uint32_t stride = 1, offset = 0;
@@ -153,7 +155,7 @@ struct Copies {
   }
 };
 
-/// ElementNoise (noise.h) with its scale, and its array on the device.
+/// An ElementNoise (noise.h) with its scale. `deviations` is on the device.
 struct DeviceNoise {
   ElementNoise::Draw draw = ElementNoise::Draw::normal;
   const float* deviations = nullptr;
@@ -163,42 +165,42 @@ struct DeviceNoise {
   float scale = 0;
   std::uint64_t seed = 0;
 };
-/// Whether the kernel implements these unit draws. Other noise is drawn on the host (noise_on_device.h).
+/// Whether the kernel implements draws of this distribution. Other noise is drawn on the host (noise_on_device.h).
 constexpr bool has_kernel(ElementNoise::Draw draw) {
   return draw == ElementNoise::Draw::normal || draw == ElementNoise::Draw::uniform || draw == ElementNoise::Draw::laplace;
 }
-/// Gives the same bits as NoiseShape::add.
-void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to);
-/// to = x - (to - x): mirrors additive noise at the point.
-void reflect(Device& device, const Copies& copies, float* to);
+/// Writes noisy samples [lanes][elements], with the same bits as NoiseShape::add.
+void draw(Device& device, const DeviceRange& range, const DeviceNoise& noise, float* to);
+/// to = x - (to - x): mirrors noisy samples at their points.
+void reflect(Device& device, const DeviceRange& range, float* to);
 /// gradients [lanes][elements] *= the noise's standard deviations; lane l belongs to the point at index[l % examples].
 void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,
                         std::int64_t examples, Output gradients);
 
 // ---- statistics.cu
 
-/// counts[point][class] += the number of lanes of logits [lanes][classes] whose largest logit is that class. The lowest class
-/// wins a tie; a lane with a NaN counts for none.
-void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts);
-/// Writes seeds [seeds * examples][classes]: +1 at the target, -1 at the rival. `rivals` is [examples][all_seeds]; `first` is
-/// the first of them that is used.
+/// counts[point][class] += the number of the point's lanes in logits [lanes][classes] whose largest logit is that of the class.
+/// In a tie, the lowest class wins; a lane with a NaN counts for no class.
+void count_winners(Device& device, const float* logits, std::int64_t classes, const DeviceRange& range, std::uint32_t* counts);
+/// Writes the cotangents of margins, [seeds * examples][classes]: +1 at the target, -1 at the rival. `rivals` is
+/// [examples][all_seeds], of which `seeds` rivals are used, beginning with rival `first`.
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
                   std::int64_t first, std::int64_t seeds, std::int64_t examples, std::int64_t classes, float* to);
 /// Copies gradients [seeds * examples][elements] (lane s examples + b) to rows first + s of `rows`
 /// [examples][all_seeds][elements].
 void store_rows(Device& device, const float* gradients, std::int64_t seeds, std::int64_t examples, std::int64_t elements,
                 std::int64_t first, std::int64_t all_seeds, float* rows);
-/// gram [examples][n][n] = products of rows [examples][n][elements].
+/// to [examples][n][n] = inner products of the rows [examples][n][elements] of each example.
 void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t n, std::int64_t elements, double* to);
-/// along [lanes][n] = products of the rows [points][n][elements] of the sample's point with (sample - x).
-void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to);
-/// The same for gradients at the samples themselves, [seeds * samples][elements]. `to` is [samples][all_seeds]; seeds from
-/// `first` on.
-void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+/// to [lanes][n] = inner products of (sample - x) with the rows [points][n][elements] of the sample's point.
+void along(Device& device, const DeviceRange& range, const float* rows, std::int64_t n, const float* noisy, double* to);
+/// to [samples][all_seeds] = inner products of (sample - x) with the gradients [seeds * samples][elements] at the samples
+/// themselves, for `seeds` seeds, beginning with seed `first`.
+void along_own(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                std::int64_t all_seeds, const float* noisy, double* to);
-/// sums [points][all_seeds][elements] += gradients [seeds * samples][elements] of all samples of each point, in order; seeds
-/// from `first` on.
-void add_gradients(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+/// sums [points][all_seeds][elements] += the gradients [seeds * samples][elements] of all samples of each point, in order, for
+/// `seeds` seeds, beginning with seed `first`.
+void add_gradients(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                    std::int64_t all_seeds, std::int64_t points, double* sums);
 /// to = sums / count, rounded to float32.
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to);
@@ -209,26 +211,28 @@ struct NormalProblems {
   std::int64_t count = 0, size = 0;
   const double* limits = nullptr;                ///< [count][size]
   const double* correlations = nullptr;          ///< [count][size][size]
-  double *residual = nullptr, *slack = nullptr;  ///< [count][size] of variables not yet placed: variance and limit left
-  double *root = nullptr, *mean = nullptr;       ///< [count], for the variable placed last
-  double* least = nullptr;                       ///< [count] the smallest conditional variance of all
+  double *residual = nullptr, *slack = nullptr;  ///< [count][size] conditional variances and limits of variables not yet placed
+  double *root = nullptr, *mean = nullptr;       ///< [count] conditional deviation and mean of the variable placed last
+  double* least = nullptr;                       ///< [count] the smallest conditional variance of a variable
   double* factor = nullptr;                      ///< [count][column][size]
   std::int32_t* order = nullptr;                 ///< [count][size]
-  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size], [count][size]: factor and limits, in order
+  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size] and [count][size] factor and limits, in `order`
 };
-/// Orders the variables of every problem, the most restrictive first. If `least` is below kSmallest, rows are invalid.
+/// Orders the variables of every problem, the most restrictive first. If a problem's `least` is below kSmallest, its rows are
+/// invalid.
 void order_variables(Device& device, const NormalProblems& all);
 
-/// The points of a level of the shifted lattice (normal/lattice.h), for some of the problems.
+/// The points of a level of the shifted lattice (normal/lattice.h) at which the integrands of some of the problems are
+/// evaluated.
 struct NormalPoints {
-  const std::int64_t* problems = nullptr;  ///< [count]
+  const std::int64_t* problems = nullptr;  ///< [count] numbers of the problems
   std::int64_t count = 0;
-  std::int64_t first = 0, stride = 1, points = 0, whole = 1;  ///< LatticeMean::Level
-  const double *generator = nullptr, *shifts = nullptr;       ///< ShiftedLattice's
+  std::int64_t first = 0, stride = 1, points = 0, whole = 1;  ///< as in LatticeMean::Level
+  const double *generator = nullptr, *shifts = nullptr;       ///< as in ShiftedLattice
   double* y = nullptr;                                        ///< [size][count * points * kShifts]
   double* values = nullptr;                                   ///< [2][count * points * kShifts]
 };
-/// Writes the sums of the integrand and of its complement to `sums` [2][count][kShifts].
+/// Writes the sums over the level's points of the integrand and of its complement to `sums` [2][count][kShifts].
 void evaluate_level(Device& device, const NormalProblems& all, const NormalPoints& at, double* sums);
 
 }  // namespace probust::cuda

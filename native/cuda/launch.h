@@ -6,14 +6,14 @@
 #include "cuda/device.h"
 #include "probust/base/host_device.h"
 
-// A kernel is a plain function object, marked PROBUST_HOST_DEVICE. It is called once for every number below `count`, in any
-// order. No call may write to memory that another call reads or writes. nvcc compiles kernels for the GPU; the emulated device
-// calls them in a loop.
+// A kernel is a plain function object, whose call operator is marked PROBUST_HOST_DEVICE. It is called once for every number
+// below `count`, in any order. No call may write to memory that another call reads or writes. nvcc compiles kernels for the
+// GPU; the emulated device calls them in a loop.
 namespace probust::cuda {
 
 #ifdef __CUDACC__
 
-void check_launch(Device& device);  // counts a kernel; throws Error{resources} if it did not start
+void check_launch(Device& device);  // counts a kernel that was launched; throws Error{resources} if it did not start
 void* stream_of(Device& device);    // the current stream, a cudaStream_t
 
 constexpr int kThreads = 256;
@@ -24,7 +24,7 @@ __global__ void for_each_kernel(std::int64_t count, F f) {
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) f(i);
 }
 
-// Lanes are along y and elements along x, so that no thread divides.
+// Lanes are along y and elements along x of the grid, so that threads need no division.
 template <class F>
 __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t elements, F f) {
   const std::int64_t step = std::int64_t{blockDim.x} * gridDim.x;
@@ -33,7 +33,7 @@ __global__ void for_each_element_kernel(std::int64_t lanes, std::int64_t element
   }
 }
 
-// Used if rows are too short to fill the threads of a block: lanes and elements are one index.
+// Converts one index to a lane and an element. Used if lanes have too few elements for the threads of a block.
 template <class F>
 struct Flat {
   std::uint32_t elements;
@@ -71,7 +71,8 @@ void for_each_element(Device& device, std::int64_t lanes, std::int64_t elements,
   check_launch(device);
 }
 
-// One warp per sum: lane l adds the terms l, l + 32, ... in order; then the lanes' sums are added pairwise in a fixed order.
+// One warp computes each sum: thread l of the warp adds the terms l, l + 32, ... in order; then the threads' sums are added
+// pairwise, in a fixed order.
 template <class Term, class Store>
 __global__ void sum_kernel(std::int64_t count, std::int64_t length, Term term, Store store) {
   const std::int64_t warps = std::int64_t{blockDim.x} * gridDim.x / 32;
@@ -96,7 +97,7 @@ void for_each_sum(Device& device, std::int64_t count, std::int64_t length, Term 
 
 #else
 
-/// Visits the numbers below `count` in an order on which no kernel can rely: steps of a large prime, modulo count.
+/// Visits the numbers below `count` in steps of a large prime, modulo `count`, so that no kernel can rely on their order.
 template <class Visit>
 void in_no_order(std::int64_t count, Visit visit) {
   constexpr std::int64_t kPrime = 1000003;
@@ -110,7 +111,7 @@ void in_no_order(std::int64_t count, Visit visit) {
 
 /// Runs `work` when its stream reaches it, and when a recording of it is replayed.
 void submit(Device& device, std::function<void()> work);
-/// Enqueues the work like the function above, and counts it as a kernel.
+/// Submits the work, and counts it as a kernel.
 void launch(Device& device, std::function<void()> work);
 
 /// Calls f(i) for all i < count.

@@ -156,7 +156,7 @@ std::string DeviceLowering::name_of(ValueId id) const {
 
 namespace {
 
-// The only table of lowering functions besides element-wise functions and moves.
+// The lowering functions of operators, except element-wise operators and moves.
 constexpr std::pair<Op, Lower> kLower[] = {
     {Op::matmul, lower_matmul},
     {Op::conv, lower_conv},

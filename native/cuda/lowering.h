@@ -16,11 +16,12 @@
 #include "probust/exec/programs/program.h"
 #include "probust/graph/graph.h"
 
-// Lowers a graph to kernel calls. Values are stored as [lanes][elements]: the elements of an example are contiguous, as cuDNN
-// requires for images. The elements are in one of two orders.
+// Lowers a graph to kernel calls. Values are stored as [lanes][elements], so that the elements of an example are contiguous, as
+// cuDNN requires for images. The elements of a value are in one of two orders.
 namespace probust::cuda {
 
-/// Images [N, C, spatial...] may be stored channels-last, as the library's convolutions require.
+/// The order of the elements of a value: row-major or, for images [N, C, spatial...], channels-last, which the library's
+/// convolutions require.
 enum class Order : std::uint8_t { plain, channels_last };
 
 /// How a value is stored.
@@ -30,7 +31,7 @@ struct Form {
   auto operator<=>(const Form&) const = default;
 };
 
-/// The offset of each element of a value, in row-major order of the elements.
+/// For each element of a value, in row-major order, its offset if the value is stored in this order.
 std::vector<std::int64_t> positions(const Shape& shape, Order order);
 
 /// The memory of a value or of part of one: a graph's input, a constant, or a range of the arena.
@@ -38,8 +39,8 @@ struct Storage {
   Extent extent = Extent::example;
   std::int64_t elements = 0;
   Type type = Type::float32;
-  int input = -1;                  ///< the number of the graph's input; -1 if it is none
-  const void* constant = nullptr;  ///< on the device
+  int input = -1;                  ///< the number of the graph's input; -1 if the storage is not an input
+  const void* constant = nullptr;  ///< the constant on the device; null if the storage is not a constant
 
   std::int64_t bytes() const { return elements * bytes_of(type); }
 };
@@ -49,7 +50,7 @@ struct Call {
   Device& device;
   Batch batch;
   std::span<const Storage> storages;
-  std::span<void* const> addresses;  ///< of the storages
+  std::span<void* const> addresses;  ///< the addresses of the storages
   std::span<const int> reads;
   int writes;
 
@@ -68,8 +69,8 @@ struct StepKind {
   enum class By : std::uint8_t { kernel, library, host };
   std::string name;
   By by = By::kernel;
-  double flops = 0;        ///< of products and convolutions, for each lane of the result
-  std::int64_t bytes = 0;  ///< of constants without a storage
+  double flops = 0;        ///< operations of products and convolutions, for each lane of the result
+  std::int64_t bytes = 0;  ///< size of the constants that it reads and that have no storage
 };
 
 struct Step {
@@ -83,7 +84,7 @@ struct Step {
 struct Lowered {
   std::vector<Storage> storages;
   std::vector<Step> steps;
-  std::vector<int> outputs;  ///< storages; their elements are in plain order
+  std::vector<int> outputs;  ///< the storages of the graph's outputs; their elements are in plain order
   std::vector<std::string> on_the_host;
   std::map<std::string, std::vector<std::string>> slow;     ///< nodes with slow kernels, by the reason
   std::map<std::string, std::vector<std::string>> unfused;  ///< nodes whose epilogues the library cannot fuse, by the reason
@@ -92,7 +93,7 @@ struct Lowered {
   std::vector<Array<Bf16>> narrow_constants;
 };
 
-/// A chain of element-wise operators (kernels.h) whose operands are still values of the graph.
+/// A chain of element-wise operators (kernels.h) whose operands are values of the graph, which have no address yet.
 struct ChainPlan {
   struct Operand {
     ValueId id;
@@ -111,13 +112,13 @@ struct Epilogue {
   Activation activation = Activation::none;
 };
 
-/// How element-wise operators are fused.
+/// Which element-wise operators are fused, and how.
 struct Chains {
-  std::vector<ValueId> absorbed_by;  ///< [nodes] the operator whose chain includes this one; kNoValue if none
-  std::vector<bool> masks;           ///< [nodes] whether the readers of a step compute it from its operand
+  std::vector<ValueId> absorbed_by;  ///< [nodes] the operator whose chain includes this one; kNoValue if there is none
+  std::vector<bool> masks;           ///< [nodes] whether the operator is a step that its readers compute from its operand
 };
 
-/// Lowers node by node. Passed to the functions of the families below.
+/// Lowers a graph node by node. It is passed to the lowering functions below.
 class DeviceLowering {
  public:
   DeviceLowering(Device& device, const Graph& graph);
@@ -131,22 +132,22 @@ class DeviceLowering {
   /// How a value is stored.
   Form form(ValueId id) const { return placed_[id].form; }
   Order order(ValueId id) const { return form(id).order; }
-  /// The storage that holds a value in a form: its own, or a copy that is made once.
+  /// A storage that holds a value in this form: the value's own storage, or a copy, which is made only once.
   int in_form(ValueId id, Form form);
   int plain(ValueId id) { return in_form(id, {}); }
   int as_it_lies(ValueId id) { return in_form(id, form(id)); }
-  /// The form of images for the library's convolutions.
+  /// The form that the library's convolutions require of images.
   Form image_form() const { return {Order::channels_last, image_type(device.precision())}; }
 
-  /// Adds a step that writes value `id`. Without `kind`, it is a kernel named after the operator.
+  /// Adds a step that writes value `id`. By default, `kind` is a kernel with the name of the operator.
   void emit(ValueId id, Form form, std::vector<int> reads, std::function<void(const Call&)> run, StepKind kind = {});
-  /// Adds a step that writes something other than a graph value.
+  /// Adds a step that writes something other than a value of the graph, and returns its storage.
   int emit_extra(Extent extent, std::int64_t elements, Type type, std::vector<int> reads, std::function<void(const Call&)> run,
                  StepKind kind);
-  /// Gives the value the storage of another one.
+  /// Gives the value an existing storage, that of another value.
   void alias(ValueId id, int storage, Form form) { placed_[id] = {storage, form}; }
 
-  /// The offsets as a table on the device. Null if they are 0, 1, 2, ... up to `identity`, because then no table is needed.
+  /// A table of offsets on the device. Null if they are 0, 1, 2, ..., identity - 1, because no table is needed then.
   const std::int32_t* table(const std::vector<std::int64_t>& offsets, std::int64_t identity = -1);
   const float* constant(std::span<const float> values);
   /// Values on the device, stored as this type.
@@ -156,7 +157,7 @@ class DeviceLowering {
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                            const Shape& to, Order to_order);
 
-  /// Storages made once per key, such as the choices of pooling windows.
+  /// The storages that are created only once per key, such as the one for the positions of the maxima in pooling windows.
   std::map<std::vector<std::int64_t>, int> made_once;
   /// The convolutions that the library cannot compute, with the reasons.
   std::map<ValueId, std::string> refused;
@@ -179,17 +180,17 @@ class DeviceLowering {
   std::string name_of(ValueId id) const;
   int placed_storage(ValueId id);
 
-  std::vector<ValueId> done_by_;  // the product whose epilogue includes an operator; kNoValue if none
+  std::vector<ValueId> done_by_;  // by operator: the product whose epilogue includes it; kNoValue if there is none
   std::vector<Placed> placed_;
-  std::map<std::tuple<int, Form, Shape>, int> moved_;  // storages that hold a storage in a different form; reshapes share one
+  std::map<std::tuple<int, Form, Shape>, int> moved_;  // copies of a storage in a different form; reshaped values share them
   Lowered lowered_;
 };
 
-/// The operator's lowering function, which throws Error{unsupported} for unsupported cases.
+/// The lowering function of an operator. It throws Error{unsupported} for unsupported cases.
 using Lower = void (*)(DeviceLowering&, ValueId);
 Lower lower_function(Op op);
 
-// Each of these is defined in the file of its family of operators, named as in ops/.
+// Each of these functions is defined in the file for its family of operators in lower/, which is named as in ops/.
 void lower_matmul(DeviceLowering&, ValueId);
 void lower_conv(DeviceLowering&, ValueId);
 void lower_pool(DeviceLowering&, ValueId);
@@ -199,10 +200,10 @@ void lower_concat(DeviceLowering&, ValueId);
 void lower_sum(DeviceLowering&, ValueId);
 void lower_grid_sample(DeviceLowering&, ValueId);
 void lower_lines(DeviceLowering&, ValueId);
-/// For an operator without a kernel: evaluates its reference implementation on the host.
+/// Lowers an operator that has no kernel: evaluates its reference implementation on the host.
 void lower_on_the_host(DeviceLowering&, ValueId);
 
-/// The convolutions that the library cannot compute, with the reasons. The reason is empty if the convolution has no elements.
+/// The convolutions that the library cannot compute, with the reasons. The reason is empty for a convolution without elements.
 std::map<ValueId, std::string> refused_convolutions(const Device& device, const Graph& graph);
 /// The products and convolutions that have an epilogue. Convolutions in `refused` have none.
 std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph, const std::map<ValueId, std::string>& refused);

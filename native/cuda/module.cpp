@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The backend as a module (modules/device_modules.h). The module contains its own copy of the core, so that programs, the C
-// library and the Python package can load the same file.
+// The backend as a module (modules/device_modules.h). The module contains a copy of the core, so that programs, the C library
+// and the Python package can all load the same file.
 #include "cuda/cuda_executor.h"
-#include "cuda/rates.h"
+#include "cuda/measure_rates.h"
 #include "modules/device_modules.h"
 
 namespace probust::cuda {

@@ -13,7 +13,7 @@
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kFewPoints = 8;  // per device; with fewer points, chunks would differ too much in size
+constexpr std::int64_t kFewPoints = 8;  // per device: with fewer points, chunks of points would differ too much in size
 
 class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
  public:
@@ -23,7 +23,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     const auto size = [](const auto& part) { return std::pair(part->options().memory, part->forward_batch().examples); };
     largest_ =
         std::max_element(parts_.begin(), parts_.end(), [&](const auto& a, const auto& b) { return size(a) < size(b); })->get();
-    facts_ = largest_->facts();  // options().memory is the host's
+    facts_ = largest_->facts();  // options().memory is that of the host
     facts_.name = "cuda:all";
   }
 
@@ -34,13 +34,13 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override {
     auto result =
         answer_by_type(question, [this](const auto& asked) { return guarded("the model", [&] { return divide(asked); }); });
-    facts_.forward_batch = largest_->forward_batch();  // a part that has compiled gradients has less memory for a batch
+    facts_.forward_batch = largest_->forward_batch();  // a device that has compiled gradients has less memory for batches
     facts_.options.memory = largest_->options().memory;
     return result;
   }
 
-  // Not divided among devices, because they would have to wait for each other.
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+  // One step does all the work, because after each step the devices would have to wait for each other.
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return averages_at_once(*this, points, noise, samples);
   }
 
@@ -56,7 +56,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
 
   normal::ProblemSolver* normal_solver() override { return this; }
 
-  // A device solves its problems at the same time and needs many to be busy, so each problem counts as one lane.
+  // Each problem counts as one lane, because a device solves many problems at the same time.
   void solve(std::span<const normal::Problem> problems, std::span<normal::Probability> answers,
              const normal::Options& options) override {
     const auto count = static_cast<std::int64_t>(problems.size());
@@ -67,7 +67,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
 
  private:
   Tensor divide(const LogitsAt& asked) {
-    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // throws the error
+    if (asked.x.shape.empty()) return largest_->logits(asked.x).value();  // throws an error
     const std::int64_t n = asked.x.shape[0];
     Tensor all({n, classes()});
     in_turns(divided(n, chunks_of(n)), [&](Executor& part, const Chunk& chunk) {
@@ -77,7 +77,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return all;
   }
 
-  // Not divided: results are needed in the order of the points, so several devices have no advantage.
+  // Runs on one device: results are needed in the order of the points, so several devices have no advantage.
   std::monostate divide(const JacobianAt& asked) { return largest_->jacobian(asked.x, asked.take).value(); }
 
   std::vector<Linearization> divide(const LinearizeAtPoint& asked) {
@@ -92,7 +92,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     });
   }
 
-  // Sums over samples are rounded, so all samples of a point stay on one device.
+  // All samples of a point stay on one device, so that sums over them are rounded in the same way as on a single device.
   std::vector<Linearization> divide(const LinearizeAveraged& asked) {
     return by_points<Linearization>(asked.points, asked.samples * (classes() - 1),
                                     [&](Executor& part, const Points& own, std::int64_t) {
@@ -151,11 +151,11 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
   }
 
-  // Leaves out devices with too little memory for the model, unless all have too little.
+  // Creates an executor for each device. Devices with too little memory for the model are left out, unless all have too little.
   void make_parts(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) {
     cuda.progress = &progress;
     std::map<int, Error> left_out;
-    for (int ordinal = 0; ordinal < std::max(1, count_devices().count); ++ordinal) {  // without devices, 0 throws the error
+    for (int ordinal = 0; ordinal < std::max(1, count_devices().count); ++ordinal) {  // without devices, 0 gives the error
       cuda.ordinal = ordinal;
       auto part = make_cuda_executor(classifier, options, cuda);
       if (!part && !is_out_of_memory(part.error())) throw Error(part.error());
@@ -173,12 +173,12 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   std::int64_t devices() const { return static_cast<std::int64_t>(parts_.size()); }
   std::int64_t chunks_of(std::int64_t lanes) const { return chunk_count(lanes, devices(), forward_batch().examples); }
 
-  // Whether to divide the samples rather than the points.
+  // Whether there are so few points that their samples are divided among the devices instead of the points.
   bool few(const Points& points, std::int64_t samples) const {
     return points.size() < std::min(chunks_of(points.size() * samples), kFewPoints * devices());
   }
 
-  // Calls work(device, chunk) for all chunks. If a device runs out of memory, another one repeats its chunk.
+  // Calls work(device, chunk) for all chunks. If a device runs out of memory, another device computes its chunk.
   template <class Work>
   void in_turns(std::vector<Chunk> chunks, Work work) {
     take_turns(
@@ -190,8 +190,8 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         });
   }
 
-  // The results of call(device, points, index of the first) for chunks of points, in the order of the points. A point counts as
-  // `lanes` lanes.
+  // Calls call(device, points of a chunk, position of the first) for chunks of points, and returns the results in the order of
+  // the points. A point counts as `lanes` lanes.
   template <class T, class Call>
   std::vector<T> by_points(const Points& points, std::int64_t lanes, Call call) {
     check(*this, points);
@@ -207,7 +207,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
   std::vector<std::unique_ptr<Executor>> parts_;
   Executor* largest_ = nullptr;  // the part with the most memory
   ExecutorFacts facts_;
-  std::set<std::size_t> told_;  // the parts whose lack of memory was already reported
+  std::set<std::size_t> told_;  // the parts whose lack of memory has been reported
 };
 
 }  // namespace

@@ -28,48 +28,48 @@ NoiseOnDevice::NoiseOnDevice(Device& device, const Points& all, const NoiseShape
   if (by_element_ && !by_element_->deviations.empty()) deviations_ = Array<float>(device, by_element_->deviations);
 }
 
-Copies NoiseOnDevice::on_device(const CopyRange& copies) const {
-  Copies there;
+DeviceRange NoiseOnDevice::on_device(const SampleRange& range) const {
+  DeviceRange there;
   there.x = x_.data();
   there.index = index_.data();
-  there.draws = copies.of_pairs && !points.draws.empty() ? draws_.data() : nullptr;
+  there.draws = range.of_pairs && !points.draws.empty() ? draws_.data() : nullptr;
   there.points = points.size();
   there.elements = elements_;
-  there.first = copies.first;
-  there.count = copies.count;
-  there.begin = copies.begin;
-  there.lanes = copies.lanes;
-  there.stride = static_cast<std::uint32_t>(copies.stride);
-  there.offset = static_cast<std::uint32_t>(copies.offset);
+  there.first = range.first;
+  there.count = range.count;
+  there.begin = range.begin;
+  there.lanes = range.lanes;
+  there.stride = static_cast<std::uint32_t>(range.stride);
+  there.offset = static_cast<std::uint32_t>(range.offset);
   return there;
 }
 
-void NoiseOnDevice::draw(const CopyRange& copies, float* to) const {
-  if (!by_element_) return draw_on_the_host(copies, to);
+void NoiseOnDevice::draw(const SampleRange& range, float* to) const {
+  if (!by_element_) return draw_on_the_host(range, to);
   DeviceNoise recipe;
   recipe.draw = by_element_->draw;
   recipe.deviations = deviations_.data();
   recipe.varies = by_element_->varies;
   recipe.clips = by_element_->range.has_value();
   if (recipe.clips) recipe.clip = ClipMath(*by_element_->range);
-  recipe.scale = static_cast<float>(copies.scale);
+  recipe.scale = static_cast<float>(range.scale);
   recipe.seed = points.seed;
-  cuda::draw(device_, on_device(copies), recipe, to);
+  cuda::draw(device_, on_device(range), recipe, to);
 }
 
-void NoiseOnDevice::reflect(const CopyRange& copies, float* to) const { cuda::reflect(device_, on_device(copies), to); }
+void NoiseOnDevice::reflect(const SampleRange& range, float* to) const { cuda::reflect(device_, on_device(range), to); }
 
-void NoiseOnDevice::draw_on_the_host(const CopyRange& copies, float* to) const {
-  const std::int64_t lanes = copies.lanes;
+void NoiseOnDevice::draw_on_the_host(const SampleRange& range, float* to) const {
+  const std::int64_t lanes = range.lanes;
   std::vector<std::uint32_t> index(static_cast<std::size_t>(lanes)), sample(index.size());
   std::vector<float> by_element(static_cast<std::size_t>(lanes * elements_)), by_lane(by_element.size());
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    const std::int64_t point = copies.point(lane);
-    index[lane] = static_cast<std::uint32_t>(position(copies, lane));
-    sample[lane] = static_cast<std::uint32_t>(copies.sample(lane));
+    const std::int64_t point = range.point(lane);
+    index[lane] = static_cast<std::uint32_t>(position(range, lane));
+    sample[lane] = static_cast<std::uint32_t>(range.sample(lane));
     for (std::int64_t e = 0; e < elements_; ++e) by_element[e * lanes + lane] = points.x.data[point * elements_ + e];
   }
-  shape.add({points.seed, index, sample}, elements_, static_cast<float>(copies.scale), by_element.data());
+  shape.add({points.seed, index, sample}, elements_, static_cast<float>(range.scale), by_element.data());
   transpose(by_element.data(), elements_, lanes, by_lane.data());
   device_.upload(to, by_lane.data(), lanes * elements_ * kFloatBytes);
 }

@@ -22,11 +22,12 @@ using normal::LatticeMean;
 using normal::Probability;
 using normal::Problem;
 
-constexpr std::int64_t kFirstLevel = 64;                     // points per shift
-constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;  // stopping at the first small error favours small errors
+constexpr std::int64_t kFirstLevel = 64;  // points per shift
+// Larger than on the host, because stopping at the first small estimate of the error favours estimates that are too small.
+constexpr double kErrorFactor = 1.3 * normal::kErrorFactor;
 constexpr auto kDouble = static_cast<std::int64_t>(sizeof(double));
 
-// Whether R looks like a correlation matrix, without factorising it, and the limits are not NaN.
+// Whether a problem is suitable for the device: R looks like a correlation matrix (it is not factorised), and no limit is NaN.
 bool plain(const Problem& problem) {
   constexpr double kRounding = 1e-8;
   const std::size_t m = problem.z.size();
@@ -41,7 +42,7 @@ bool plain(const Problem& problem) {
   return true;
 }
 
-// Some problems on the device, padded to the same size with variables whose limits are infinite.
+// Some problems on the device, all of the same size: smaller problems are padded with variables whose limits are infinite.
 class LatticeBatch {
  public:
   LatticeBatch(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size)
@@ -76,14 +77,14 @@ class LatticeBatch {
     return (size + 2) * points * normal::kShifts * kDouble;
   }
 
-  // The smallest conditional variance of a variable given those before it.
+  // For each problem: the smallest conditional variance of a variable given those before it.
   std::vector<double> least() const {
     std::vector<double> values(static_cast<std::size_t>(all_.count));
     device_.download(values.data(), least_.data(), all_.count * kDouble);
     return values;
   }
 
-  // Evaluates the next level for some of the problems, as many at once as fit `bytes`.
+  // Evaluates the next level of the lattice for some of the problems, with as many at once as fit into `bytes`.
   void refine(std::span<const std::int64_t> problems, std::span<LatticeMean> means, std::int64_t bytes) {
     const LatticeMean::Level level = means[problems[0]].next_level();
     const std::int64_t step = std::max<std::int64_t>(1, bytes / bytes_of_points(all_.size, level.points));
@@ -141,7 +142,7 @@ double target(const Probability& probability, const normal::Options& options) {
   return std::min(options.abs, options.rel_q * probability.p_fail);
 }
 
-// Solves the problems for which the lattice is accurate enough; the others get no answer.
+// Solves the problems for which the lattice is accurate enough. The answers of the others stay empty.
 void solve(Device& device, std::span<const Problem> problems, std::span<const std::size_t> which, std::int64_t size,
            std::int64_t bytes, const normal::Options& options, std::span<std::optional<Probability>> answers) {
   LatticeBatch batch(device, problems, which, size);
@@ -195,7 +196,7 @@ std::vector<Probability> normal_probabilities(Device& device, std::span<const Pr
         solve(device, problems, some, size, bytes / 2, options, found);
       } catch (const Error& error) {
         if (!is_out_of_memory(error)) throw;
-        break;  // another process has the memory; keep the answers found so far
+        break;  // another process uses the memory; the answers found so far are kept
       }
     }
   }

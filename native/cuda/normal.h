@@ -10,12 +10,12 @@
 
 namespace probust::cuda {
 
-/// Problems with fewer variables are solved on the host, in less time than copying them takes.
+/// Problems with fewer variables are solved on the host, because that takes less time than copying them to the device.
 inline constexpr std::int64_t kLeastVariables = 24;
 
-/// Phi_R(z) of many problems. Problems with kLeastVariables or more are solved on the device, in `bytes` of its memory, if
-/// separation of variables reaches the requested accuracy within its limit of points. The others (singular matrices, rare
-/// failures, bad input) are solved by mvn_cdf on the host's threads.
+/// The probabilities Phi_R(z) of many problems. Problems with at least kLeastVariables variables are solved on the device, with
+/// `bytes` of its memory, if separation of variables reaches the requested accuracy within the limit of points. The others
+/// (small problems, singular matrices, rare failures, bad input) are solved by mvn_cdf, with `threads` threads on the host.
 std::vector<normal::Probability> normal_probabilities(Device& device, std::span<const normal::Problem> problems, int threads,
                                                       std::int64_t bytes, const normal::Options& options = {});
 

@@ -5,7 +5,7 @@
 
 #include "probust/base/host_device.h"
 
-// The number formats of values on a device. Kernels compute in float32 for all of them.
+// The number formats in which a device stores values. Kernels compute in float32 with all of them.
 namespace probust::cuda {
 
 /// How the numbers of a value are stored.
@@ -13,7 +13,7 @@ enum class Type : std::uint8_t { float32, bf16 };
 
 PROBUST_HOST_DEVICE inline std::int64_t bytes_of(Type type) { return type == Type::bf16 ? 2 : 4; }
 
-/// A float32 without its last 16 bits.
+/// A bfloat16 number: the first 16 bits of a float32.
 struct Bf16 {
   std::uint16_t bits;
 };
@@ -51,7 +51,7 @@ struct MutableNumbers {
   }
 };
 
-/// Four consecutive numbers, which are read and written in one memory access.
+/// Four consecutive numbers of either type, which are read or written in one memory access.
 struct alignas(16) Four {
   float of[4];
 };
@@ -59,7 +59,7 @@ struct alignas(8) NarrowFour {
   Bf16 of[4];
 };
 
-/// Elements i to i + 3. i must be a multiple of four, and the numbers must be aligned as a Four.
+/// Elements i to i + 3. i must be a multiple of four, and `data` must be aligned as a Four or NarrowFour.
 PROBUST_HOST_DEVICE inline Four four(const Numbers& numbers, std::int64_t i) {
   if (numbers.type == Type::float32) return reinterpret_cast<const Four*>(numbers.data)[i / 4];
   const NarrowFour narrow = reinterpret_cast<const NarrowFour*>(numbers.data)[i / 4];

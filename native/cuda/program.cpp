@@ -14,15 +14,15 @@ constexpr int kNoSlot = -1;
 
 constexpr std::int64_t kUnit = 256;  // bytes: the alignment that the libraries prefer
 
-// The size of a slot: the bytes, rounded up, and a guard zone of one unit.
+// The size of a slot: `bytes`, rounded up to units, and a guard zone of one unit.
 std::int64_t fenced(std::int64_t bytes) { return (bytes + kUnit - 1) / kUnit * kUnit + kUnit; }
 
 std::int64_t whole_floats(std::int64_t bytes) { return (bytes + kFloatBytes - 1) / kFloatBytes; }
 
-// Everything that determines the addresses of a run.
-Replays::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
-  Replays::Key key{static_cast<std::uintptr_t>(batch.examples), static_cast<std::uintptr_t>(batch.seeds),
-                   reinterpret_cast<std::uintptr_t>(arena.data())};
+// The sizes and addresses that determine all addresses of a run.
+GraphReplay::Key key_of(const Batch& batch, std::span<const float* const> inputs, const Array<float>& arena) {
+  GraphReplay::Key key{static_cast<std::uintptr_t>(batch.examples), static_cast<std::uintptr_t>(batch.seeds),
+                       reinterpret_cast<std::uintptr_t>(arena.data())};
   for (const float* input : inputs) key.push_back(reinterpret_cast<std::uintptr_t>(input));
   return key;
 }
@@ -34,7 +34,7 @@ DeviceProgram::DeviceProgram(Device& device, const Graph& graph, Warn warn)
   plan();
 }
 
-// A slot is occupied until the last read of its storage.
+// Assigns a slot to each storage that a step writes. The slot is free for others after the last read of the storage.
 void DeviceProgram::plan() {
   const auto steps = static_cast<int>(lowered_.steps.size());
   std::vector<int> last(lowered_.storages.size(), -1);
@@ -68,7 +68,7 @@ void DeviceProgram::plan() {
     for (const int read : step.reads) {
       if (last[read] == i) release(read);
     }
-    if (last[step.writes] < i) release(step.writes);  // it is never read
+    if (last[step.writes] < i) release(step.writes);  // no step reads it
   }
 }
 
@@ -110,7 +110,7 @@ std::vector<DeviceProgram::Value> DeviceProgram::run(const Batch& batch, std::sp
     device_.fence(arena.data(), zones);
     for (const Step& step : lowered_.steps) step.run({device_, batch, lowered_.storages, addresses, step.reads, step.writes});
   };
-  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // the first run plans
+  if (tracing() && ++traced_runs_[{batch.examples, batch.seeds}] == 2) {  // not the first run, which plans
     device_.fence(arena.data(), zones);
     trace(batch, addresses);
   } else if (on_the_host().empty()) {

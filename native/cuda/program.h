@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "cuda/graph_replay.h"
 #include "cuda/lowering.h"
-#include "cuda/replays.h"
 
 namespace probust::cuda {
 
-/// A graph compiled for a device: a sequence of kernel calls over slots of one arena. A slot is reused after the last read of
-/// its value.
+/// A graph compiled for a device: a sequence of kernel calls, with values in slots of one arena. A slot is reused after its
+/// value was read for the last time.
 class DeviceProgram {
  public:
-  /// Throws Error{unsupported} if the device does not support an operator, and Error{resources} if constants do not fit its
-  /// memory.
+  /// Throws Error{unsupported} if the device does not support an operator, and Error{resources} if constants do not fit into
+  /// its memory.
   DeviceProgram(
       Device& device, const Graph& graph, Warn warn = [](const std::string&) {});
 
-  /// The bytes of device memory for a run of this size, without inputs.
+  /// The bytes of device memory that a run of this size needs, without its inputs.
   std::int64_t workspace_bytes(const Batch& batch) const;
 
   /// A value of a run: [lanes][elements], elements in row-major order. Valid until the next run with the same arena.
@@ -28,8 +28,8 @@ class DeviceProgram {
     std::int64_t lanes;
   };
 
-  /// inputs[i] is the graph's i-th input, [lanes][elements] with the lanes of its extent. Returns the graph's outputs, each
-  /// with the lanes of its extent.
+  /// Runs the program. inputs[i] is the graph's i-th input, [lanes][elements]. Returns the graph's outputs. The number of lanes
+  /// of an input or output depends on its extent.
   std::vector<Value> run(const Batch& batch, std::span<const float* const> inputs, Array<float>& arena) const;
 
   /// The steps of a run.
@@ -50,14 +50,14 @@ class DeviceProgram {
 
   Device& device_;
   Lowered lowered_;
-  std::vector<int> slot_of_;  // per storage
+  std::vector<int> slot_of_;  // by storage
   struct Slot {
     Extent extent;
-    std::int64_t bytes;  ///< per lane
+    std::int64_t bytes;  ///< size of one lane
   };
   std::vector<Slot> slots_;
-  mutable Replays replays_;                                                   // mutable, because it changes no result
-  mutable std::map<std::pair<std::int64_t, std::int64_t>, int> traced_runs_;  // number of runs of each batch while tracing
+  mutable GraphReplay replays_;                                               // mutable, because it does not change results
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, int> traced_runs_;  // number of runs by batch size, while tracing
 };
 
 }  // namespace probust::cuda

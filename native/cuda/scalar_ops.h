@@ -6,13 +6,13 @@
 #include "probust/base/host_device.h"
 #include "probust/graph/graph.h"
 
-// The element-wise operators for one element, in float32: those of graph/operators.h, ops/choice.cpp and ops/gaussian.cpp.
+// The element-wise operators of graph/operators.h, ops/choice.cpp and ops/gaussian.cpp, for one element in float32.
 namespace probust::cuda {
 
-/// A normal variable of mean a and variance b, with its smaller tail. The tail is approximation 26.2.17 of Abramowitz and Stegun,
-/// "Handbook of Mathematical Functions" (1964), with an error of at most 1e-7; it is a multiple of the density.
+/// A normal variable with mean a and variance b, and the smaller of its tails beyond 0. The tail is approximation 26.2.17 of
+/// Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), a multiple of the density with an error of at most 1e-7.
 struct NormalVariable {
-  float a, b, s, t, density, tail;  ///< t = |a| / s; density and upper tail of the standard normal at t
+  float a, b, s, t, density, tail;  ///< s = sqrt(b), t = |a| / s; density and upper tail of the standard normal at t
 
   PROBUST_HOST_DEVICE NormalVariable(float mean, float variance)
       : a(mean), b(variance > 1e-30F ? variance : 1e-30F), s(std::sqrt(b)) {
@@ -34,7 +34,7 @@ struct NormalVariable {
   PROBUST_HOST_DEVICE float density_at_zero() const { return b > 1e-30F ? density / s : 0.0F; }
 };
 
-/// f(a), f(a, b) or f(a, b, c). Returns a for an operator that is not element-wise.
+/// The value of an operator with one, two or three operands: a, b and c. Returns a for an operator that is not element-wise.
 PROBUST_HOST_DEVICE inline float apply(Op op, float a, float b, float c, float parameter = 0) {
   switch (op) {
     case Op::select:

@@ -11,19 +11,19 @@
 
 namespace probust::cuda {
 
-/// Whether the environment variable PROBUST_CUDA_TRACE is set and not 0. If so, the algorithms that libraries choose and the
-/// time of every step are printed to stderr.
+/// Whether the environment variable PROBUST_CUDA_TRACE is set and not 0. If so, the algorithms that the libraries choose and
+/// the time of each step are printed to stderr.
 inline bool tracing() {
   static const char* const set = std::getenv("PROBUST_CUDA_TRACE");
   return set != nullptr && std::strcmp(set, "0") != 0;
 }
 
-/// The measurements of a step. Steps are measured separately, so their sum is longer than a recorded run.
+/// The measurements of a step. Steps are measured separately, so the sum of their times is longer than a recorded run.
 struct MeasuredStep {
   StepKind kind;
   double seconds = 0, flops = 0;
-  std::int64_t bytes = 0;     ///< of memory that is read and written
-  std::int64_t launches = 0;  ///< of kernels of our own
+  std::int64_t bytes = 0;     ///< number of bytes that are read and written
+  std::int64_t launches = 0;  ///< number of launches of our own kernels
   std::string algorithm;      ///< the library's algorithm, if the library computes the step
 };
 

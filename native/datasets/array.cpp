@@ -9,7 +9,7 @@
 namespace probust::datasets {
 namespace {
 
-// IEEE 754 binary16.
+// A number in the format binary16 of IEEE 754.
 struct Half {
   std::uint16_t bits;
 };
@@ -87,7 +87,7 @@ Shape byte_strides(const Shape& shape, std::int64_t element_bytes, bool column_m
   return strides;
 }
 
-// Rows of an array in memory, with their strides.
+// Some rows of an array, loaded into memory.
 struct LoadedRows {
   Shape shape, strides;
   Buffer buffer;
@@ -106,7 +106,7 @@ bool rows_are_separate(const Array& array) {
   return array.shape.size() == 1 || std::all_of(array.strides.begin() + 1, array.strides.end(), apart);
 }
 
-// Loads some rows of a column-major array. For each element of a row, the values of neighbouring rows are adjacent.
+// Loads some rows of a column-major array. For each element of a row, the values of all these rows are adjacent in the file.
 LoadedRows gather_rows(const Array& array, std::int64_t begin, Shape shape) {
   Shape strides = byte_strides(shape, array.type.bytes, true);
   const std::int64_t bytes = array.type.bytes, piece = shape[0] * bytes;
@@ -125,13 +125,13 @@ LoadedRows load_rows(const Array& array, std::int64_t begin, std::int64_t count)
   shape[0] = count;
   if (element_count(shape) == 0) return {shape, array.strides, {}};
   if (!array.stored.in_memory() && !rows_are_separate(array)) return gather_rows(array, begin, std::move(shape));
-  std::int64_t bytes = array.type.bytes;  // up to the end of the last value
+  std::int64_t bytes = array.type.bytes;  // from the first value to the end of the last one
   for (std::size_t axis = 0; axis < shape.size(); ++axis) bytes += (shape[axis] - 1) * array.strides[axis];
   const auto at = static_cast<std::uint64_t>(begin * array.strides[0]);
   return {std::move(shape), array.strides, array.stored.read(at, static_cast<std::uint64_t>(bytes))};
 }
 
-// Calls visit(rows) for parts of a few megabytes, until all rows are visited.
+// Loads the array in parts of a few megabytes, and calls visit(rows) for each.
 template <class Visit>
 void for_each_part(const Array& array, Visit&& visit) {
   constexpr std::int64_t kBytes = std::int64_t{4} << 20;

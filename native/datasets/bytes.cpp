@@ -32,7 +32,7 @@ class Descriptor {
   int fd_;
 };
 
-// Rejects the text that Git LFS stores in place of a large file.
+// Rejects a pointer file, which Git LFS stores in place of a large file.
 void refuse_pointer(Bytes file, const std::string& path) {
   if (is_lfs_pointer({reinterpret_cast<const char*>(file.data()), file.size()}))
     refuse(path, std::string(kLfsProblem), std::string(kLfsHint));

@@ -15,17 +15,17 @@ namespace probust::datasets {
 
 using Bytes = std::span<const std::uint8_t>;
 
-/// Bytes with their owner (a mapped file, an inflated copy). Copies share the bytes.
+/// Bytes, and the object that owns them, such as a mapped file. Copies share the bytes.
 struct Buffer {
   Bytes bytes;
   std::shared_ptr<const void> owner;
 };
 
-/// Throws the Error for an unusable data file, with `path` as its subject.
+/// Throws Error{unreadable} about the data file `path`.
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "");
 
-/// The bytes of a regular file, paged in on access; empty for an empty file. Throws Error{unreadable}, with `hint_missing` if the
-/// file cannot be opened and `hint_kind` if it is not a regular file.
+/// The bytes of a regular file, paged in on access; empty for an empty file. Throws Error{unreadable}, with `hint_missing` if
+/// the file cannot be opened and `hint_kind` if it is not a regular file.
 Buffer map_regular_file(const std::string& path, const std::string& hint_missing, const std::string& hint_kind);
 
 class DataFile;
@@ -40,7 +40,7 @@ class Stored {
   std::uint64_t size() const { return size_; }
   bool in_memory() const { return file_ == nullptr; }
 
-  /// Bytes from `at`, at most `count`, without reading them.
+  /// The part that begins at byte `at` and has at most `count` bytes. Nothing is read.
   Stored from(std::uint64_t at, std::uint64_t count = UINT64_MAX) const;
 
   /// The bytes [at, at + out.size()), which must exist. Throws Error{unreadable} if the file has changed since it was opened.
@@ -62,45 +62,47 @@ class Stored {
 /// Opens a file. Throws Error{unreadable} if it is missing, not a regular file or not readable.
 Stored open_file(const std::string& path);
 
-/// The same for a data file. If it is a folder or empty, throws Error{unreadable} that lists the known formats.
+/// Like open_file, but for a data file: if it is a folder or empty, the Error{unreadable} lists the known formats.
 Stored open_data_file(const std::string& path);
 
-/// The first bytes of a file, which determine its kind, and its size.
+/// The first bytes of a file, which determine its format, and the file's size.
 struct Head {
   Bytes bytes;
   std::uint64_t size = 0;
 };
 
-/// Throws Error{unreadable} about `what` if [at, at + count) is not within `size` bytes, with the actual and expected size.
+/// Throws Error{unreadable} with the actual and expected size if a file of `size` bytes ends before byte at + count. `what`
+/// names the content of that part.
 void check_part(std::uint64_t size, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 
-/// bytes[at, at + count). Throws like check_part.
+/// The part [at, at + count) of `bytes` or `stored`. Throws like check_part.
 Bytes part(Bytes bytes, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 Buffer part(const Stored& stored, std::uint64_t at, std::uint64_t count, const std::string& path, const std::string& what);
 
-/// The unsigned number in 1 to 8 bytes, least significant first.
+/// The unsigned number stored in 1 to 8 bytes, least significant byte first.
 std::uint64_t little_endian(Bytes bytes);
 
-/// The unsigned number in 1 to 8 bytes, most significant first.
+/// The unsigned number stored in 1 to 8 bytes, most significant byte first.
 std::uint64_t big_endian(Bytes bytes);
 
 bool starts_with(Bytes bytes, std::string_view magic);
 
-/// The first `count` bytes of an unpacked raw deflate stream (a zip member); it must end there. At most `count` bytes are
-/// unpacked, and a count that the packed bytes cannot hold is rejected before allocating. Throws Error{unreadable}.
+/// Unpacks a raw deflate stream (a zip member), which must have exactly `count` unpacked bytes. A count that the packed bytes
+/// cannot hold is rejected before memory is allocated. Throws Error{unreadable}.
 Buffer inflate_member(Bytes packed, std::uint64_t count, const std::string& path);
 
-/// Converts values to bytes that own them.
+/// A buffer that owns these values.
 template <class T>
 Buffer as_buffer(std::vector<T> values) {
   auto owner = std::make_shared<const std::vector<T>>(std::move(values));
   return {Bytes(reinterpret_cast<const std::uint8_t*>(owner->data()), owner->size() * sizeof(T)), owner};
 }
 
-/// At most the first `count` bytes of a gzip file.
+/// The first `count` unpacked bytes of a gzip file, or all if there are fewer.
 Buffer gunzip_prefix(Bytes packed, std::uint64_t count, const std::string& path);
 
-/// All `count` bytes of a gzip file, with verified checksums. Throws Error{unreadable} if there are fewer or more.
+/// All unpacked bytes of a gzip file. Verifies the checksums, and throws Error{unreadable} unless there are exactly `count`
+/// bytes.
 Buffer gunzip(Bytes packed, std::uint64_t count, const std::string& path);
 
 }  // namespace probust::datasets

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The binary version of CIFAR-10 and CIFAR-100: records of label bytes and 32 x 32 pixels, plane after plane.
+// The binary version of CIFAR-10 and CIFAR-100. Each record consists of label bytes and the red, green and blue planes of 32 x
+// 32 pixels.
 #include <algorithm>
 
 #include "datasets/formats.h"

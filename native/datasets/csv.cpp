@@ -2,9 +2,9 @@
 // Comma-separated values (RFC 4180): quoted cells, any line ending, with or without a header. Semicolons, tabs, vertical bars
 // and spaces are also separators.
 //
-// A first row without numbers is a header. A first row of numbers is also a header if the numbers count the columns, as pandas
-// names them, and the rows below have a different type: decimals below integers, or labels below a word that names their
-// column.
+// A first row without numbers is a header. A first row of numbers is also a header if the numbers count the columns, which is
+// how pandas names columns, and the rows below it have a different type: decimals below integers, or labels below a word that
+// names their column.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kNone = SIZE_MAX;
 
-// Whether a column has a name for labels. "y" counts only in a file of labels, because it may be a coordinate.
+// Whether a column's name says that it contains labels. "y" does so only in a file of labels, because it may be a coordinate.
 bool is_label_name(const std::string& name) {
   constexpr std::string_view kNames[] = {"label", "labels", "class", "classes", "target", "species", "category"};
   return std::find(std::begin(kNames), std::end(kNames), lower_case(name)) != std::end(kNames);
@@ -37,7 +37,7 @@ bool is_missing(const std::string& cell) {
   return std::find(std::begin(kMarks), std::end(kMarks), cell) != std::end(kMarks);
 }
 
-// A whole table: the numbers row by row, and the cells of the label column. A bad row is represented by zeros.
+// A whole table: its numbers row by row, and the cells of its label column. A bad row is stored as zeros.
 class CsvTable {
  public:
   CsvTable(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header)
@@ -101,7 +101,7 @@ class CsvTable {
              "set " + option("label_column") + " to none if it is a feature");
   }
 
-  // The last column or, if exactly one other column has a name for labels, that column.
+  // The last column, or another column if it is the only one whose name says that it contains labels.
   std::size_t usual_label_column() {
     const auto usual = [](const std::string& cell) { return is_label_name(cell); };
     const auto named = std::find_if(first_.begin(), first_.end(), usual);
@@ -123,8 +123,8 @@ class CsvTable {
              "remove the first row, or give each column a name");
   }
 
-  // Finds a column of row numbers, which pandas and R write without a name. It is omitted; with a name or without a header it
-  // may be a feature.
+  // Omits the first column if it has a different integer in each row and no name in the header: pandas and R write row numbers
+  // in this way. With a name, or in a table without a header, such a column may be a feature.
   void find_index_column(bool header) {
     if (columns_.size() < 2 || columns_[0] != 0 || count_ < 2) return;
     std::set<double> distinct;
@@ -164,7 +164,7 @@ class CsvTable {
                      option("label_column") + " 0");
   }
 
-  // Whether the first column has a few different integers from 0 on.
+  // Whether the first column has a few different non-negative integers and nothing else.
   bool first_column_may_be_labels() const {
     std::set<double> distinct;
     for (std::size_t i = 0; i < values_.size(); i += features()) {
@@ -184,7 +184,7 @@ class CsvTable {
     return true;
   }
 
-  // Whether the first row, in which features are numbers, is still a header.
+  // Whether the first row is a header although it has numbers.
   bool header_of_numbers() {
     if (count_ < 2) return false;
     const bool number_label = label_ != kNone && csv_number(labels_[0]);
@@ -193,7 +193,7 @@ class CsvTable {
     if (counting.numbers == 0) return false;
     if (bad_.count(0) != 0) return is_header(counting.by_position && counting.numbers > 1);
     const bool decimals = std::find(decimals_.begin(), decimals_.end(), true) != decimals_.end();
-    constexpr std::size_t kMany = 4;  // fewer integers in a row may be a point
+    constexpr std::size_t kMany = 4;  // fewer integers may be the features of a point
     if (label_ != kNone && !number_label) return is_header(names_the_labels() && (decimals || counting.numbers >= kMany));
     if (!counting.from_start || !label_counts() || width_ < 2) return false;
     if (decimals || (number_label && no_label_is_number())) return is_header(true);
@@ -202,7 +202,7 @@ class CsvTable {
     return false;
   }
 
-  // "the first row is 0, 1, 2, ..."
+  // The beginning of a note about the first row, such as "the first row is 0, 1, 2, ...".
   std::string first_row_text() const {
     constexpr std::size_t kShown = 3;
     const std::vector<std::string> begin(first_.begin(), first_.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, width_)));
@@ -214,7 +214,7 @@ class CsvTable {
     return header;
   }
 
-  // Whether the label's cell in the first row is a word that no other row has, while the words of other rows repeat.
+  // Whether the first row's cell in the label column is a word that no other row has, while other rows' words repeat.
   bool names_the_labels() const {
     const auto others = labels_.begin() + 1;
     if (labels_[0].empty() || csv_feature(labels_[0])) return false;
@@ -226,7 +226,8 @@ class CsvTable {
     return std::none_of(labels_.begin() + 1, labels_.end(), [](const std::string& label) { return csv_number(label); });
   }
 
-  // How the integers among the features of the first row count. `numbers` is zero if their steps differ.
+  // Describes the integers among the first row's features. `numbers` is how many there are, or zero if they do not increase in
+  // equal steps.
   struct Counting {
     std::size_t numbers = 0;
     bool from_start = false;   // whether they are 0, 1, 2, ... or 1, 2, 3, ...
@@ -246,7 +247,7 @@ class CsvTable {
         constexpr std::size_t kMany = 4;  // "1,2" may be a point
         counting.from_start = number == 0 || (number == 1 && (label_ == 0 || width_ >= kMany));
       } else {
-        // The label's column, if it is within the features, may also be counted.
+        // If the label's column is between features, it may be counted, too.
         const double columns = i - last_column == 2 && label_ == i - 1 && number - last != step ? 2 : 1;
         if (counting.numbers == 1) step = (number - last) / columns;
         if (step <= 0 || number - last != columns * step) return {};
@@ -260,7 +261,7 @@ class CsvTable {
     return counting;
   }
 
-  // Whether the label's cell in the first row continues the count: "0,1,2,3,4".
+  // Whether the first row's cell in the label column fits the count of the features, as in "0,1,2,3,4".
   bool label_counts() const {
     if (label_ == kNone) return true;
     const auto own = csv_integer(first_[label_]), other = csv_integer(first_[label_ == 0 ? 1 : 0]);
@@ -307,7 +308,8 @@ class CsvTable {
     --count_;
   }
 
-  // Whether all labels from a row on are numbers. Bad rows and missing labels are ignored; there must be at least one label.
+  // Whether all labels from row `from` on are numbers. Bad rows and missing labels are ignored; at least one label must be
+  // left.
   bool labels_are_numbers(std::size_t from) const {
     bool any = false;
     for (std::size_t i = from; i < labels_.size(); ++i) {
@@ -336,7 +338,7 @@ class CsvTable {
     ++count_;
   }
 
-  // Records which columns have decimals. `begin` is the position of the row's values.
+  // Records which features of a row have decimals. `begin` is the position of the row in values_.
   void note_decimals(std::size_t begin) {
     for (std::size_t i = 0; i < features(); ++i) {
       const double value = values_[begin + i];
@@ -368,7 +370,7 @@ class CsvTable {
                                    : "remove the column, because every feature must be a number" + labels);
   }
 
-  // Labels as integers or texts. Bad rows have none.
+  // The labels, as integers or as texts. Bad rows have no label.
   StoredLabels labels() {
     StoredLabels stored;
     const bool numeric = labels_are_numbers(0);
@@ -412,7 +414,7 @@ class CsvTable {
   std::size_t width_ = 0, label_ = kNone;
   bool label_is_named_ = false;
   std::vector<std::string> first_, notes_;  // the cells of the first row; notes for the user
-  std::vector<std::size_t> columns_;        // of the features
+  std::vector<std::size_t> columns_;        // by feature: its column
   std::vector<bool> decimals_;              // by feature: whether a row after the first has a decimal
   std::int64_t count_ = 0;
   std::vector<double> values_;
@@ -421,7 +423,7 @@ class CsvTable {
   std::map<std::int64_t, Error> bad_;  // by row
 };
 
-// Whether the first word is a column's name: a usual name that no row repeats.
+// Whether the first word is the name of the column: a common name for labels that no other row has.
 bool is_label_header(const std::vector<std::string>& words, std::size_t different) {
   if (words.size() < 2 || different == 1) return false;
   return (is_label_name(words[0]) || lower_case(words[0]) == "y") &&

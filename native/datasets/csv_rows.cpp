@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kCsvPart = std::uint64_t{1} << 20;
 
-// The next line of a text that is not blank. `text` is moved beyond it.
+// The next line of `text` that is not blank. Removes it and everything before it from `text`.
 std::string_view next_line(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of("\r\n"), text.size()));
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
@@ -18,7 +18,8 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// Whether blanks separate the numbers of a line, as numpy.savetxt writes them. (A name of two words has no numbers.)
+// Whether the line has several words, separated by blanks, and one of them is a number, as in the output of numpy.savetxt. (A
+// name of two words has no number.)
 bool has_numbers_between_blanks(std::string_view line) {
   std::size_t words = 0, numbers = 0;
   while (!(line = trimmed(line)).empty()) {
@@ -108,8 +109,8 @@ CsvRows::CsvRows(Stored file, std::string path) : file_(std::move(file)), path_(
   ends_ = separator_ == ' ' ? "\r\n \t" : std::string("\r\n") + separator_;
 }
 
-// Skips comment lines before the table, as numpy.savetxt writes them. The last one contains the names of the columns if it has
-// as many cells as the next row.
+// Skips comment lines above the table, such as those of numpy.savetxt. If the last one has as many cells as the next row, it
+// contains the names of the columns and is not skipped.
 void CsvRows::skip_comments() {
   const std::string_view blanks = " \t\r\n";
   while (true) {
@@ -133,7 +134,7 @@ void CsvRows::skip_comments() {
   }
 }
 
-// Skips "sep=;", which Excel writes above a table.
+// Skips a line such as "sep=;" above the table, which names the separator for Excel.
 void CsvRows::skip_separator_line() {
   constexpr std::string_view kName = "sep=";
   std::string_view after = rest_;
@@ -154,7 +155,8 @@ bool CsvRows::next() {
   return false;
 }
 
-// Keeps the unread bytes and adds at least as many, so that the time for a long row is proportional to its length.
+// Adds a part of the file to the unread bytes. It is at least as long as these, so that the time for a long row is proportional
+// to its length.
 void CsvRows::take_more() {
   text_.erase(0, text_.size() - rest_.size());
   const std::uint64_t begin = text_.size(), more = std::min(file_.size() - taken_, std::max(kCsvPart, begin));
@@ -166,7 +168,7 @@ void CsvRows::take_more() {
   rest_ = text_;
 }
 
-// If a row ends at the end of the text in memory, it may continue in the file. It is then read again with more of the file.
+// If a row ends where the text in memory ends, it may continue in the file. It is then read again with more of the file.
 void CsvRows::read_row() {
   row_line_ = next_line_;
   while (true) {
@@ -205,7 +207,7 @@ bool CsvRows::read_cell(std::string& cell) {
   return take_end();
 }
 
-// Reads the rest of a cell after its opening quote, up to the closing quote; doubled quotes become one.
+// Reads the rest of a cell after its opening quote, up to the closing quote. A doubled quote stands for one quote.
 void CsvRows::read_quoted(std::string& cell) {
   cell.clear();
   while (true) {

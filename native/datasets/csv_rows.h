@@ -14,16 +14,17 @@ namespace probust::datasets {
 /// A cell as a number; "nan" and "inf" are numbers.
 std::optional<double> csv_number(std::string_view cell);
 
-/// The same, with "True" and "False" as 1 and 0, as pandas, R and JavaScript write them.
+/// Like csv_number, but true and false, in the spellings of pandas, R and JavaScript, are 1 and 0.
 std::optional<double> csv_feature(std::string_view cell);
 
 /// A cell as an integer ("3", "-1", "2.0").
 std::optional<std::int64_t> csv_integer(std::string_view cell);
 
-/// The cell for an error message: quoted and shortened.
+/// The cell as shown in an error message: quoted and shortened.
 std::string shown(std::string_view cell);
 
-/// "row 3, column 2", both counted from 1. `line` is the line of the file; `column` is counted from 0.
+/// A place in the file such as "row 3, column 2", both counted from 1. `line` is the line of the file; `column` is counted from
+/// 0.
 std::string csv_place(std::size_t line, std::size_t column);
 
 /// The text without leading and trailing blanks.
@@ -32,15 +33,15 @@ std::string_view trimmed(std::string_view text);
 /// The bytes as text, without a byte order mark. Throws Error{unreadable} if there are control characters.
 std::string_view as_text(Bytes bytes, const std::string& path);
 
-/// Iterates over the rows of a text. About a megabyte of the text is in memory (RFC 4180, with the separators of csv.cpp).
+/// Iterates over the rows of a CSV file (RFC 4180, with the separators of csv.cpp). Only about a megabyte of it is in memory.
 class CsvRows {
  public:
-  /// Throws Error{unreadable} if the file is not text, like next().
+  /// Throws Error{unreadable} if the file is not text, as does next().
   CsvRows(Stored file, std::string path);
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
 
-  /// A blank stands for any number of blanks and tabs.
+  /// The character that separates cells; if it is a blank, any number of blanks and tabs does.
   char separator() const { return separator_; }
 
   /// Reads the next row that is not blank into cells(). Returns false at the end. Throws Error{unreadable} at a quote that is

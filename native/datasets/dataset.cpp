@@ -46,7 +46,7 @@ void check_points(const Array& x, const std::string& path) {
   }
 }
 
-// If there is one label too many and the first is a word that no other repeats, it is the name of the column and is removed.
+// If there is one label too many and the first is a word that occurs only once, it is the name of the column and is removed.
 void drop_header(Contents& contents, const std::string& source) {
   std::vector<std::string>& words = contents.labels.texts;
   const bool extra = std::ssize(words) > 2 && std::ssize(words) == contents.x.shape[0] + 1;
@@ -55,8 +55,8 @@ void drop_header(Contents& contents, const std::string& source) {
   words.erase(words.begin());
 }
 
-// Uses the labels of a file if one is given or found next to the data, and compares the counts. Returns the file's path, or an
-// empty one.
+// Reads labels from a separate file if one is given or found next to the data, and checks that there is one per point. Returns
+// the file's path; empty if there is no such file.
 std::string find_labels(Contents& contents, const std::string& path, const DatasetOptions& options) {
   const std::string source = options.labels_path.empty() ? labels_beside(path) : options.labels_path;
   const bool from_file = !source.empty() && (!options.labels_path.empty() || contents.labels.empty());
@@ -86,11 +86,11 @@ void check_options(const DatasetOptions& options) {
   }
   if (options.resize > 0 && options.crop > options.resize) {
     throw Error{ErrorCode::usage, option("crop"),
-                "is larger than the resized images' shorter side, " + std::to_string(options.resize), "give at most that side"};
+                "is larger than the resized images' shorter side, " + std::to_string(options.resize), "give at most that number"};
   }
 }
 
-// The points of an array, which is in memory or in a file.
+// The points of an array in memory or in a file.
 class ArraySource final : public PointSource {
  public:
   ArraySource(PointList list, bool skip_bad, Contents contents, double scale, std::vector<std::string> files)

@@ -11,7 +11,7 @@ namespace probust {
 namespace datasets {
 namespace {
 
-// Other kinds of files that users pass by mistake.
+// Formats of files that users pass as data by mistake.
 struct Foreign {
   std::string_view magic, name;
 };
@@ -35,7 +35,7 @@ bool looks_like_text(const Head& file) {
                       [](std::uint8_t c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; });
 }
 
-// IDX images have no channel axis: add one.
+// Adds a channel axis to IDX images, which have none.
 Array with_channel(Array x, const std::string& path) {
   if (x.shape.size() == 1) refuse(path, "has one number per row, like a file of labels", "give the file of points");
   if (x.shape.size() != 3) return x;
@@ -43,7 +43,7 @@ Array with_channel(Array x, const std::string& path) {
   return reshaped(std::move(x), shape);
 }
 
-// The error of a reader of labels for files that hold points.
+// Reads labels from a format that contains points: always an error.
 [[noreturn]] StoredLabels no_labels(const Stored&, const std::string& path) {
   refuse(path, "is not a file of labels", "give .npy, IDX or text with one label per line");
 }

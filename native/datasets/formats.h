@@ -17,28 +17,28 @@ namespace probust::datasets {
 struct Contents {
   Array x;
   StoredLabels labels{};
-  std::vector<BadPoint> bad{};       ///< rows that cannot be read, in order; their numbers in `x` are meaningless
+  std::vector<BadPoint> bad{};       ///< rows that cannot be read, in order; their values in `x` are meaningless
   std::vector<std::string> notes{};  ///< see PointList
 };
 
 /// A format of data files; formats.cpp lists them.
 struct Format {
-  std::string_view name;  ///< as in "give a .npy, .npz or .csv file"
-  bool (*begins)(const Head& file);
-  bool (*named)(const std::string& path, const Head& file);  ///< selects files that match no format by content
+  std::string_view name;                                     ///< as in "give a .npy, .npz or .csv file"
+  bool (*begins)(const Head& file);                          ///< whether the content is of this format
+  bool (*named)(const std::string& path, const Head& file);  ///< whether the name is, for files with unknown content
   Contents (*read)(const Stored& file, const DatasetOptions& options, const std::string& path);
   StoredLabels (*labels)(const Stored& file, const std::string& path);
 };
 
-/// The ending of a file's name, in lower case: ".csv".
+/// The extension of a file's name, in lower case, such as ".csv".
 std::string lower_extension(const std::string& path);
 
 /// The format of a file, determined by its first bytes, then by its name; other text is CSV. Throws Error{unreadable} if there
 /// is none.
 const Format& format_of(const Stored& file, const std::string& path);
 
-// One reader per format. Each reads only the necessary parts; arrays stay in the file unless they are packed. Throws
-// Error{unreadable} about `path`.
+// One reader per format. Each reads only the parts that it needs; arrays stay in the file unless they are compressed. The
+// readers throw Error{unreadable} about `path`.
 
 /// .npy: format 1 to 3.
 Array read_npy_array(const Stored& file, const std::string& path);
@@ -49,7 +49,7 @@ StoredLabels read_npy_labels(const Stored& file, const std::string& path);
 /// .npz: the array called `x` and, if present, `y` as labels.
 Contents read_npz(const Stored& file, const std::string& path);
 
-/// IDX, possibly gzipped: an array of 1 to 8 axes.
+/// IDX, possibly gzipped: an array with 1 to 8 axes.
 Array read_idx(const Stored& file, const std::string& path);
 
 /// Whether an uncompressed file is IDX: it has an IDX header that declares exactly this many bytes.
@@ -58,9 +58,9 @@ bool is_idx(const Head& file);
 /// CIFAR binary: rows of 1 label (`hundred`: a coarse and a fine label) and 3 x 32 x 32 bytes. x is [N, 3, 32, 32].
 Contents read_cifar(const Stored& file, bool hundred, const std::string& path);
 
-/// CSV: one point per row, x is [N, d]. `label_column` is a number from 0, a name in the header, "last" or "none". Rows with a
-/// wrong number of cells, or with a cell that is not a number, are bad. With `counted_header`, a first row of numbers may name
-/// columns.
+/// CSV: one point per row, so x is [N, d]. `label_column` is a column counted from 0, a name in the header, "last" or "none".
+/// Rows with a wrong number of cells, or with a cell that is not a number, are bad. If `counted_header`, a first row of numbers
+/// may be a header that numbers the columns.
 Contents read_csv(const Stored& file, const std::string& label_column, const std::string& path, bool counted_header = true);
 
 /// Text with one label per line: only integers or only words. Blank lines and a header are skipped.
@@ -69,16 +69,17 @@ StoredLabels read_label_lines(const Stored& file, const std::string& path);
 /// Text with one name per line. Blanks around names are removed, and blank lines are skipped.
 std::vector<std::string> read_name_lines(const Stored& file, const std::string& path);
 
-/// The points of a file or folder. Throws the Errors that open_dataset returns.
+/// Like open_dataset, but throws errors instead of returning them.
 std::unique_ptr<PointSource> open_points(const std::string& path, const DatasetOptions& options);
 
 /// The points of a folder of images.
 std::unique_ptr<PointSource> open_image_folder(const std::string& path, const DatasetOptions& options);
 
-/// The rows from options.offset to its limit, as `offset` and `count` of a list. Throws Error{unreadable} if there are none.
+/// A list whose `offset` and `count` are the rows that the options' offset and limit choose among `rows` rows. Throws
+/// Error{unreadable} if there are none.
 PointList chosen(std::int64_t rows, const std::string& path, const DatasetOptions& options);
 
-/// The labels of these rows.
+/// The labels of the rows of `list`, from those of all rows.
 std::vector<std::int64_t> chosen_labels(const std::vector<std::int64_t>& labels, const PointList& list);
 
 }  // namespace probust::datasets

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The IDX format of MNIST: two zero bytes, a type, the number of axes, their extents (32 bits, big-endian), the values.
+// The IDX format of MNIST: two zero bytes, a byte for the type, a byte for the number of axes, the extents of the axes (32
+// bits, big-endian), and the values.
 #include <map>
 #include <optional>
 
@@ -26,7 +27,7 @@ std::optional<ElementType> type_of(std::uint8_t code) {
   return found->second;
 }
 
-// The header of a file that begins with `bytes`. These are the whole file, or longer than any header.
+// The header of a file that begins with `bytes`, which are at least as long as the longest header, or the whole file.
 IdxHeader read_header(Bytes bytes, const std::string& path) {
   const Bytes magic = part(bytes, 0, 4, path, "an IDX header");
   const auto type = type_of(magic[2]);
@@ -41,7 +42,7 @@ IdxHeader read_header(Bytes bytes, const std::string& path) {
   return header;
 }
 
-// The unpacked file. The header is read first, because it gives the size.
+// The unpacked file. The header is unpacked first, because the size follows from it.
 Stored unpacked(const Stored& file, const std::string& path) {
   if (!starts_with(file.from(0, 2).all().bytes, "\x1f\x8b")) return file;
   const Buffer packed = file.all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decompression with zlib into memory whose size is known and plausible in advance.
+// Decompresses with zlib into memory whose size is known in advance and plausible for the compressed bytes.
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr int kRawDeflate = -MAX_WBITS, kGzip = MAX_WBITS + 16;
 
-// Deflate packs at most 258 bytes into two bits, so n packed bytes expand to at most about 1032 n.
+// Deflate packs at most 258 bytes into two bits, so n packed bytes expand to at most about 1032 n bytes.
 constexpr std::uint64_t kLargestRatio = 1040;
 
-// One zlib stream over `packed`.
+// A zlib stream that unpacks the bytes `packed`.
 class Stream {
  public:
   Stream(Bytes packed, int window_bits, std::string path) : packed_(packed), path_(std::move(path)) {
@@ -67,7 +67,7 @@ class Stream {
   bool ended_ = false;
 };
 
-// Exactly `count` bytes, after which the stream must end.
+// Unpacks a stream that must have exactly `count` unpacked bytes.
 Buffer unpack(Bytes packed, std::uint64_t count, int window_bits, const std::string& path) {
   if (count / kLargestRatio > packed.size()) {
     refuse(path, "is truncated: " + std::to_string(packed.size()) + " compressed bytes cannot hold " + std::to_string(count));

@@ -31,7 +31,7 @@ struct ToJson {
 
 Json json_of(const Document& document) { return document.visit(ToJson{}); }
 
-// Receives the parser's events. An object may contain a key several times.
+// Builds a document from the parser's events. An object may contain a key several times.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return value(nullptr); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Documents as JSON and as CBOR.
+// Converts documents to and from JSON and CBOR.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@
 
 namespace probust::datasets {
 
-/// JSON on one line, or indented. User-supplied names need not be UTF-8: invalid bytes become U+FFFD. Numbers that are not finite
-/// become null.
+/// JSON on one line or, with a non-negative `indent`, on several indented lines. Names from users need not be UTF-8: invalid
+/// bytes become U+FFFD. Numbers that are not finite become null.
 std::string json_text(const Document& document, int indent = -1);
 
-/// Empty if the text is not JSON. Keys of an object may occur more than once. Integers beyond 64 bits become real numbers.
+/// Parses JSON; empty if the text is not JSON. An object may contain a key several times. Integers beyond 64 bits become real
+/// numbers.
 std::optional<Document> parse_json(std::string_view text);
 
 /// CBOR preserves the bits of numbers, including NaN.

@@ -14,7 +14,7 @@
 namespace probust::datasets {
 namespace {
 
-constexpr std::int64_t kMostNumbered = 10000;  // classes numbered by the digits at the end of a name
+constexpr std::int64_t kMostNumbered = 10000;  // a number at the end of a name must be below this to be a class number
 
 std::string folded(std::string_view text) { return lower_case(std::string(trimmed(text))); }
 
@@ -28,7 +28,7 @@ std::string called(LabelKind kind, const std::string& text) {
   return std::string(kind == LabelKind::folders ? "folder " : "label ") + shown(printable(text));
 }
 
-// The names of all classes, and their source.
+// The names of all classes, and whether they come from the caller or the model.
 struct NamedClasses {
   const std::vector<std::string>& names;
   bool given;  // by the caller, not by the model
@@ -96,7 +96,7 @@ class NameIndex {
              (classes.given ? "" : "; give the names in the model's order with " + option("classes")));
 }
 
-// "setosa = 0, versicolor = 1, ..."
+// The class number of each text, as in "setosa = 0, versicolor = 1, ...".
 std::string assignments(const std::map<std::string, std::int64_t>& of) {
   constexpr std::size_t kShown = 6;
   std::vector<std::string> parts;
@@ -121,8 +121,8 @@ void refuse_repeated(const ClassNumbers& numbers, LabelKind kind, const std::str
   }
 }
 
-// The text after the common prefix of all names, as numbers: "c0", "c1", ..., "c9". Long numbers are identifiers, such as
-// WordNet's n01440764, so they are not class numbers.
+// Class numbers from names that consist of a common prefix and a number, such as "c0", "c1", ..., "c9"; empty if the names are
+// not of this form. Long numbers are identifiers, such as WordNet's n01440764, and are not used as class numbers.
 std::optional<std::map<std::string, std::int64_t>> numbers_after_prefix(const std::set<std::string>& texts) {
   if (texts.size() < 2) return std::nullopt;
   const auto digits_at = [](const std::string& text) { return text.find_last_not_of("0123456789") + 1; };
@@ -139,7 +139,7 @@ std::optional<std::map<std::string, std::int64_t>> numbers_after_prefix(const st
   return of;
 }
 
-// The names of classes numbered by the digits of their folders; digits for classes without a folder.
+// The names of classes, by the number in each name. A class without a name is named by its number.
 std::vector<std::string> names_with_gaps(const std::map<std::string, std::int64_t>& of) {
   std::vector<std::string> names;
   for (const auto& [text, number] : of) {
@@ -149,14 +149,15 @@ std::vector<std::string> names_with_gaps(const std::map<std::string, std::int64_
   return names;
 }
 
-// Whether the numbers are -1 and 1, as for support vector machines. They are not class numbers.
+// Whether the labels are -1 and 1, as for support vector machines. These are not class numbers.
 bool are_signs(const std::set<std::string>& texts) {
   std::set<std::int64_t> numbers;
   for (const std::string& text : texts) numbers.insert(csv_integer(text).value_or(0));
   return numbers == std::set<std::int64_t>{-1, 1};
 }
 
-// All texts are whole numbers. Numeric class names are matched with them; other names only name the classes.
+// The classes of labels that are all whole numbers. If class names are numbers, too, the labels are matched with them;
+// otherwise, except for -1 and 1, the labels are class numbers.
 ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, const NamedClasses& classes,
                             const std::string& path) {
   ClassNumbers result;
@@ -197,7 +198,7 @@ ClassNumbers number_numbers(const std::set<std::string>& texts, LabelKind kind, 
   return result;
 }
 
-// Names of which each label is a prefix, such as b and g of bad and good.
+// Matches each label with the only class name that begins with it, such as b and g with bad and good.
 std::optional<ClassNumbers> number_by_beginning(const std::set<std::string>& texts, const NamedClasses& classes) {
   if (!classes.given || texts.size() < 2) return std::nullopt;
   ClassNumbers result;

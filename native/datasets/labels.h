@@ -24,15 +24,15 @@ struct StoredLabels {
   std::size_t size() const { return texts.empty() ? numbers.size() : texts.size(); }
 };
 
-/// Where labels came from; used in messages.
+/// Whether labels are names of folders or texts in a file; used in messages.
 enum class LabelKind { folders, texts };
 
-/// The classes of a set of label texts.
+/// The classes for a set of label texts.
 struct ClassNumbers {
-  std::map<std::string, std::int64_t> of;  ///< by text
+  std::map<std::string, std::int64_t> of;  ///< class number by label text
   std::vector<std::string> class_names;    ///< by class number, digits for classes without a name; may be empty
   std::string mapping;                     ///< one line for the user; empty if there is nothing to report
-  bool guessed = false;                    ///< classes are numbered in sorted order, because nothing names them
+  bool guessed = false;                    ///< whether texts are numbered in sorted order because no class names are known
 };
 
 /// The class of each text. `path` is the file or folder named in errors. Throws Error{unreadable} if a name is unknown or two
@@ -40,13 +40,13 @@ struct ClassNumbers {
 ClassNumbers number_classes(const std::set<std::string>& texts, LabelKind kind, const DatasetOptions& options,
                             const std::string& path);
 
-/// Labels with their class numbers, and the label fields of PointList.
+/// The class numbers of labels, and what PointList reports about them.
 struct SettledLabels {
   std::vector<std::int64_t> labels;  ///< PointSource::kNoLabel for an empty text
   std::vector<std::string> class_names;
   std::string mapping;
   bool guessed = false;
-  std::int64_t named = 0;  ///< number of classes that are written as text
+  std::int64_t named = 0;  ///< number of classes whose labels are texts
 };
 
 /// The class number of each stored label. Throws like number_classes.

@@ -24,11 +24,11 @@ std::string letters_and_digits(const std::string& text) {
   return result;
 }
 
-// A file in the folder.
+// A file in the folder that is searched.
 struct LocalFile {
   std::string path;
   std::string name;      // in lower case
-  std::string squeezed;  // the path below the folder, only letters and digits
+  std::string squeezed;  // the letters and digits of the path below the folder
   std::uint64_t bytes = 0;
 };
 
@@ -51,7 +51,7 @@ std::vector<LocalFile> files_below(const std::string& folder) {
   return files;
 }
 
-// How well a path matches the name of a data set: the length of the longest of its names that occurs in the path.
+// How well a file's path matches a data set: the length of the longest of the data set's names that occur in the path.
 std::size_t fit(const LocalFile& file, const Published& dataset) {
   const std::string whole = letters_and_digits(dataset.name), first = dataset.name.substr(0, dataset.name.find('-'));
   std::size_t longest = 0;
@@ -74,8 +74,8 @@ bool has_word(const std::string& name, const std::string& word) {
   return false;
 }
 
-// The names that a published file may have: they end like its own name after "train" or "t10k", and contain the word before
-// that.
+// The names that a copy of a published file may have. For "train-images-idx3-ubyte.gz", they end in "images-idx3-ubyte.gz" and
+// contain the word "train".
 struct NamePattern {
   std::vector<std::string> endings, words;
 
@@ -151,7 +151,8 @@ class FolderSearch {
     return parts;
   }
 
-  // The only file with such a name that differs from the published one. If files name data sets, it must name this one.
+  // The only file whose name may be that of `file`, although its content differs. If paths name data sets, its path must name
+  // this one.
   std::string other_file(const CachedFile& file) const {
     std::vector<const LocalFile*> candidates = named_like(file.name);
     std::erase_if(candidates, [&](const LocalFile* each) { return fits_another_better(*each, dataset_); });

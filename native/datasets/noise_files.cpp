@@ -39,7 +39,7 @@ std::vector<Category> read_categories(const std::string& path) {
   }
 }
 
-// A model of x and z, in this order or with these names.
+// Reads an ONNX model that computes x' from two inputs, which are x and z in this order or have these names.
 OwnPerturbation read_perturbation(const std::string& path) {
   const Buffer file = map_regular_file(path, "give the path of an existing file", "give an ONNX model of x and z");
   const auto refuse = [&](const std::string& problem) {

@@ -8,11 +8,12 @@
 
 namespace probust::datasets {
 
-/// Reads the files named in noise texts: arrays from .npy, .npz (x) or .csv, categories from JSON,
-/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}. Both throw Error{unreadable} naming the file.
+/// Reads the files that noise texts name: arrays from .npy, .npz (the array x) or .csv, categories from JSON,
+/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}, and perturbations from ONNX models. Its
+/// functions throw Error{unreadable} that names the file.
 NoiseSource noise_files();
 
-/// The same, and adds the paths of files that are read to `paths`, which must outlive the source.
+/// Like the previous function, but also adds the path of each file that is read to `paths`, which must outlive the source.
 NoiseSource noise_files(std::vector<std::string>& paths);
 
 }  // namespace probust::datasets

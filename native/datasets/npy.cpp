@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the .npy format: a magic number, a version, a header that is a Python dictionary as text, then the values.
+// Reads the .npy format: a magic number, a version, a header that is the text of a Python dictionary, then the values.
 #include "datasets/npy.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct NpyHeader {
   Shape shape;
 };
 
-// The dictionary in the header. Keys are quoted; values are quoted text, True, False or a tuple of integers.
+// Parses the dictionary in the header. Keys are quoted; values are quoted text, True, False or a tuple of integers.
 class HeaderText {
  public:
   HeaderText(std::string_view text, const std::string& path) : text_(text), path_(path) {}
@@ -126,7 +126,7 @@ ElementType number_type(const std::string& descr, const std::string& path) {
   return {kind->second, bytes, byte_order(descr[0])};
 }
 
-// Texts with a fixed number of characters: bytes, or UTF-32.
+// The type of texts with a fixed number of characters, which are bytes or UTF-32 code points.
 struct TextType {
   std::int64_t characters = 0, bytes = 1;  // bytes of one character
   std::endian order = std::endian::native;
@@ -155,7 +155,7 @@ void append_utf8(std::string& text, std::uint64_t c, const std::string& path) {
   }
 }
 
-// Decodes one text, without its zero padding.
+// Decodes one text, and removes its zero padding.
 std::string decode_text(Bytes stored, const TextType& type, const std::string& path) {
   std::string text;
   for (std::int64_t i = 0; i < type.characters; ++i) {
@@ -167,7 +167,7 @@ std::string decode_text(Bytes stored, const TextType& type, const std::string& p
   return text;
 }
 
-// A file whose header has been read.
+// A .npy file whose header has been read.
 struct NpyFile {
   NpyHeader header;
   Stored values;

@@ -13,15 +13,16 @@
 namespace probust {
 
 /// The array in a .npy file (format 1 to 3; any integer or floating type except bool, either byte order, C or Fortran order)
-/// as float32 values, unscaled. Errors: unreadable (missing, truncated, a different kind of file), resources.
+/// as float32 values, unscaled. Errors: unreadable (the file is missing, truncated or of a different format), resources.
 Result<Tensor> read_npy(const std::string& path);
 
-/// The header of a .npy file (format 1.0, C order) for elements of a type in NumPy's notation: "<f4", "|u1".
+/// The header of a .npy file (format 1.0, C order). `type` is the type of the elements in NumPy's notation, such as "<f4" or
+/// "|u1".
 std::string npy_header(std::string_view type, const Shape& shape);
 
 /// Writes a .npy file (format 1.0, C order) of T = float or double in parts, so that a large array need not fit in memory.
 ///
-/// A file named `path` is always complete (PartialFile). Throws Error{resources} if it cannot be written.
+/// The file gets its name only when it is complete (PartialFile). Throws Error{resources} if it cannot be written.
 template <class T>
 class BasicNpyWriter {
  public:
@@ -38,7 +39,7 @@ class BasicNpyWriter {
   void write_header();
 
   PartialFile file_;
-  std::string header_;  // header that is written with the first values; then empty
+  std::string header_;  // the header, which is written with the first values; then empty
   std::int64_t missing_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// .npz: a zip archive whose members are .npy files. Read from the central directory at its end (PKWARE APPNOTE 6.3, 4.3),
-// with the 64-bit extension, stored or deflated.
+// Reads .npz files: zip archives whose members are .npy files, stored or deflated. Members are found in the central directory
+// at the end of the file (PKWARE APPNOTE 6.3, 4.3); the 64-bit extension is supported.
 #include <zlib.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void read_extra64(Bytes extra, Member& member, const std::string& path) {
   }
 }
 
-// Reads the member described at `at`, and moves `at` beyond it.
+// Reads the directory entry at `at`, and moves `at` beyond it.
 Member read_member(const Stored& file, std::uint64_t& at, const std::string& path) {
   const Buffer fixed = part(file, at, 46, path, "its zip directory");
   const Bytes record = fixed.bytes;

@@ -13,8 +13,9 @@
 
 namespace probust {
 
-/// Writes a .npz file like numpy.savez_compressed, one array at a time. A file named `path` is always complete (PartialFile).
-/// Throws Error{resources} if it cannot be written or is larger than 2 GB, because larger zip files need other records.
+/// Writes a .npz file like numpy.savez_compressed, one array at a time. The file gets its name only when it is complete
+/// (PartialFile). Throws Error{resources} if it cannot be written or would be larger than 2 GB, because larger zip files need
+/// other records.
 class NpzWriter {
  public:
   explicit NpzWriter(const std::string& path) : file_(path) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A zip archive of .npy files (PKWARE APPNOTE 6.3, 4.3), deflated by zlib.
+// Writes .npz files: zip archives (PKWARE APPNOTE 6.3, 4.3) of .npy files, deflated by zlib.
 #include <zlib.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string deflated(const std::string& bytes, const std::string& path) {
   constexpr int kBare = -15, kMemory = 8;
   z_stream stream{};
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kBare, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw Error{ErrorCode::resources, path, "needs more memory to be compressed", ""};
+    throw Error{ErrorCode::resources, path, "cannot be compressed: there is not enough memory", ""};
   std::string packed(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib only reads
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -39,7 +39,8 @@ std::string deflated(const std::string& bytes, const std::string& path) {
   return packed;
 }
 
-// The fields that the record of a member and its entry in the directory share: from "version needed" to the length of extra data.
+// The fields that the record of a member and its entry in the directory share: from "version needed" to the length of extra
+// data.
 std::string shared_fields(std::uint32_t checksum, std::uint64_t packed, std::uint64_t bytes, std::uint64_t name) {
   constexpr std::uint64_t kVersion = 20, kDeflate = 8, kDate = 0x21;  // 1980-01-01, so that the same arrays give the same bytes
   return little_endian_bytes(kVersion, 2) + little_endian_bytes(0, 2) + little_endian_bytes(kDeflate, 2) +
@@ -48,7 +49,7 @@ std::string shared_fields(std::uint32_t checksum, std::uint64_t packed, std::uin
          little_endian_bytes(0, 2);
 }
 
-// The characters of a text. printable() makes it valid UTF-8.
+// The code points of a text, which printable() converts to valid UTF-8 first.
 std::u32string characters_of(const std::string& text) {
   std::u32string characters;
   for (const char c : printable(text)) {

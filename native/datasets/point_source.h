@@ -15,25 +15,25 @@
 
 namespace probust {
 
-/// Adjacent points of DATA, without those that cannot be read.
+/// Successive points of DATA, without those that cannot be read.
 struct PointBlock {
-  Tensor x;                          ///< [n, ...]: stored values times the scale, the natural space; n may be 0
+  Tensor x;                          ///< [n, ...]: stored values times the scale, in natural units; n may be 0
   std::vector<std::int64_t> index;   ///< the position in DATA of each of the n points, ascending
   std::vector<std::int64_t> labels;  ///< one per point, or empty if the data have none
 };
 
-/// The properties of the points that are known before they are read. Positions are relative to `offset`.
+/// What is known about the points before they are read. Positions are relative to `offset`.
 struct PointList {
   std::int64_t offset = 0;               ///< position in DATA of the first point
   std::int64_t count = 0;                ///< number of points, including those that cannot be read
-  Shape point_shape;                     ///< of one point
-  std::vector<std::int64_t> labels;      ///< one per position, or empty; kNoLabel for a bad row of a table
+  Shape point_shape;                     ///< shape of one point
+  std::vector<std::int64_t> labels;      ///< one per position, or empty; PointSource::kNoLabel for a bad row of a table
   std::vector<std::string> class_names;  ///< may be empty
   std::string label_mapping{};           ///< see Dataset
   std::int64_t named_classes = 0;        ///< number of classes that are texts or folders, in all of DATA
-  bool labels_guessed = false;           ///< whether text labels are numbered in sorted order, because nothing names the classes
-  std::vector<std::string> notes{};      ///< without the label mapping
-  double scale = 1;                      ///< factor of stored values
+  bool labels_guessed = false;           ///< whether text labels are numbered in sorted order because no class names are known
+  std::vector<std::string> notes{};      ///< what the reader has to report, without the label mapping
+  double scale = 1;                      ///< factor for stored values
   bool bytes = false;                    ///< whether values are stored as bytes
 };
 
@@ -57,18 +57,18 @@ class PointSource {
 
   /// How labels became class numbers, in one line; empty if they are class numbers.
   const std::string& label_mapping() const { return list_.label_mapping; }
-  /// The number of classes that DATA has as text or folders, independent of offset and limit; 0 if labels are numbers of an
-  /// array.
+  /// The number of classes whose labels are texts or folders, in all of DATA, independent of offset and limit; 0 if labels are
+  /// numbers in an array.
   std::int64_t named_classes() const { return list_.named_classes; }
-  /// Whether text labels are numbered in sorted order, because nothing names the classes.
+  /// Whether text labels are numbered in sorted order because no class names are known.
   bool labels_guessed() const { return list_.labels_guessed; }
-  /// Notes of the reader, one line each: the label mapping, skipped files, ignored orientations, ...
+  /// What the reader has to report, one line each: the label mapping, skipped files, ignored orientations, ...
   std::vector<std::string> notes() const;
   /// The factor applied to stored values, and whether they are bytes.
   double scale() const { return list_.scale; }
   bool stored_as_bytes() const { return list_.bytes; }
 
-  /// The smallest and largest label; empty without labels.
+  /// The smallest and largest label; empty if there are no labels.
   std::optional<std::pair<std::int64_t, std::int64_t>> label_range() const;
 
   /// The files from which the points and labels are read, in order.
@@ -79,17 +79,17 @@ class PointSource {
   /// changed since it was opened), resources.
   PointBlock read(std::int64_t first, std::int64_t count);
 
-  /// The bad points among all points read so far, in order of their position.
+  /// The bad points among all points read so far, ordered by position.
   std::vector<BadPoint> bad() const;
 
  protected:
   PointSource(PointList list, bool skip_bad) : list_(std::move(list)), skip_bad_(skip_bad) {}
 
-  /// Reports a point that decode() cannot read. Throws its error without skip_bad.
+  /// To be called by decode() for a point that cannot be read. Throws the error unless bad points are skipped.
   void found_bad(std::int64_t position, Error error);
 
  private:
-  /// The points at these positions, without bad ones, which must be passed to found_bad.
+  /// The points at these positions, without bad ones, for which it calls found_bad().
   virtual Tensor decode(std::int64_t first, std::int64_t count) = 0;
 
   PointList list_;
@@ -97,13 +97,13 @@ class PointSource {
   std::map<std::int64_t, Error> bad_;  // by position in DATA
 };
 
-/// Opens a file that read_dataset can read, or a folder of images (PNG, JPEG). Points are not read yet if the format allows
-/// that: .npy, IDX, CIFAR binary and images are read block by block; .csv, .npz with compression and .gz are kept in memory as
-/// stored.
+/// Opens a file that read_dataset can read, or a folder of images (PNG, JPEG). .npy, IDX, CIFAR binary and images are read
+/// block by block when points are requested; the contents of .csv, compressed .npz and .gz files are read now and kept in
+/// memory as stored.
 ///
-/// A folder has one subfolder per class, or only images, with labels from DatasetOptions::labels_path (a table of file names
-/// and labels) or none. Points are in the order of their sorted paths. A folder whose name is a number is that class; other
-/// names are matched like text labels. Errors: as for read_dataset.
+/// A folder has one subfolder per class, or only images. In the latter case, labels come from DatasetOptions::labels_path (a
+/// table of file names and labels) or are missing. Points are in the order of their sorted paths. A subfolder whose name is a
+/// number is the class of that number; other names are matched like text labels. Errors: as for read_dataset.
 Result<std::unique_ptr<PointSource>> open_dataset(const std::string& path, const DatasetOptions& options = {});
 
 }  // namespace probust

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How many samples Monte Carlo and MMSE need: their differences from results with many more samples, drawn with a different seed.
+// How many samples Monte Carlo and MMSE need. Their results are compared with those from many more samples, drawn with a
+// different seed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// The difference at which results count as converged: they are indistinguishable from the limit in the paper's figures.
+// The difference from the limit at which results count as converged, because it is too small to be seen in the paper's figures.
 constexpr double kTolerance = 0.01;
 
 struct Curve {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Can a small network tell whether an image is robust? It is trained to separate images with a large p from those with a small
-// p; another does the same for the softmax probability.
+// Can a small network recognise robust images? One network is trained to separate images with a large p from images with a
+// small p, and another to separate images with a large softmax probability from images with a small one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t kFromEachEnd = 25;  // number of images per class, as in the paper
 
 struct Labelled {
-  std::vector<std::int64_t> points, labels;  // positions in the test data; 1: a large probability
+  std::vector<std::int64_t> points, labels;  // positions in the test data; 1 for a large probability, 0 for a small one
 };
 
 // The images with the largest and the smallest probability in each class.
@@ -40,7 +40,8 @@ Labelled ends_of_classes(const RowGroup& group) {
   return ends;
 }
 
-// The points whose position modulo `folds` is `fold`, or the other points, in an order that mixes classes.
+// Some of the points, in an order that mixes classes: if `inside`, those of a fold, whose position in `order` modulo `folds` is
+// `fold`; otherwise the rest.
 struct Part {
   Tensor x;
   std::vector<std::int64_t> labels;

@@ -14,7 +14,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// The area between two empirical distribution functions (Wasserstein's distance of order 1) of samples of the same size.
+// The area between the empirical distribution functions of two samples of the same size (the Wasserstein distance of order 1).
 double area_between(std::vector<double> a, std::vector<double> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());

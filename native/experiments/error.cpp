@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far the estimators are from Monte Carlo with many samples, over sigma, compared with estimators of the same cost.
+// The errors of the estimators against Monte Carlo with many samples, by sigma, and those of estimators with the same cost.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// Errors of one estimator, by sigma.
+// The errors of one estimator at each sigma.
 struct Errors {
   std::string estimator;
   std::vector<double> absolute, relative;

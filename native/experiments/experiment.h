@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An experiment from a paper, repeated, with the paper's result and the one found here.
+// An experiment that repeats one from a paper, and its findings: the paper's claims, and what was found here.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ namespace probust::cli::reproduce {
 
 enum class Verdict : std::uint8_t { confirmed, not_confirmed, not_tested };
 
-/// "confirmed", "not confirmed" or "not tested".
+/// The verdict in words: "confirmed", "not confirmed" or "not tested".
 std::string_view text_of(Verdict verdict);
 
 /// The verdict of a tested comparison.
 inline Verdict verdict_of(bool confirmed) { return confirmed ? Verdict::confirmed : Verdict::not_confirmed; }
 
-/// Both are whole sentences that contain the compared numbers.
+/// A claim of a paper, and the corresponding result. `paper` and `found` are sentences that contain the numbers to compare.
 struct Claim {
   std::string paper;  ///< the paper's claim, in our words
-  std::string where;  ///< "section 4.1, figure 2a"
-  std::string found;  ///< the result here
+  std::string where;  ///< place in the paper, such as "section 4.1, figure 2a"
+  std::string found;  ///< the result of the repetition
   Verdict verdict = Verdict::not_tested;
 };
 
 struct Figure {
-  std::string name;  ///< name of its .svg file, without the ending
+  std::string name;  ///< name of its .svg file, without the extension
   std::string caption;
   std::variant<report::Chart, report::PictureGrid> content;
 };
 
 /// A table, in the report and as a .csv file.
 struct Sheet {
-  std::string name;  ///< name of its .csv file, without the ending
+  std::string name;  ///< name of its .csv file, without the extension
   std::string caption;
   std::vector<report::Column> columns;
   std::vector<std::vector<std::string>> rows{};
@@ -48,7 +48,7 @@ struct Sheet {
 };
 
 struct Findings {
-  std::vector<std::string> method{};  ///< paragraphs: models, points, samples, and differences from the paper
+  std::vector<std::string> method{};  ///< paragraphs on models, points, samples, and differences from the paper
   std::vector<Claim> claims{};
   std::vector<Figure> figures{};
   std::vector<Sheet> sheets{};
@@ -58,8 +58,8 @@ class Study;
 
 struct Experiment {
   std::string_view name;   ///< its name on the command line
-  std::string_view title;  ///< of its section
-  std::string_view paper;  ///< "Han, Srinivas, Lakkaraju (2024)"
+  std::string_view title;  ///< title of its section in the report
+  std::string_view paper;  ///< the paper, such as "Scher, Trügler (2023)"
   Findings (*run)(Study& study);
 };
 

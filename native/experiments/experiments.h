@@ -7,8 +7,8 @@
 
 namespace probust::cli::reproduce {
 
-// Han, Srinivas, Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI 2024). Figures and tables
-// beyond those of the paper are in its preprint.
+// Han, Srinivas, Lakkaraju, "Characterizing Data Point Vulnerability via Average-Case Robustness" (UAI 2024). The preprint of
+// the paper has further figures and tables.
 Findings convergence(Study& study);
 Findings error(Study& study);
 Findings lambda(Study& study);

@@ -16,9 +16,9 @@
 namespace probust::cli::reproduce {
 namespace {
 
-constexpr std::int64_t kShown = 3;  // at each end of a class
+constexpr std::int64_t kShown = 3;  // images at each end of a class
 
-// The standard deviation of an image's values: how much the object stands out.
+// The standard deviation of an image's values, as a measure of how clearly the object stands out.
 double contrast(std::span<const float> image) {
   double sum = 0, squares = 0;
   for (const float value : image) {
@@ -48,7 +48,7 @@ report::PictureGrid grid_of(const Study& study, const Tensor& x, const std::map<
   return grid;
 }
 
-// Spearman's correlation of p and contrast within each class, averaged over the classes.
+// The mean over the classes of Spearman's correlation between p and contrast within a class.
 double correlation_with_contrast(const Tensor& x, const std::map<std::int64_t, RowGroup>& classes) {
   std::vector<double> correlations;
   for (const auto& [label, group] : classes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Networks trained with ||grad_x loss||² in the loss: how robust they are, how accurate the estimators, and whether the softmax
-// probability predicts p.
+// Networks trained with lambda ||grad_x loss||² added to the loss: their robustness, the errors of the estimators, and whether
+// the softmax probability predicts p.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace {
 struct Trained {
   double lambda;
   TrainedModel network;
-  std::vector<double> mean_p, taylor, mmse;  // by sigma: p, and mean errors
-  std::vector<double> p;                     // of every point, at the middle sigma
-  double pearson = 0, spearman = 0;          // of p and the softmax probability, at the middle sigma
+  std::vector<double> mean_p, taylor, mmse;  // by sigma: mean p, and mean errors of taylor and mmse
+  std::vector<double> p;                     // p of every point, at the middle sigma
+  double pearson = 0, spearman = 0;          // correlations of p with the softmax probability, at the middle sigma
 };
 
 // The network without regularisation is part of the main run; the others use a fifth of the samples.
@@ -60,14 +60,14 @@ Figure figure_of(const Study& study, const std::vector<Trained>& all, const char
 
 double mean_of(const std::vector<double>& values) { return mean_interval(values).mean; }
 
-// Means over the scales, by lambda.
+// For each lambda, the mean of `values` over the scales.
 std::vector<double> over_scales(const std::vector<Trained>& all, std::vector<double> Trained::*values) {
   std::vector<double> column(all.size());
   std::transform(all.begin(), all.end(), column.begin(), [&](const Trained& each) { return mean_of(each.*values); });
   return column;
 }
 
-// The increase in robustness of the most regularised network, paired by point.
+// The mean over the points of the increase in p from the network without regularisation to the one with the most.
 MeanInterval gain(const std::vector<Trained>& all) {
   std::vector<double> differences = all.back().p;
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= all.front().p[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The run that several experiments use: the subject's network and its linear classifier, with all estimators and all scales.
+// Runs that several experiments use: one of the subject's network and linear classifier with all estimators and scales, and one
+// over all test points.
 #pragma once
 
 #include <string>
@@ -10,26 +11,26 @@
 
 namespace probust::cli::reproduce {
 
-/// The MMSE estimator with the few samples that suffice according to the paper.
+/// The MMSE estimator with a number of samples that is sufficient according to the paper.
 inline constexpr const char* kFewSamples = "mmse:10";
 
 struct MainRun {
   Question of_network, of_linear;
-  std::string reference;       ///< "mc:10000"
-  std::string mmse, mmse_mvs;  ///< with enough samples to converge, as in the paper
+  std::string reference;       ///< the estimator with which the others are compared, such as "mc:10000"
+  std::string mmse, mmse_mvs;  ///< these estimators with enough samples to converge, as in the paper
   std::vector<std::string> paper, equal_cost, linear;
   std::string equal_mc;  ///< Monte Carlo at the cost of mmse:5
   std::int64_t equal_passes = 0;
 };
 
-/// A run over all test points at the middle scale with few samples, for results that need many points of each class.
+/// A run over all test points at the middle scale, with fewer samples, for results that need many points of each class.
 struct WideRun {
   Question question;
   std::string mc, mmse;
 };
 WideRun wide_run(Study& study);
 
-/// Trains the two classifiers unless they exist. Estimates nothing.
+/// The main run, for Study::rows(), which computes its estimates. Trains the two classifiers unless they exist.
 MainRun main_run(Study& study);
 
 }  // namespace probust::cli::reproduce

@@ -15,7 +15,7 @@
 namespace probust::cli::reproduce {
 namespace {
 
-// ||grad_x (f_i - f_j)|| over all pairs of classes of a linear classifier: they do not depend on x.
+// ||grad_x (f_i - f_j)|| for each pair of classes of a linear classifier, which does not depend on x.
 std::vector<double> boundary_norms(const Study& study, const std::string& path, const Tensor& x) {
   Arguments arguments = study.arguments();
   arguments.model = path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The experiment `natural`: all of its parts, and the functions that they share.
+// The experiment `natural`: runs its parts, and has the functions that they share.
 #include "experiments/natural.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ double largest_difference(std::span<const double> a, std::span<const double> b) 
   return largest;
 }
 
-// The error of a share, on the arcsine scale, on which it is about as large near 0 and 1 as elsewhere.
+// Compares shares on the arcsine scale, where their standard error is about 1 / (2 sqrt(count)), whatever p is.
 double largest_error(std::span<const double> share, std::span<const double> p, std::int64_t count) {
   const auto angle = [](double value) { return std::asin(std::sqrt(std::clamp(value, 0.0, 1.0))); };
   double largest = 0;
@@ -116,7 +116,7 @@ Sheet sheet_of(const std::string& name, const std::string& caption, const std::v
 
 namespace {
 
-// The last table is Ionosphere.
+// Compares results with the paper's claim on covariances. The last table must be Ionosphere.
 Claim covariance_claim(const std::vector<const Compared*>& all, const std::vector<const Table*>& tables) {
   std::string found = "With random covariances, p changes on average by ";
   bool confirmed = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Section 3.2 asks for perturbations as they occur in nature: categories that change, checked by summing over all changes; and
-// regression, in which an output survives if it stays within a tolerance, checked by the normal distribution of a linear model.
+// Section 3.2 asks for perturbations as they occur in nature. The first part changes categories, and checks p against the sum
+// over all changes. The second part is a regression, in which an output survives if it stays within a tolerance, and checks p
+// against the normal distribution of a linear model's output.
 #include <fmt/format.h>
 
 #include <array>
@@ -17,13 +18,13 @@
 namespace probust::cli::reproduce::scher {
 namespace {
 
-// Two features with three and four values, in columns 0..2 and 3..6, and two numbers.
+// The columns of a point: a feature with three values in columns 0..2, one with four values in columns 3..6, and two numbers.
 constexpr std::int64_t kFirst = 3, kSecond = 4, kColumns = kFirst + kSecond + 2;
 constexpr std::array<std::array<double, kFirst>, kFirst> kFirstChanges = {{{0.9, 0.08, 0.02}, {0.1, 0.8, 0.1}, {0, 0.2, 0.8}}};
 constexpr std::array<std::array<double, kSecond>, kSecond> kSecondChanges = {
     {{0.85, 0.05, 0.05, 0.05}, {0.1, 0.9, 0, 0}, {0.05, 0.15, 0.7, 0.1}, {0.02, 0.03, 0.05, 0.9}}};
 
-// Converts transitions to the file format of categorical noise.
+// Formats transition probabilities as in files of categorical noise.
 template <std::size_t N>
 std::string matrix_text(const std::array<std::array<double, N>, N>& rows) {
   std::vector<std::string> texts;
@@ -41,14 +42,14 @@ std::string groups_text() {
 
 struct Customers {
   Tensor x;
-  std::vector<std::int64_t> labels, first, second;  // the values of the two features
+  std::vector<std::int64_t> labels, first, second;  // per customer: the class, and the values of the two features
 };
 
 void set_values(std::span<float> row, std::int64_t first, std::int64_t second) {
   for (std::int64_t k = 0; k < kFirst + kSecond; ++k) row[k] = k == first || k == kFirst + second ? 1.0F : 0.0F;
 }
 
-// Labels follow a rule with some exceptions.
+// Generates customers whose labels follow a rule with some exceptions.
 Customers customers(std::int64_t count, std::uint32_t offset) {
   constexpr std::uint32_t kStream = 0x3404;
   Customers all{Tensor({count, kColumns}), {}, {}, {}};
@@ -66,7 +67,7 @@ Customers customers(std::int64_t count, std::uint32_t offset) {
   return all;
 }
 
-// The sum of the probabilities of all pairs of values with the same prediction.
+// The exact p: the sum of the probabilities of all pairs of values for which the prediction stays the same.
 std::vector<double> enumerated(Executor& executor, const Customers& all) {
   const std::vector<std::int64_t> targets = predicted_classes(executor.logits(all.x).value());
   std::vector<double> p(all.labels.size(), 0.0);
@@ -124,7 +125,8 @@ Findings categories(Study& study) {
 
 namespace {
 
-// Least squares: predicts the petal width of Iris from the other three measures. The last coefficient is the constant.
+// The least-squares coefficients that predict the petal width of Iris from the other three measurements. The last one is the
+// constant.
 Eigen::Vector4d fitted(const Tensor& x) {
   Eigen::MatrixXd A(x.shape[0], 4);
   Eigen::VectorXd y(x.shape[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 4.1.3: p against the distance to the nearest different prediction, over scales of the noise; covariances; and twenty
-// runs.
+// Section 4.1.3: compares p, at several scales of the noise, with the distance to the nearest point with a different
+// prediction, then with p for other covariances, and with p in twenty runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@ std::vector<double> scales_of(const Study& study) {
 }
 constexpr double kSmall = 0.5, kLarge = 2;  // the scales of the scatter plots
 
-// Isotropic noise of this scale has a covariance of trace scale².
+// The sigma of isotropic noise of this scale, whose covariance has the trace scale².
 double sigma_of(const Table& table, double scale) { return scale / std::sqrt(static_cast<double>(table.width())); }
 
-// p over scales, and the distances.
+// p at each scale, and the distances of the points.
 struct Swept {
   std::vector<double> scales, distance, r;
   std::vector<std::vector<double>> p;           // by scale
-  std::vector<double> pearson, spearman, mean;  // by scale; NaN if all p are equal
+  std::vector<double> pearson, spearman, mean;  // by scale: correlations of p with r (NaN if all p are equal), and mean p
 
   const std::vector<double>& p_at(double scale) const {
     return p[static_cast<std::size_t>(std::find(scales.begin(), scales.end(), scale) - scales.begin())];
@@ -128,7 +128,7 @@ Sheet points_sheet(const Swept& of, const Table& table) {
   return sheet_of(table.name + "-points", "Every held-out point.", titles, columns, false);
 }
 
-// C = AᵀA for a normal A, scaled to trace 1.
+// A covariance C = AᵀA, scaled to trace 1, where the elements of A are standard normal.
 std::vector<double> random_covariance(std::int64_t d, std::uint64_t seed, std::uint32_t number) {
   constexpr std::uint32_t kStream = 0x3403;
   NoiseStream random(seed, number, 0, kStream);
@@ -144,7 +144,7 @@ std::vector<double> random_covariance(std::int64_t d, std::uint64_t seed, std::u
   return C;
 }
 
-// Compares p with random covariances to p with the identity, at one scale.
+// Compares p under noise with random covariances to p under isotropic noise (`identity`), both at result.best_scale.
 void compare_covariances(Study& study, const Table& table, const std::vector<double>& identity, Compared& result) {
   const std::uint32_t draws = table.forest || !study.quick() ? 10 : 3;
   const std::string mc = fmt::format("mc:{}", copies(study));
@@ -158,7 +158,7 @@ void compare_covariances(Study& study, const Table& table, const std::vector<dou
   }
   const Results results = study.rows(question);
   std::vector<double> index, change, correlation;
-  std::vector<report::Series> shown;  // the first of them
+  std::vector<report::Series> shown;  // of the first three covariances
   for (std::uint32_t draw = 0; draw < draws; ++draw) {
     const std::vector<double> p = p_of(results, question.noise[draw], mc);
     if (draw < 3) shown.push_back(line(fmt::format("covariance {}", draw + 1), identity, p));
@@ -190,7 +190,7 @@ Compared compare_with_distance(Study& study, const Table& table) {
   const std::string figure = table.forest ? "figure 3" : "figure 4";
   Compared result;
   result.best_scale = of.scales[of.best()];
-  // For a forest, integrate_forest compares the orders without errors.
+  // For a forest, integrate_forest compares the orders of the exact p.
   if (!table.forest) result.findings.claims.push_back(order_claim(of, table, figure, copies(study)));
   result.findings.claims.push_back(dense_claim(of, table, figure));
   result.findings.claims.push_back(peak_claim(of, table, figure));
@@ -210,7 +210,7 @@ namespace {
 constexpr std::uint64_t kRuns = 20;
 constexpr const char* kCopies = "mc:10000";
 
-// For each noise, the smallest Pearson correlation of two runs.
+// For each noise, the smallest Pearson correlation of p between two of the runs.
 std::vector<double> smallest_correlations(Study& study, const Table& table, Question question,
                                           const std::vector<std::string>& noises) {
   question.model = table.model;

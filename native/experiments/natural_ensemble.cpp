@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 4.2: every point has its own covariance, that of the ten members of an ensemble. Also uses the members themselves,
-// without the assumption that deviations are normal.
+// Section 4.2: each point has its own covariance, that of the ten members of an ensemble. Also draws noise from the members'
+// deviations themselves, which does not assume that they are normal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ report::Chart histogram_chart(const std::vector<double>& p, const std::vector<do
   report::Chart chart{.title = "How often p and r have a value", .mark = report::Mark::bar};
   for (std::size_t bin = 0; bin < kBins; ++bin)
     chart.x.categories.push_back(fmt::format("{:.1f}", static_cast<double>(bin) / kBins));
-  chart.x.label = "from this value on, in steps of 0.1";
+  chart.x.label = "lower end of an interval of length 0.1";
   chart.y = {.label = "points", .low = 0.5, .logarithmic = true};
   std::vector<double> numbers(kBins);
   for (std::size_t bin = 0; bin < kBins; ++bin) numbers[bin] = static_cast<double>(bin);
@@ -34,7 +34,7 @@ report::Chart histogram_chart(const std::vector<double>& p, const std::vector<do
   return chart;
 }
 
-// The share of the members for which the prediction stays the same.
+// For each point: the share of the ensemble's members that have the same prediction as the point.
 std::vector<double> counted_members(Executor& executor, const Weather& weather) {
   const std::int64_t members = weather.deviations.shape[1], d = weather.table.width();
   const std::vector<std::int64_t> targets = predicted_classes(executor.logits(weather.table.x).value());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Section 3.3 and appendix A: classifiers of the plane for which p and the distance have closed forms. These are compared with
-// the results of the program for a model of each classifier. The formulas are derived here; sigma is 1.
+// Section 3.3 and appendix A: classifiers of points in the plane, for which p and the distance have closed forms. These are
+// compared with the program's results for a model of each classifier. The formulas are our own, for sigma = 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 namespace probust::cli::reproduce::scher {
 namespace {
 
-constexpr double kBoundary = 0.5, kCorner1 = 1, kCorner2 = 2;  // the linear case; the corner of the right angle, a1 and a2
+constexpr double kBoundary = 0.5, kCorner1 = 1, kCorner2 = 2;  // x2 of the linear boundary; the right angle's corner (a1, a2)
 constexpr double kReach = 3;                                   // half the side of a map
 
-// Class 1 if x2 > 1/2: y = w1 x1 + w2 x2 + b with w1 = 0, w2 = 1 and b = 0.
+// Predicts class 1 if x2 > 1/2, as the paper's model y = w1 x1 + w2 x2 + b > 1/2 with w1 = 0, w2 = 1 and b = 0 does.
 Graph linear_of_plane() {
   Graph g;
   const ValueId x = build::reshape(g, append_input(g, {2}, Extent::example, "x"), {1, 2});
@@ -32,15 +32,15 @@ Graph linear_of_plane() {
   return g;
 }
 
-// Class 1 if x1 > 1 and x2 > 2: a tree of depth 2, trained on one point in each quadrant of the plane.
+// Predicts class 1 if x1 > 1 and x2 > 2. A tree of depth 2, trained on one point in each of the four regions.
 Graph right_angle_tree() { return decision_tree(Tensor({4, 2}, {0, 1, 2, 1, 0, 3, 2, 3}), {0, 0, 0, 1}, 2, 2); }
 
-// The closed forms of a case, and the position of its map.
+// A classifier: the estimators to use for it, the centre of its map, and its closed forms.
 struct Case {
   std::string name, title;
-  std::string estimator, other, remark;  // scale of the map, another scale, and a remark about it
+  std::string estimator, other, remark;  // the estimator for the map, another one, and a remark about the other one
   bool gradients;
-  double middle1, middle2;
+  double middle1, middle2;  // the centre of the map
   std::function<double(double, double)> p, distance;
 };
 
@@ -74,11 +74,11 @@ Case right_angle_case(const std::string& mc) {
   return of;
 }
 
-// A map of cells. No centre of a cell is on a boundary.
+// The results at the centres of a map's cells. No centre is on a boundary of the classes.
 struct Plane {
-  std::vector<double> x1, x2;              // of columns and rows
+  std::vector<double> x1, x2;              // coordinates of the columns and of the rows
   Tensor points;                           // [rows x columns, 2]
-  std::vector<double> p, other, distance;  // by the program: with its main estimator, with another one, and by search
+  std::vector<double> p, other, distance;  // the program's results: p by Case::estimator and by Case::other, and the distance
   std::vector<double> exact_p, exact_distance;
 
   std::size_t at(std::size_t row, std::size_t column) const { return row * x1.size() + column; }
@@ -116,7 +116,7 @@ Plane mapped(Study& study, const Case& of, const Graph& model) {
   return plane;
 }
 
-// Makes numbers equal that differ only by rounding.
+// Rounds the values, so that values that differ only by rounding errors are equal.
 std::vector<double> without_rounding(std::vector<double> values) {
   for (double& value : values) value = std::round(value * 1e5) / 1e5;
   return values;
@@ -133,7 +133,7 @@ Figure map_of(const Plane& plane, const Case& of, const std::string& what, const
           fmt::format("As the program finds it, for noise of sigma 1, on a map of {} points.", values.size()), chart};
 }
 
-// The results that both cases report.
+// The findings that both cases report.
 Findings compared(Study& study, const Case& of, const Plane& plane, const std::string& where) {
   const bool exact = of.estimator == "taylor";
   const std::vector<double>& sampled = exact ? plane.other : plane.p;
@@ -199,7 +199,8 @@ Findings right_angle(Study& study) {
   const Case of = right_angle_case(fmt::format("mc:{}", copies(study)));
   const Plane plane = mapped(study, of, right_angle_tree());
   Findings findings = compared(study, of, plane, "appendix A.2, figure A.2");
-  // Two points inside, at the same distance from the vertical side: one is as close to the other side, and one is far from it.
+  // Two points inside the angle, at the same distance from the vertical side: `corner` is equally close to the other side, and
+  // `edge` is far from it.
   const std::size_t last = plane.x1.size() - 1;
   const auto column = static_cast<std::size_t>(
       std::find_if(plane.x1.begin(), plane.x1.end(), [](double x1) { return x1 > kCorner1 + 0.4; }) - plane.x1.begin());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tables of the experiment, from the repository, the cache or a generator, and their classifiers.
+// The tables of the experiment `natural`, from the repository, the cache or a generator, and the classifiers that are trained
+// on them.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -22,7 +23,7 @@ struct Rows {
   Labels labels;
 };
 
-// Columns from `first` on, each with mean 0 and variance 1.
+// The columns of x, beginning with column `first`, each shifted and scaled to mean 0 and variance 1.
 Tensor standardized(const Tensor& x, std::int64_t first) {
   const std::int64_t n = x.shape[0];
   Tensor z({n, x.shape[1] - first});
@@ -42,7 +43,7 @@ Rows rows_at(const Rows& all, const std::vector<std::int64_t>& which) {
   return part;
 }
 
-// Divides a table: every third row is held out.
+// A table divided into training data and held-out data, which are every third row.
 struct Divided {
   Rows training, held_out;
 };
@@ -77,8 +78,8 @@ OfNetwork with_network(Study& study, const std::string& name, const Divided& dat
   return result;
 }
 
-// Radar returns as in Ionosphere: two columns of flags, and 16 complex numbers. A good return is a damped oscillation with some
-// noise; a bad one has no such structure. Values are within [-1, 1].
+// Generates radar returns like those of Ionosphere: two columns of flags, and 16 complex numbers. A good return is a damped
+// oscillation with some noise; a bad one has no such structure. Values are within [-1, 1].
 Rows generated_returns() {
   constexpr std::int64_t kRows = 351, kPulses = 16;
   constexpr std::uint32_t kStream = 0x3401;
@@ -124,7 +125,7 @@ Table iris_table(Study& study, std::int64_t first) {
 }
 
 Table ionosphere_table(Study& study) {
-  constexpr std::int64_t kFlags = 2;  // columns that are categories
+  constexpr std::int64_t kFlags = 2;  // number of columns that are categories
   const std::optional<Located> located = locate("ionosphere", study.arguments().reproduce.cache);
   Rows all;
   if (located) {
@@ -158,10 +159,10 @@ namespace {
 
 constexpr std::int64_t kVariables = 10, kMembers = 10;
 
-// Variables have variance 1 and are correlated like those of one day. The uncertainty of a point is a random multiple of a
-// common direction plus independent parts.
+// A generated forecast. Its variables have variance 1 and are correlated, because they share a random number for the day. The
+// deviations of its members are random multiples of a common direction plus independent parts.
 struct Forecast {
-  std::vector<float> best, deviations;  // [10]; [10 members, 10], with mean 0 over the members
+  std::vector<float> best, deviations;  // [10 variables]; [10 members, 10 variables], with mean 0 over the members
   std::int64_t label = 0;
 };
 Forecast forecast(std::uint32_t number) {
@@ -189,7 +190,7 @@ Forecast forecast(std::uint32_t number) {
   return made;
 }
 
-// Factors F [N, d, M]; F Fᵀ is the covariance of each point's members.
+// The factors F [d, M] of all points, [N, d, M]. F Fᵀ is the covariance of the point's members.
 Tensor factors_of(const Tensor& deviations) {
   Tensor factors({deviations.shape[0], kVariables, kMembers});
   for (std::int64_t i = 0; i < deviations.shape[0]; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of the noise at each sigma.
+// Pictures of images with noise at each sigma.
 #include "probust/noise/noise.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kImages = 6;
 
-// The first point of each class, at most kImages of them.
+// The first point of each class, for at most kImages classes.
 std::vector<std::int64_t> examples(const Dataset& data) {
   std::vector<std::int64_t> points;
   std::set<std::int64_t> classes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// The body of main of probust-reproduce, as probust_program is for probust.
+/// Runs probust-reproduce with main's arguments, and returns the exit status; called by main.
 extern "C" int probust_reproduce(int argc, char** argv);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Writes the results of experiments as files and as a report.
+// Writes the findings of experiments as files and as a report.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Done {
 /// Writes FOLDER/NAME/: every figure as .svg, every table as .csv, and findings.txt with the claims. Throws Error{resources}.
 void write_files(const Study& study, const Done& done);
 
-/// One HTML page that needs no other file: the claims of all experiments in a table, then each experiment.
+/// The report, an HTML page that needs no other file: first the claims of all experiments, then each experiment.
 std::string report_page(const Study& study, const std::vector<Done>& all);
 
 }  // namespace probust::cli::reproduce

@@ -16,7 +16,7 @@ namespace {
 
 using namespace reproduce;  // NOLINT(google-build-using-namespace): this command is its only user
 
-// One experiment by name, or all.
+// The experiment of this name, or all experiments if the name is "all".
 std::vector<const Experiment*> chosen(const std::string& name) {
   std::vector<const Experiment*> experiments;
   std::string known = "all";

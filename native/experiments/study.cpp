@@ -58,7 +58,7 @@ std::string list_of(const std::vector<double>& values) {
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
-// The command that repeats the run.
+// The command line that repeats the run of `question`.
 std::string estimate_command(const Question& question, const Arguments& arguments) {
   std::string text = fmt::format("probust estimate {} {}", arguments.model, arguments.data.path);
   if (arguments.data.limit >= 0) text += fmt::format(" --limit {}", arguments.data.limit);

@@ -17,7 +17,7 @@ namespace {
 
 bool is_color(const Subject& subject) { return subject.point.size() == 3 && subject.point[0] == 3; }
 
-// Training and test points differ in their seeds.
+// Generates training and test points, with different seeds.
 Subject generated(const MadeDataKind& kind, const Arguments& arguments, const std::string& folder, bool quick) {
   MadeDataOptions training{quick ? 3000 : 6000, {}, {}, {}, arguments.question.seed},
       test{quick ? 500 : 1500, {}, {}, {}, arguments.question.seed + 1};
@@ -68,7 +68,7 @@ std::string known_names() {
   return names + " or the name of a data set that probust data fetch knows, or files with --test";
 }
 
-// Counts points and classes, and checks that training and test points fit together.
+// Counts points and classes, and checks that training and test points have the same shape.
 void measure(Subject& subject) {
   const auto look = [&](const std::string& path, std::int64_t& points, std::int64_t& classes) {
     const std::unique_ptr<PointSource> source = open_dataset(path, {.cifar100 = subject.cifar100}).value();

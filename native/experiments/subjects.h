@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The data of --data, and the sizes of the experiments on them.
+// The data that --data names, and the sizes, noise scales and networks of the experiments on them.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace probust::cli::reproduce {
 
-/// The data of this name: generated data, which are written to `folder`; published data, from the cache of `probust data
-/// fetch`; or files, with the test points in --test. Throws Error{usage} listing the names, and Error{unreadable}.
+/// The data that --data names: generated data, which are written to `folder`; published data, from the cache of `probust data
+/// fetch`; or a file, with the test points in --test. Throws Error{usage} that lists the names, and Error{unreadable}.
 Subject find_subject(const Arguments& arguments, const std::string& folder, bool quick);
 
 /// Whether the small convolutional network accepts such points: images of at least 16 x 16 pixels.
@@ -21,8 +21,8 @@ Sizes sizes_of(const Subject& subject, bool quick);
 
 std::vector<double> sigmas_of(const Subject& subject);
 
-/// The paper's network for such points: its convolutional network for gray images, ResNet-18 for colour images (with `quick` the
-/// convolutional one), and a perceptron for points that are not images.
+/// The paper's network for such points: its convolutional network for gray images, ResNet-18 for colour images (if `quick`,
+/// also the convolutional one), and a perceptron for points that are not images.
 Recipe network_recipe(const Subject& subject, bool quick);
 
 }  // namespace probust::cli::reproduce

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time of each estimator: one pass after the other on one point, as in the paper's serial figures, and batched; and the
+// The time of each estimator, both with single passes on single points, as in the paper's serial figures, and batched; and the
 // memory of a whole process.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ constexpr std::int64_t kPoints = 50;  // as in the paper
 struct Times {
   std::string estimator, device;
   double serial = std::nan(""), batched = std::nan("");  // seconds for all points
-  double megabytes = std::nan("");                       // of a process that runs nothing else
+  double megabytes = std::nan("");                       // memory of a process that runs only this estimator
 };
 
 class Clocked {
@@ -51,7 +51,7 @@ class Clocked {
     points_ = points_of(x, predicted_classes(logits_), 0, study.seed());
   }
 
-  // The time for all points in one call, or in one call per point.
+  // The time for all points, in one call or, if `one_by_one`, in one call per point.
   double seconds(const std::string& estimator, bool one_by_one) {
     const Noise noise = parse_noise("gaussian:" + shortest_text(sigma_), {});
     const EstimatorSpec spec = parse_estimator(estimator);
@@ -75,8 +75,8 @@ class Clocked {
   Points points_;
 };
 
-// The largest resident memory of a process so far, in megabytes; 0 if the system does not report it. wait4 would return that of
-// the parent if it were larger, because a child starts with the memory of its parent.
+// The largest resident memory of a process so far, in megabytes; 0 if the system does not report it. wait4 is not used, because
+// it would return the parent's memory if that were larger: a child starts with the memory of its parent.
 double resident_peak(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   for (std::string word; status >> word;) {
@@ -86,7 +86,7 @@ double resident_peak(pid_t process) {
   return 0;
 }
 
-// The largest resident memory of `probust estimate` with one thread; NaN if the program cannot be started again.
+// The largest resident memory of `probust estimate` with one thread, in megabytes; NaN if the program cannot be started.
 double megabytes(const Study& study, const std::string& model, const std::string& estimator) {
   const std::string limit = std::to_string(kPoints), sigma = shortest_text(study.middle_sigma());
   std::vector<std::string> words = {"probust", "estimate",    model,     study.subject().test, "--limit", limit,      "--sigma",
@@ -113,13 +113,14 @@ double megabytes(const Study& study, const std::string& model, const std::string
 
 double samples_of(const std::string& estimator) { return parse_double(split(estimator, ':').back()).value_or(1); }
 
-// Serial passes of Monte Carlo are measured only up to this number of samples; beyond, the time is proportional.
+// Measures all estimators on a device. Serial times are measured only up to `most_serial` samples; above that, the time is
+// proportional to their number.
 std::vector<Times> measured(const Study& study, const std::string& model, const Tensor& x, const std::string& device,
                             const std::vector<std::string>& estimators) {
   const double most_serial = study.quick() ? 200 : 1000;
   const bool on_processor = device == study.arguments().device.device;
   Clocked serial(study, model, x, device, 1), batched(study, model, x, device, 0);
-  (void)batched.seconds("mc:10", false);  // the first call touches memory
+  (void)batched.seconds("mc:10", false);  // not measured: the first call allocates memory
   std::vector<Times> all;
   for (const std::string& estimator : estimators) {
     Times times{estimator, device};

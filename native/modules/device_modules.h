@@ -5,15 +5,15 @@
 
 namespace probust {
 
-/// Adds the kinds of devices that modules provide (probust_cuda.so). Each module is loaded when it is first needed. Further
-/// calls do nothing.
+/// Registers the kinds of devices that modules such as probust_cuda.so provide. Each module is loaded when it is first needed.
+/// Further calls do nothing.
 void use_device_modules();
 
 /// The version of probust to which this code belongs. A module has its own copy of this function.
 const char* module_version();
 
-/// The names of a module's functions. Both take no arguments. The kind of device belongs to the module and exists as long as
-/// the module.
+/// The types and names of the two functions that a module exports. The module owns the kind of device that its function
+/// returns.
 using DeviceKindOfModule = const DeviceKind* (*)();
 using VersionOfModule = const char* (*)();
 inline constexpr const char* kDeviceKindOfModule = "probust_device_kind";

@@ -61,7 +61,8 @@ std::filesystem::path find_module(const std::string& name) {
   }
   folders.emplace_back(PROBUST_MODULES_FOLDER);
   std::error_code problem;
-  for (const std::filesystem::path& folder : folders) {  // never relative, so that no module is loaded from the working directory
+  // Skips relative paths, so that no module is loaded from the working directory.
+  for (const std::filesystem::path& folder : folders) {
     if (folder.is_absolute() && std::filesystem::exists(folder / name, problem)) return folder / name;
   }
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays of NumPy as tensors, points and numbers for each point.
+// Converts NumPy arrays to tensors, points and numbers per point, and tensors to arrays.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -35,7 +35,7 @@ inline py::array_t<float> array_of(Tensor tensor) {
   return py::array_t<float>(std::vector<py::ssize_t>(tensor.shape.begin(), tensor.shape.end()), numbers, owner);
 }
 
-// Points [N, ...] in the memory of an array. A single point of the model's shape is a batch of one.
+// Points [N, ...] in the memory of an array. An array with the shape of one point is a batch of one.
 class PointsOf {
  public:
   PointsOf(const Floats& array, const Shape& point)
@@ -61,7 +61,7 @@ class PointsOf {
   std::int64_t size_;
 };
 
-// Numbers that belong to points: none, or one per point.
+// Numbers such as labels: either one per point, or none if the argument was not given.
 class NumbersOf {
  public:
   NumbersOf(const char* name, const std::optional<Whole>& array, std::int64_t points) {

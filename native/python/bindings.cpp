@@ -17,8 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "datasets/sibling_files.h"
 #include "modules/device_modules.h"
 #include "probust/analysis/accuracy.h"
 #include "probust/estimators/statistics/pooling.h"
@@ -35,7 +35,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Calls a Python function with these arrays, and returns its result as numbers.
+// Calls a Python function with these arrays, and converts its result to a tensor.
 template <class... Arrays>
 Tensor numbers_of(const char* name, const py::object& function, const Arrays&... arrays) {
   const py::object result = result_of(function, arrays...);
@@ -49,7 +49,7 @@ Tensor numbers_of(const char* name, const py::object& function, const Arrays&...
   }
 }
 
-// A perturbation (function, latents) of Python's. The threads of the work call it one after the other.
+// Converts a tuple (function, latents) from Python. Only one worker thread at a time calls the function.
 OwnPerturbation perturbation_of(const py::tuple& entry, const std::shared_ptr<Worker>& worker) {
   const auto function = std::make_shared<py::object>(entry[0]);
   const auto turn = std::make_shared<std::mutex>();
@@ -64,7 +64,7 @@ OwnPerturbation perturbation_of(const py::tuple& entry, const std::shared_ptr<Wo
   return own;
 }
 
-// `functions` has those of "transform:NAME"; other names are files.
+// `functions` maps the NAME of "transform:NAME" to (function, latents); a NAME that is not in it is the name of a file.
 std::vector<Noise> noises_of(const std::vector<std::string>& texts, const py::dict& functions,
                              const std::shared_ptr<Worker>& worker) {
   NoiseSource source = datasets::noise_files();
@@ -77,7 +77,7 @@ std::vector<Noise> noises_of(const std::vector<std::string>& texts, const py::di
   return noises;
 }
 
-// Texts and lists become lists, numbers become arrays.
+// Numbers become a NumPy array; texts and lists become a Python list.
 template <typename T>
 py::object column_of(const std::vector<T>& values) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -105,7 +105,7 @@ py::dict columns_of(const std::vector<Row>& rows, std::int64_t classes) {
   return columns;
 }
 
-// The functions of a model that is not a file. Python's cycle collector can reach them.
+// The Python functions of a model that was not loaded from a file. Python's cycle collector can reach them.
 struct Functions {
   py::object logits, vjp;
 };
@@ -260,7 +260,7 @@ class Model {
   // Whether a call was running when this process was forked, so that its work is unfinished and its thread is missing.
   bool lost() const { return whose_turn_ != std::thread::id() && forks_at_turn_ != Worker::forks(); }
 
-  // One call at a time.
+  // Runs `work` while no other call uses the model.
   void work_alone(const std::function<void()>& work, const py::object& progress, std::int64_t planned) {
     const Turn turn = wait_for_turn();
     Progress& passes = loaded_.progress();
@@ -323,7 +323,7 @@ LoadOptions load_options(const std::vector<double>& mean, const std::vector<doub
 template <class... Arguments>
 std::unique_ptr<Model> model_of_file(const std::string& path, Arguments... arguments) {
   const datasets::Buffer file = datasets::map_regular_file(path, "give the path of an existing file", "give an ONNX file");
-  datasets::FilesBeside files(path);
+  datasets::SiblingFiles files(path);
   LoadOptions options = load_options(arguments...);
   options.external_files = std::ref(files);
   return unlocked([&] {
@@ -367,15 +367,15 @@ std::unique_ptr<Model> model_of_functions(const py::object& logits, const py::ob
   return std::make_unique<Model>(model_from_function(std::move(calls), point_shape, classes, options), worker, functions);
 }
 
-// Null for a model from a file, and for an object that was never initialised.
+// The functions of a Python object of class Model; null for a model from a file and for an object that was never initialised.
 Functions* functions_of(PyObject* self) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
   if (!instance->get_value_and_holder().holder_constructed()) return nullptr;
   return py::cast<Model&>(py::handle(self)).functions();
 }
 
-// Registers functions with the cycle collector: a function that refers to its model, such as a method of an object that owns
-// the model, forms a cycle.
+// Shows a model's functions to the cycle collector, because a function that refers to its model, such as a method of an object
+// that owns the model, forms a cycle.
 void collect_cycles(PyHeapTypeObject* type) {
   type->ht_type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type->ht_type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
@@ -395,7 +395,7 @@ void collect_cycles(PyHeapTypeObject* type) {
 }
 
 void raise(const Error& error) {
-  const std::string line = error.message();  // may hold a file's name, which need not be UTF-8
+  const std::string line = error.message();  // may contain a file's name, which need not be UTF-8
   const auto text = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(line.data(), static_cast<py::ssize_t>(line.size()), "backslashreplace"));
   const py::object exception = py::module_::import("probust._errors").attr("exception")(static_cast<int>(error.code), text);
@@ -483,7 +483,7 @@ void bind(py::module_& module) {
 }  // namespace probust::python
 
 #ifdef PROBUST_DISPATCH
-// Called by the extension module's entry point (door.cpp).
+// Called by the extension module's entry point (module_entry.cpp).
 extern "C" __attribute__((visibility("default"))) void probust_bind(PyObject* module) {
   auto borrowed = pybind11::reinterpret_borrow<pybind11::module_>(module);
   probust::python::bind(borrowed);

@@ -46,7 +46,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-/// Runs work of the core, which does not call Python, without the lock.
+/// Runs `work` without the interpreter's lock. It must not call Python.
 template <class Work>
 auto unlocked(const Work& work) {
   const Unlocked released;

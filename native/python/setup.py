@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the extension with CMake, so that `pip wheel` makes a wheel that needs no library except the C and C++ runtime.
+"""Builds the extension with CMake, so that `pip wheel` creates a wheel that needs no library except the C and C++ runtime.
 
 On x86-64, the library is compiled for several instruction sets, and the system's loader selects one (packaging/CMakeLists.txt).
 PROBUST_VARIANTS selects fewer of them, such as "x86-64-v3", for a faster build.
@@ -21,12 +21,12 @@ OF_X86 = "x86-64 x86-64-v3 x86-64-v4"
 
 
 def variants():
-    """The first is for any processor."""
+    """The instruction sets to compile for. The first is for any processor."""
     return os.environ.get("PROBUST_VARIANTS", OF_X86 if platform.machine() == "x86_64" else "").split() or [""]
 
 
 class BuildWithCMake(build_ext):
-    """Installs the components `python` and `python_library` where setuptools gathers the wheel."""
+    """Installs the components `python` and `python_library` in the folder from which setuptools builds the wheel."""
 
     def run(self):
         if self.inplace:

@@ -18,17 +18,17 @@
 
 namespace probust::python {
 
-/// Runs work of the core on its own thread, without the interpreter's lock. During that time, the Python thread that started it
-/// handles signals, reports progress, and calls the classifier's functions, so that Ctrl-C interrupts them and their exceptions
-/// propagate there.
+/// Runs work of the core on a thread of its own, without the interpreter's lock. Meanwhile, the Python thread that started the
+/// work handles signals, reports progress, and calls the classifier's functions. Ctrl-C therefore interrupts these functions,
+/// and their exceptions propagate in that thread.
 class Worker {
  public:
   using Task = std::function<void()>;
 
-  /// Runs `work` and waits for it. The caller must hold the lock. Calls `report` about ten times a second. If a Python
-  /// exception is raised during that time, sets `stop` and throws the exception when the work has ended. Otherwise throws the
-  /// exception of `work`, if any. If a function forked this process, the work would never end in the child, so the child throws
-  /// at once.
+  /// Runs `work` and waits for it. The caller must hold the interpreter's lock. Calls `report` about ten times a second. If a
+  /// Python exception is raised during that time, sets `stop` and throws the exception when the work has ended. Otherwise
+  /// throws the exception of `work`, if any. If one of the classifier's functions forks this process, the child throws at once,
+  /// because the work would never end there.
   void run(StopToken& stop, const Task& work, const Task& report) {
     std::exception_ptr failed, raised;
     done_ = refused_ = abandoned_ = false;
@@ -68,8 +68,8 @@ class Worker {
     if (failed) std::rethrow_exception(failed);
   }
 
-  /// Runs `task` on the waiting Python thread. Must be called by one thread of the work only. Throws Error{interrupted} if
-  /// Python has raised an exception.
+  /// Runs `task` on the Python thread that waits in run(). Only one thread of the work at a time may call this. Throws
+  /// Error{interrupted} if Python has raised an exception.
   void in_python(const Task& task) {
     std::unique_lock lock(mutex_);
     task_ = &task;
@@ -78,8 +78,9 @@ class Worker {
     if (refused_) throw interruption();
   }
 
-  /// Ends the work of all workers and waits for a while, so that no work runs while the process ends. The caller must hold the
-  /// lock, and the interpreter must be about to end: the threads that started the work never return from their calls.
+  /// Stops the work of all workers, and waits up to kLastWait for it, so that no work runs while the process ends. The caller
+  /// must hold the interpreter's lock, and the interpreter must be about to end: the threads that started the work never return
+  /// from their calls.
   static void end_all() {
     const Unlocked unlocked;
     All& all = of_process();
@@ -99,7 +100,7 @@ class Worker {
     ++all.forks;
   }
 
-  /// The number of forks between this process and the first that used workers.
+  /// The number of forks between this process and the first ancestor that used workers.
   static int forks() { return of_process().forks; }
 
   static Error forked() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The axes of a chart: ranges, ticks, and values as pixels.
+// The axes of a chart: their ranges and ticks, and the positions of values on them.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct Tick {
   std::string text;
 };
 
-/// Whether a value can be shown on the axis: finite, not so large that arithmetic on ranges overflows, and positive if the axis
-/// is logarithmic.
+/// Whether a value can be shown on the axis: it is finite, not so large that arithmetic on ranges overflows, and positive if
+/// the axis is logarithmic.
 bool shown(const Axis& axis, double value);
 
 /// A range of values and its ticks.
@@ -25,15 +25,16 @@ struct Ruler {
   bool logarithmic = false;
   std::vector<Tick> ticks{};
 
-  /// 0 at `low`, 1 at `high`; limited to -1..2, so that infinite bounds have a position.
+  /// The relative position of a value: 0 at `low`, 1 at `high`. It is limited to -1..2, so that infinite bounds have a
+  /// position.
   double share(double value) const;
 };
 
-/// A ruler for the values on an axis; values that cannot be shown are ignored. `most` is the largest number of ticks. Ends that
-/// the axis does not set are extended: to the next tick with `to_ticks`, otherwise by a small margin.
+/// A ruler for the values on an axis; values that cannot be shown are ignored. `most` is the largest number of ticks. An end
+/// that the axis does not set is extended: to the next tick if `to_ticks`, otherwise by a small margin.
 Ruler ruler(const Axis& axis, const std::vector<double>& values, int most, bool to_ticks);
 
-/// "0.25", "1e-5", "20000": at most ten digits.
+/// A number with at most ten digits, such as "0.25", "1e-5" or "20000".
 std::string number_text(double value);
 
 }  // namespace probust::report

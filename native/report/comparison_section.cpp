@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The comparison of two runs on the same points.
+// The section that compares two runs on the same points.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace probust::report {
 namespace {
 
-// One model of the other run, compared with one of this run.
+// The comparison of a model of the other run with a model of this run.
 struct ComparedModels {
   std::string baseline, run;  // names of the two models
   std::vector<PairedComparison> groups;

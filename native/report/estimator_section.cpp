@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agreement of estimators, certified radii, and estimates that are missing.
+// The sections on the agreement of estimators, on certified radii, and on estimates that are missing or not `ok`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace probust::report {
 namespace {
 
-constexpr std::int64_t kMostDots = 1000;  // dots of a scatter chart
-constexpr std::size_t kMostPairs = 3;     // charts per model
+constexpr std::int64_t kMostDots = 1000;  // the largest number of dots in a scatter chart
+constexpr std::size_t kMostPairs = 3;     // the largest number of charts per model
 constexpr int kRadii = 60;                // number of radii in a chart
 
 Table table_of_comparisons(const Material& material, const std::vector<Comparison>& comparisons) {
@@ -35,7 +35,7 @@ Table table_of_comparisons(const Material& material, const std::vector<Compariso
   return table;
 }
 
-// A chart with every k-th point, so that a page with many points stays small.
+// A scatter chart of two estimators. If there are many points, it shows only every k-th, so that the page stays small.
 std::string chart_of_pair(const Comparison& pair) {
   Chart chart{.title = pair.a + " and " + pair.b, .mark = Mark::scatter, .diagonal = true, .width = 440, .height = 420};
   chart.x = {.label = "p by " + pair.a, .low = 0, .high = 1};
@@ -54,13 +54,13 @@ std::string chart_of_pair(const Comparison& pair) {
   return figure(chart, fmt::format("{}, at {}. {} Equal estimates lie on the line.", chart.title, pair.noise, shown));
 }
 
-std::string charts_of_pairs(const Lead& lead, const std::vector<Comparison>& comparisons) {
+std::string charts_of_pairs(const Focus& focus, const std::vector<Comparison>& comparisons) {
   std::string html = "<div class=\"charts\">\n";
   std::size_t charts = 0;
   for (const Comparison& pair : comparisons) {
-    const bool about_lead = pair.model == lead.model && pair.noise == lead.at_widest().key.noise &&
-                            (pair.a == lead.estimator || pair.b == lead.estimator);
-    if (!about_lead || pair.points.empty() || ++charts > kMostPairs) continue;
+    const bool about_focus = pair.model == focus.model && pair.noise == focus.at_widest().key.noise &&
+                             (pair.a == focus.estimator || pair.b == focus.estimator);
+    if (!about_focus || pair.points.empty() || ++charts > kMostPairs) continue;
     html += chart_of_pair(pair);
   }
   return html + "</div>\n";
@@ -177,7 +177,7 @@ std::string agreement_section(const Material& material) {
   std::string html = paragraph(
       "Two estimators of the same p should agree up to their errors. The softmax of the logits, often used as "
       "confidence, ignores the noise: a low correlation means that it does not show how robust a prediction is.");
-  for (const Lead& lead : material.leads) html += charts_of_pairs(lead, comparisons);
+  for (const Focus& focus : material.focuses) html += charts_of_pairs(focus, comparisons);
   html += table(table_of_comparisons(material, comparisons));
   return html + paragraph(
                     "Pearson's correlation is 1 if one is a linear function of the other, Spearman's if both order the points in "

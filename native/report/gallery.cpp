@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "report/html.h"
 #include "report/words.h"
 
 namespace probust::report {
 namespace {
-
-constexpr std::int64_t kSmallPicture = 64;  // in pixels; smaller images are enlarged
 
 // "label 3 (Bag), predicted 5 (Shirt)".
 std::string answer_of(const Row& row, const std::vector<std::string>& class_names) {
@@ -22,35 +19,56 @@ std::string answer_of(const Row& row, const std::vector<std::string>& class_name
   return *row.label == row.predicted ? "predicted " + predicted + ", correct" : "predicted " + predicted + ", label " + label;
 }
 
-std::string item(const Row& row, const Picture& picture, const std::vector<std::string>& class_names) {
-  const std::string name = fmt::format("point {}", row.index), answer = html_text(answer_of(row, class_names));
-  const bool small = std::max(picture.height, picture.width) < kSmallPicture, wrong = row.label && *row.label != row.predicted;
-  return fmt::format(
-      "<li><img{} src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}: {}\"><span>{}</span><span>p = {}</span>"
-      "<span{}>{}</span></li>\n",
-      small ? " class=\"pixels\"" : "", png_uri(picture), picture.width, picture.height, name, answer, name,
-      probability(row.estimate.p), wrong ? " class=\"wrong\"" : "", answer);
+// The image of a point alone, or next to its wrong version.
+std::string gallery_item(const Row& row, const Picture& picture, const WrongVersion* wrong,
+                         const std::vector<std::string>& class_names) {
+  const std::string name = fmt::format("point {}", row.index), answer = answer_of(row, class_names);
+  const std::string about = name + ": " + answer;
+  const std::string becomes = wrong == nullptr ? "" : wrong_text(*wrong, class_text(wrong->predicted, class_names));
+  const bool error = row.label && *row.label != row.predicted;
+  std::string html =
+      "<li>" + (wrong == nullptr ? image_tag(picture, about) : image_pair(picture, about, *wrong, row.noise + ": " + becomes));
+  html += fmt::format("<span>{}</span><span>p = {}</span><span{}>{}</span>", name, probability(row.estimate.p),
+                      error ? " class=\"wrong\"" : "", html_text(answer));
+  if (wrong != nullptr) html += "<span>" + html_text(becomes) + "</span>";
+  return html + "</li>\n";
 }
 
 std::string pictures_in_order(const std::string& title, std::span<const Row* const> points, const Pictures& pictures,
                               const std::vector<std::string>& class_names) {
   std::string items;
+  bool pairs = false;
   for (const Row* row : points) {
     const auto picture = pictures.of_point.find(row->index);
-    if (picture != pictures.of_point.end()) items += item(*row, picture->second, class_names);
+    if (picture == pictures.of_point.end()) continue;
+    const auto wrong = pictures.wrong.find(noisy_point_of(*row));
+    pairs = pairs || wrong != pictures.wrong.end();
+    items += gallery_item(*row, picture->second, wrong == pictures.wrong.end() ? nullptr : &wrong->second, class_names);
   }
-  return items.empty() ? "" : heading(title) + "<ul class=\"gallery\">\n" + items + "</ul>\n";
+  return items.empty() ? "" : heading(title) + "<ul class=\"" + (pairs ? "pairs" : "gallery") + "\">\n" + items + "</ul>\n";
 }
 
 }  // namespace
 
-std::vector<std::int64_t> ranked_points(std::span<const Ranking> rankings) {
-  std::set<std::int64_t> points;
+NoisyPoint noisy_point_of(const Row& row) { return {row.model, row.noise, row.index}; }
+
+std::vector<const Row*> ranked_rows(std::span<const Ranking> rankings) {
+  std::map<NoisyPoint, const Row*> rows;
   for (const Ranking& ranking : rankings) {
-    for (const Row* row : ranking.least) points.insert(row->index);
-    for (const Row* row : ranking.most) points.insert(row->index);
+    for (const std::vector<const Row*>* end : {&ranking.least, &ranking.most}) {
+      for (const Row* row : *end) rows.try_emplace(noisy_point_of(*row), row);
+    }
   }
-  return {points.begin(), points.end()};
+  std::vector<const Row*> result;
+  result.reserve(rows.size());
+  for (const auto& [point, row] : rows) result.push_back(row);
+  return result;
+}
+
+std::string explanation(const Pictures& pictures) {
+  std::string text = "Wrong predictions are in bold.";
+  if (!pictures.wrong.empty()) text += std::string(" Next to each image is its most probable wrong version. ") + kWrongVersion;
+  return pictures.wrong_missing.empty() ? text : text + " " + pictures.wrong_missing;
 }
 
 std::string gallery(const Ranking& ranking, const Pictures& pictures, const std::vector<std::string>& class_names) {
@@ -62,8 +80,9 @@ std::string gallery_page(const std::string& title, std::span<const Ranking> rank
                          const std::vector<std::string>& class_names) {
   std::string html = fmt::format("<main>\n<h1>{}</h1>\n", html_text(title));
   html += paragraph(
-      "p is the probability that the classifier's prediction for a point survives random noise: at 1 it always does, "
-      "at 0 never. Wrong predictions are in bold.");
+      "p is the probability that the classifier's prediction for a point survives random noise: at 1 it always does, at 0 "
+      "never. " +
+      explanation(pictures));
   for (std::size_t k = 0; k < rankings.size(); ++k)
     html += section(fmt::format("ranking-{}", k + 1), text_of(rankings[k].key), gallery(rankings[k], pictures, class_names));
   return document(title, html + "</main>\n");

@@ -1,27 +1,51 @@
 // SPDX-License-Identifier: MIT
 //
-// Pictures of the least and most robust points.
+// Pictures of the least and most robust points, and of noisy samples of them.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "probust/analysis/ranking.h"
 #include "report/picture.h"
+#include "report/sample_pictures.h"
 
 namespace probust::report {
+
+/// A point under a noise, whose estimates may be several.
+struct NoisyPoint {
+  std::string model, noise;  ///< as in rows
+  std::int64_t index = 0;
+  auto operator<=>(const NoisyPoint&) const = default;
+};
+NoisyPoint noisy_point_of(const Row& row);
+
+/// Noisy samples of one image.
+struct SampleSheet {
+  std::int64_t index = 0;
+  Picture original{};
+  std::map<std::string, std::vector<Picture>> of_noise{};  ///< by its text in rows: from the least to the most changed
+};
 
 /// Points as pictures, or the reason why there are none.
 struct Pictures {
   std::map<std::int64_t, Picture> of_point;  ///< by position in the data
   std::string missing;                       ///< a sentence for the user; empty if all points have pictures
+  std::map<NoisyPoint, WrongVersion> wrong{};
+  std::string wrong_missing{};  ///< a sentence for the user, if there are points without `wrong` that should have it
+  std::optional<SampleSheet> sheet{};
 };
 
-/// The points that the rankings contain, ascending.
-std::vector<std::int64_t> ranked_points(std::span<const Ranking> rankings);
+/// The rows that the rankings contain, one for each point and noise.
+std::vector<const Row*> ranked_rows(std::span<const Ranking> rankings);
+
+/// Explains p and the pictures to a reader.
+std::string explanation(const Pictures& pictures);
 
 /// The least and the most robust points of a ranking, with their estimates. Points without a picture are omitted.
 std::string gallery(const Ranking& ranking, const Pictures& pictures, const std::vector<std::string>& class_names);

@@ -5,7 +5,7 @@
 namespace probust::report {
 namespace {
 
-// The characters from blank to ~. Thirteen rows from the top, each two hexadecimal digits: the left pixel is 0x40.
+// The characters from blank to ~. Each has thirteen rows from the top, of two hexadecimal digits; the left pixel is bit 0x40.
 constexpr std::string_view kGlyphs[] = {
     "00000000000000000000000000", "00000808080808080800080000", "00001414140000000000000000",
     "00000014143e143e1414000000",  //  !"#

@@ -8,7 +8,7 @@ namespace probust::report {
 
 inline constexpr int kGlyphWidth = 7, kGlyphHeight = 13;
 
-/// Whether a character of ASCII has ink at this pixel; others look like a question mark.
+/// Whether this pixel of an ASCII character is black. Other characters are drawn as a question mark.
 bool glyph_has(char character, int row, int column);
 
 }  // namespace probust::report

@@ -16,18 +16,18 @@ std::string html_text(std::string_view text);
 
 std::string paragraph(std::string_view text);
 
-/// A heading within a section.
+/// A subheading within a section.
 std::string heading(std::string_view text);
 
-/// A section with a heading. Links use `id`.
+/// A section with a heading. `id` is the target for links.
 std::string section(std::string_view id, std::string_view title, std::string_view html);
 
 struct Column {
   std::string title;
-  bool number = true;  ///< aligned on the right
+  bool number = true;  ///< whether cells are aligned on the right, as for numbers
 };
 
-/// Rows begin with a header cell. All cells are text.
+/// A table whose cells are all text. The first cell of each row is a header.
 struct Table {
   std::string caption;
   std::vector<Column> columns;
@@ -35,17 +35,17 @@ struct Table {
   bool wraps = false;  ///< whether text cells may take several lines
 };
 
-/// "<ul>...</ul>".
+/// An unordered list of texts.
 std::string list(const std::vector<std::string>& items);
 
-/// A table that scrolls in its own box if it is wider than the page. Empty if it has no rows.
+/// The table in a box that scrolls if the table is wider than the page. Empty if the table has no rows.
 std::string table(const Table& table);
 
 /// A chart with a caption below it. A wide one is drawn twice, because its text would be too small on a phone; the style sheet
 /// shows one of them.
 std::string figure(const Chart& chart, std::string_view caption);
 
-/// A complete document in one file. It loads nothing, and its policy forbids loading.
+/// A complete document in one file. It loads nothing, and its content security policy forbids loading.
 std::string document(std::string_view title, std::string_view html);
 
 }  // namespace probust::report

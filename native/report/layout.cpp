@@ -9,7 +9,7 @@
 namespace probust::report {
 namespace {
 
-// Ticks and ranges of the axes.
+// All values in a chart along each axis.
 struct Values {
   std::vector<double> x, y;
   bool any = false;
@@ -30,7 +30,7 @@ Values values_of(const Chart& chart) {
   return values;
 }
 
-// Extends the axis by half a cell beyond the first and the last centre.
+// The axis with its ends set half a cell beyond the first and the last centre.
 Axis edges_of(Axis axis, const std::vector<double>& centres) {
   if (centres.size() < 2) return axis;
   const double half = 0.5 * (centres.back() - centres.front()) / static_cast<double>(centres.size() - 1);
@@ -52,7 +52,7 @@ double widest_text(const std::vector<std::string>& texts) {
   return widest;
 }
 
-// Entries from left to right, in as many lines as needed, below `top`. A series without a name has no entry.
+// The legend's entries, from left to right in as many lines as needed, below `top`. A series without a name has no entry.
 std::vector<LegendEntry> legend_of(const Chart& chart, double top) {
   constexpr double kSample = 30;
   std::vector<LegendEntry> legend;

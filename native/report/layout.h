@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The positions of the parts of a chart. From the top: title, legend, the label of the y axis, the frame with the marks, ticks
-// and label of the x axis. A map has a colour bar to the right of the frame.
+// The positions of the parts of a chart. From top to bottom: the title, the legend, the label of the y axis, the frame with the
+// marks, and the ticks and label of the x axis. A map has a colour bar to the right of the frame.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline constexpr double kLine = 19, kRoom = 8;
 
 struct LegendEntry {
   std::size_t series;
-  double x, y;  ///< of the entry's line: its left end and its middle
+  double x, y;  ///< the left end and the vertical middle of the entry
   std::string text;
 };
 
@@ -26,12 +26,12 @@ struct Layout {
   Ruler x, y;
   Ruler colours;  ///< the values of the colour bar
   bool any_value = false;
-  double left = 0, top = 0, right = 0, bottom = 0;  ///< of the frame
+  double left = 0, top = 0, right = 0, bottom = 0;  ///< the edges of the frame
   double bar = 0;                                   ///< the left edge of the colour bar
-  std::vector<std::string> title;                   ///< by line
+  std::vector<std::string> title;                   ///< the lines of the title
   std::vector<LegendEntry> legend;
   bool slanted = false;  ///< whether the names of categories are slanted
-  int every = 1;         ///< every this many categories, one has its name shown
+  int every = 1;         ///< k if only the name of every k-th category is shown
 
   double middle() const { return 0.5 * (left + right); }
   double at_x(double value) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shows values as colours from dark blue over green to yellow. Brighter is larger, also for people with colour blindness and in
-// print. The cells cover the background, so the colours are the same on light and dark pages.
+// Shows values as colours from dark blue through green to yellow. Larger values are brighter, so the map can be read in print
+// and by people with colour blindness. The cells cover the background, so the colours are the same on light and dark pages.
 #include "report/map.h"
 
 #include <fmt/format.h>
@@ -15,9 +15,9 @@
 namespace probust::report {
 namespace {
 
-constexpr int kColourSteps = 48;  // finer steps are hard to distinguish, and cells of the same step are one path
+constexpr int kColourSteps = 48;  // finer steps are hard to distinguish; all cells of a step are one path
 
-// Viridis, by S. van der Walt and N. Smith (CC0), at equal distances.
+// Six colours at equal distances from the colour map Viridis by S. van der Walt and N. Smith (CC0).
 constexpr std::array<std::array<int, 3>, 6> kAnchors = {
     {{0x44, 0x01, 0x54}, {0x41, 0x44, 0x87}, {0x2a, 0x78, 0x8e}, {0x22, 0xa8, 0x84}, {0x7a, 0xd1, 0x51}, {0xfd, 0xe7, 0x25}}};
 

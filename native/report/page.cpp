@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <string_view>
 
 #include "probust/base/text.h"
 #include "report/sections.h"
@@ -14,7 +14,7 @@
 namespace probust::report {
 namespace {
 
-// "Robustness of lenet.onnx on t10k-images.gz", as far as both are known.
+// A title such as "Robustness of lenet.onnx on t10k-images.gz", if the model and the data are known.
 std::string title_of(const Run& run) {
   const std::string model = file_name(entry_of(run.information, "model_path"));
   const std::string data = file_name(entry_of(run.information, "data_path"));
@@ -35,23 +35,35 @@ std::string surviving(const Run& run) {
   return what;
 }
 
-// The introduction of the page; it contains `html`.
+// The introduction of the page, with `html` after its title.
 std::string header(const Run& run, const std::string& title, const std::string& html) {
+  const bool perturbed = !noises_on_sheet(run).empty();
   return fmt::format("<header>\n<h1>{}</h1>\n", html_text(title)) + html +
          paragraph(
              "p is the probability " + surviving(run) +
-             " when random noise is added to the point: at 1 this is certain, at 0 impossible. Sigma is the scale of the noise, "
-             "in the units of the data: for pixels from 0 to 1, sigma = 0.1 changes a pixel by about a tenth of the range.") +
+             (perturbed ? " when the point is perturbed at random" : " when random noise is added to the point") +
+             ": at 1 this is certain, at 0 impossible. Sigma is the scale of the noise" +
+             (perturbed
+                  ? ": for a perturbation, such as rotate:10, the number after its name."
+                  : ", in the units of the data: for pixels from 0 to 1, sigma = 0.1 changes a pixel by about a tenth of the "
+                    "range.")) +
          "</header>\n";
+}
+
+// The position before a value that may be a path: after "cov=" and "transform:".
+std::size_t beginning_of_value(const std::string& noise, std::size_t from) {
+  constexpr std::string_view kOwn = "transform:";
+  const std::size_t own = noise.find(kOwn, from);
+  return std::min(noise.find('=', from), own == std::string::npos ? own : own + kOwn.size() - 1);
 }
 
 // "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
 std::string without_folders(const std::string& noise) {
   std::string text;
   for (std::size_t at = 0; at < noise.size();) {
-    const std::size_t value = noise.find('=', at);
+    const std::size_t value = beginning_of_value(noise, at);
     if (value == std::string::npos) return text + noise.substr(at);
-    const std::size_t end = std::min(noise.find_first_of(",:@", value), noise.size());
+    const std::size_t end = std::min(noise.find_first_of(",:@|", value + 1), noise.size());
     const std::size_t folder = noise.rfind('/', end - 1);
     text += noise.substr(at, value + 1 - at);
     const bool path = folder != std::string::npos && folder > value;
@@ -89,7 +101,7 @@ Material::Material(const Run& about)
     : run(about),
       summary(summarize(about.results)),
       groups(grouped(about.results.rows)),
-      leads(leads_of(groups)),
+      focuses(focuses_of(groups)),
       sweeps(sweeps_of(about.results.rows)) {}
 
 std::vector<Column> Material::key_columns() const {
@@ -104,11 +116,11 @@ std::vector<std::string> Material::key_cells(const GroupKey& key) const {
   return cells;
 }
 
-const RowSweep* Material::sweep_of(const Lead& lead) const {
-  const GroupKey& key = lead.at_widest().key;
+const RowSweep* Material::sweep_of(const Focus& focus) const {
+  const GroupKey& key = focus.at_widest().key;
   const std::string shape = noise_shape(key.noise, key.sigma);
   for (const RowSweep& sweep : sweeps) {
-    if (sweep.model == lead.model && sweep.estimator == lead.estimator && sweep.shape == shape && sweep.scales.size() > 1)
+    if (sweep.model == focus.model && sweep.estimator == focus.estimator && sweep.shape == shape && sweep.scales.size() > 1)
       return &sweep;
   }
   return nullptr;
@@ -116,19 +128,23 @@ const RowSweep* Material::sweep_of(const Lead& lead) const {
 
 std::string Material::of_model(const std::string& model) const { return several_models() ? "of " + model + " " : ""; }
 
-std::vector<std::int64_t> pictured_points(const Run& run) {
+std::vector<const Row*> pictured_rows(const Run& run) {
   const std::vector<RowGroup> groups = grouped(run.results.rows);
-  return ranked_points(rankings_of(leads_of(groups)));
+  return ranked_rows(rankings_of(focuses_of(groups)));
 }
 
-void shorten_noises(Results& results) {
-  std::map<std::string, std::string> names;
-  std::set<std::string> taken;
+std::map<std::string, std::string> shorten_noises(Results& results) {
+  std::map<std::string, std::string> names, full, unchanged;
+  bool unique = true;
   for (const Row& row : results.rows) {
     const auto [entry, added] = names.try_emplace(row.noise, without_folders(row.noise));
-    if (added && !taken.insert(entry->second).second) return;
+    if (!added) continue;
+    unique = full.try_emplace(entry->second, row.noise).second && unique;
+    unchanged[row.noise] = row.noise;
   }
+  if (!unique) return unchanged;
   for (Row& row : results.rows) row.noise = names.at(row.noise);
+  return full;
 }
 
 std::string page(const Run& run, const Pictures& pictures, const Run* other) {
@@ -136,6 +152,7 @@ std::string page(const Run& run, const Pictures& pictures, const Run* other) {
   const Part parts[] = {{"pictures", "Pictures", pictures_section(material, pictures)},
                         {"comparison", "Comparison", other == nullptr ? "" : comparison_section(run, *other)},
                         {"summary", "Summary", summary_section(material)},
+                        {"perturbations", "Perturbations", perturbation_section(material, pictures)},
                         {"sigma", "p against sigma", sigma_section(material)},
                         {"classes", "Classes", bias_section(material)},
                         {"points", "Least and most robust points", points_section(material, pictures)},
@@ -145,7 +162,8 @@ std::string page(const Run& run, const Pictures& pictures, const Run* other) {
                         {"origin", "How this was made", origin_section(material)}};
   std::string links, sections;
   for (const Part& part : parts) {
-    if (part.html.empty() && (std::string_view(part.id) == "pictures" || std::string_view(part.id) == "comparison")) continue;
+    const std::string_view id = part.id;
+    if (part.html.empty() && (id == "pictures" || id == "comparison" || id == "perturbations")) continue;
     links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", part.id, part.title);
     sections += section(part.id, part.title, part.html);
   }

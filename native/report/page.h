@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A run as one HTML page that needs no other file.
+// Writes a report of a run as one HTML page that needs no other file.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace probust::report {
 
-/// Names and values, as in store::RunFile.
+/// Pairs of name and value, as in store::RunFile.
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
 /// The value of an entry; empty if there is no such entry.
@@ -26,15 +27,21 @@ struct Run {
   std::vector<std::string> class_names;  ///< may be empty
 };
 
-/// The positions in the data of the points whose pictures a report shows.
-std::vector<std::int64_t> pictured_points(const Run& run);
+/// The rows of the points whose pictures a report shows, one for each point and noise.
+std::vector<const Row*> pictured_rows(const Run& run);
+
+/// The noises of which a report shows samples, as in rows: those of a run with perturbations of images. Empty without them.
+std::vector<std::string> noises_on_sheet(const Run& run);
+
+/// The point on which it shows them: the first one that all models get right or, without such a point, the first one.
+std::int64_t point_on_sheet(const Run& run);
 
 /// Noise models with files are named by full paths. In all rows, "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy",
-/// unless two noise models would get the same name.
-void shorten_noises(Results& results);
+/// unless two noise models would get the same name. Returns the full text of each name.
+std::map<std::string, std::string> shorten_noises(Results& results);
 
-/// The report. With `other`, a second run on the same points, it starts with a comparison of the two. Throws Error{unreadable}
-/// about "the run" if the points differ (analysis/comparison.h).
+/// The report. If `other`, a second run on the same points, is given, the report starts with a comparison of the two. Throws
+/// Error{unreadable} about "the run" if the points differ (analysis/comparison.h).
 std::string page(const Run& run, const Pictures& pictures, const Run* other = nullptr);
 
 }  // namespace probust::report

@@ -17,7 +17,7 @@ struct Extents {
   std::int64_t channels, height, width;
 };
 
-// The mean of channel c over the pixels that are merged into the pixel (i, j) of a picture.
+// The mean of channel c over the pixels of x that become pixel (i, j) of the smaller picture.
 double average(const Tensor& x, const Extents& from, const Picture& to, std::int64_t c, std::int64_t i, std::int64_t j) {
   const std::int64_t top = i * from.height / to.height, bottom = std::max(top + 1, (i + 1) * from.height / to.height);
   const std::int64_t left = j * from.width / to.width, right = std::max(left + 1, (j + 1) * from.width / to.width);

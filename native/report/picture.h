@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Points that are images, as PNG.
+// Converts points that are images to pictures and PNG files.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,20 @@ struct Brightness {
   double black = 0, white = 1;
 };
 
-/// 0 to 1 if all finite values are in it, as for pixels; otherwise the range of the values.
+/// The range from 0 to 1 if it contains all finite values, as for pixels; otherwise the range of the values.
 Brightness brightness_of(const Tensor& x);
 
 /// Whether points of this shape are images: [1, H, W] or [3, H, W].
 bool is_image(const Shape& point);
 
-/// A point x [1, C, H, W] as an image, averaged down if a side has more than `most` pixels. Values that are not finite are black.
+/// The picture of a point x [1, C, H, W], reduced by averaging if a side has more than `most` pixels. Values that are not
+/// finite are black.
 Picture picture_of(const Tensor& x, const Brightness& brightness, std::int64_t most = 128);
 
 /// The bytes of a PNG file. Throws Error{resources}.
 std::vector<std::uint8_t> png(const Picture& picture);
 
-/// "data:image/png;base64,...". Throws Error{resources}.
+/// The PNG file as a URI, "data:image/png;base64,...". Throws Error{resources}.
 std::string png_uri(const Picture& picture);
 
 }  // namespace probust::report

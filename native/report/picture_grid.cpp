@@ -53,7 +53,7 @@ std::string svg(const PictureGrid& grid, Surroundings surroundings) {
     text += text_at(kRoom, kRoom + kTitleFont, shortened(grid.title, places.width - 2 * kRoom),
                     fmt::format(" font-size=\"{}\" font-weight=\"600\"", kTitleFont));
   for (std::size_t c = 0; c < grid.columns.size(); ++c) {
-    // A name may extend over the following columns if they have no names.
+    // A name may extend over the columns after it that have no names.
     std::size_t span = 1;
     while (c + span < grid.columns.size() && grid.columns[c + span].empty()) ++span;
     text += text_at(places.left + static_cast<double>(c) * places.step, places.top - 4,

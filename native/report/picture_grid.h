@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Small pictures in rows and columns, as one SVG.
+// Small pictures in rows and columns, as one SVG or PNG picture.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 namespace probust::report {
 
 struct GridCell {
-  Picture picture{};   ///< no picture if it has no bytes
-  std::string text{};  ///< below the picture; may be empty
+  Picture picture{};   ///< if it has no bytes, the cell has no picture
+  std::string text{};  ///< the text below the picture; may be empty
 };
 
 struct GridRow {
@@ -23,16 +23,16 @@ struct GridRow {
 
 struct PictureGrid {
   std::string title{};
-  std::vector<std::string> columns{};  ///< above the cells; may be empty
+  std::vector<std::string> columns{};  ///< names above the columns; may be empty
   std::vector<GridRow> rows{};
-  int side = 56;  ///< of a picture, in CSS pixels
+  int side = 56;  ///< the side of a picture, in CSS pixels
 };
 
-/// The <svg> element, with a trailing newline, at least as wide as its cells. Texts are escaped and cut to the width of a cell.
+/// The <svg> element of the grid, with a trailing newline. Texts are escaped, and cut to the width of a cell.
 std::string svg(const PictureGrid& grid, Surroundings surroundings);
 
-/// The same as pixels, on white, for a PNG file: pictures are enlarged by whole factors to at most `side` pixels, and texts are
-/// in ASCII. Throws Error{resources} if it would be larger than image files may be.
+/// The grid as a bitmap on a white background, for a PNG file: pictures are enlarged by integer factors to at most `side`
+/// pixels, and texts are in ASCII. Throws Error{resources} if the bitmap would be larger than an image file may be.
 Picture raster(const PictureGrid& grid);
 
 }  // namespace probust::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each series is a group with its own `color`, which its parts use.
+// Draws charts as SVG. Each series is a <g> element with its own `color`, which all parts of the series use.
 #include "report/plot.h"
 
 #include <fmt/format.h>
@@ -23,12 +23,12 @@
 namespace probust::report {
 namespace {
 
-// Colours that people with colour blindness can distinguish (Okabe and Ito, "Color universal design", 2008; without yellow, which
-// is invisible on white), on light and dark backgrounds.
+// Colours that people with colour blindness can distinguish (Okabe and Ito, "Color universal design", 2008; without yellow,
+// which is invisible on white), on light and dark backgrounds.
 constexpr std::array<const char*, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                  "#e69f00", "#56b4e9", "#8066c8", "#868686"};
 
-constexpr std::size_t kMostMarkers = 30;  // on one line
+constexpr std::size_t kMostMarkers = 30;  // the largest number of markers on one line
 
 class Drawing {
  public:
@@ -116,7 +116,7 @@ class Drawing {
 
   std::string x_ticks() const {
     std::string text;
-    double end = -1e9;  // right end of the last number
+    double end = -1e9;  // the right end of the last number that was drawn
     for (std::size_t k = 0; k < layout_.x.ticks.size(); ++k) {
       const double x = at_x(layout_.x.ticks[k].value), y = layout_.bottom + kRoom + 0.75 * kFont;
       const std::string& name = layout_.x.ticks[k].text;
@@ -187,7 +187,7 @@ class Drawing {
 
   // ---- marks
 
-  // Calls draw for runs of neighbouring points that can be shown.
+  // Calls draw(first, last) for each run of successive points that can all be shown.
   template <class Draw>
   void for_each_run(std::size_t k, const Draw& draw) const {
     const std::vector<PlotPoint>& points = chart_.series[k].points;
@@ -226,7 +226,7 @@ class Drawing {
     return chart_.y.logarithmic && at <= 0 ? std::lerp(layout_.bottom, layout_.top, -1.0) : at_y(at);
   }
 
-  // Bars of a category are side by side.
+  // The horizontal position of a point of series k. The bars of a category are side by side.
   double place(std::size_t k, const PlotPoint& point) const {
     if (chart_.x.categories.empty()) return at_x(point.x);
     return at_x(point.x) + (static_cast<double>(k) - 0.5 * static_cast<double>(chart_.series.size() - 1)) * bar_step();
@@ -259,7 +259,7 @@ class Drawing {
     return text;
   }
 
-  // The shape, a line at the median, and the mean with its 95% interval.
+  // The shape of the density, a line at the median, and the mean with its 95% interval.
   std::string violin(double x, const std::vector<double>& values) const {
     const Density shape = density(values, layout_.y.high - layout_.y.low);
     const double half = std::min(30.0, 0.46 * bar_step());
@@ -290,7 +290,7 @@ class Drawing {
     return path.empty() ? "" : fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"/>\n", path);
   }
 
-  // If there are many points, they are one path of dots, without dots that hide each other.
+  // If there are many points, they are drawn as one path of dots, and only one of several dots at the same position is drawn.
   std::string markers(std::size_t k) const {
     constexpr std::size_t kMany = 400;
     const std::vector<PlotPoint>& points = chart_.series[k].points;

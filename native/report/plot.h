@@ -14,36 +14,36 @@ namespace probust::report {
 /// One value. Values that are not finite leave a gap.
 struct PlotPoint {
   double x = 0, y = 0;
-  std::optional<double> low{}, high{};  ///< range of y: a band around lines, error bars otherwise
-  std::string title{};                  ///< shown under the pointer; may be empty
+  std::optional<double> low{}, high{};  ///< range of y, drawn as a band around lines and as error bars at other marks
+  std::string title{};                  ///< text that appears under the mouse pointer; may be empty
 };
 
 struct Series {
-  std::string name;  ///< name in the legend; no entry if empty
+  std::string name;  ///< name in the legend; if empty, the legend has no entry for the series
   std::vector<PlotPoint> points;
 };
 
 enum class Mark : std::uint8_t {
-  line,     ///< points in ascending x, joined
+  line,     ///< points in order of ascending x, joined by lines
   bar,      ///< x is the number of a category
-  violin,   ///< the probabilities at each category x as a shape whose width is their density, with median, mean and its interval
+  violin,   ///< for each category, a shape whose width is the density of its values, with their median, mean and its interval
   scatter,  ///< points without lines
   map       ///< the cells of `grid`, coloured by their values, and a colour bar
 };
 
 struct Axis {
   std::string label{};
-  std::optional<double> low{}, high{};    ///< the range; default: that of the data, extended to ticks
+  std::optional<double> low{}, high{};    ///< ends of the axis; if empty, those of the data, extended to ticks
   bool logarithmic = false;               ///< values that are not positive are left out
-  std::vector<std::string> categories{};  ///< instead of numbers: category k is at k
-  bool every_value = false;  ///< whether to put ticks at the values of the data, if they are few, such as the scales of a sweep
+  std::vector<std::string> categories{};  ///< names to show instead of numbers; category k is at k
+  bool every_value = false;  ///< whether ticks are at the values of the data, such as the scales of a sweep, if they are few
 };
 
 /// Values over a plane, at the centres of cells that all have the same size.
 struct Grid {
-  std::vector<double> x{}, y{};  ///< of the columns and rows: ascending, evenly spaced, at least two of each
+  std::vector<double> x{}, y{};  ///< centres of the columns and rows: ascending, evenly spaced, at least two of each
   std::vector<double> values{};  ///< [rows of y][columns of x]; cells without a finite value stay empty
-  Axis value{};                  ///< of the colour bar: its label and range
+  Axis value{};                  ///< the label and range of the colour bar
 };
 
 struct Chart {
@@ -51,18 +51,18 @@ struct Chart {
   Mark mark = Mark::line;
   Axis x{}, y{};
   std::vector<Series> series{};
-  Grid grid{};                    ///< of a map, which has no series
-  bool diagonal = false;          ///< a line of equal x and y
-  std::optional<double> level{};  ///< a dashed horizontal line
+  Grid grid{};                    ///< the values of a map, which has no series
+  bool diagonal = false;          ///< whether to draw the line y = x
+  std::optional<double> level{};  ///< the y of a dashed horizontal line
   int width = 720, height = 420;  ///< in CSS pixels; on a page, the picture and its text scale to the width of its container
 };
 
 enum class Surroundings : std::uint8_t {
   file,  ///< a separate file: white background
-  page   ///< part of an HTML page: no background, text in the page's colour; series in --plot-1 to --plot-8 if the page sets them
+  page   ///< part of an HTML page: no background, text in the page's colour, series in --plot-1 to --plot-8 if the page sets them
 };
 
-/// The <svg> element, with a trailing newline. Texts are escaped. A chart without any finite value shows "no values".
+/// The <svg> element of the chart, with a trailing newline. Texts are escaped. A chart without finite values shows "no values".
 std::string svg(const Chart& chart, Surroundings surroundings);
 
 /// Text for XML or HTML, with & < > " ' as entities and other characters escaped by printable().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Robustness by class, and the least and most robust points.
+// The sections on robustness by class, and on the least and the most robust points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const MeanInterval* mean_of_class(const GroupBias& bias, std::int64_t number) {
   return found == bias.classes.end() || *found != number ? nullptr : &bias.p[found - bias.classes.begin()];
 }
 
-// The classes to show: all, or those with the smallest and the largest means.
+// The classes to show: all of them or, if there are too many, those with the smallest and the largest means.
 std::vector<std::int64_t> shown_classes(const GroupBias& bias) {
   std::vector<std::int64_t> classes = bias.classes;
   if (classes.size() <= kMostClasses) return classes;
@@ -62,7 +62,7 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
   }
   for (const std::int64_t number : classes) {
     std::vector<std::string> cells{class_text(number, material.run.class_names), "0"};
-    const auto place = [&](const GroupBias& noise) {  // of a class that occurs
+    const auto place = [&](const GroupBias& noise) {  // the class must occur
       return std::lower_bound(noise.classes.begin(), noise.classes.end(), number) - noise.classes.begin();
     };
     if (clean) {
@@ -83,7 +83,7 @@ Table table_of_classes(const std::vector<GroupBias>& noises, const std::vector<s
   return table;
 }
 
-// "At gaussian:0.1, class 0 has the largest mean p and class 6 the smallest; they differ by 0.21 (0.12 to 0.29)."
+// A sentence such as "At gaussian:0.1, class 0 has the largest mean p and class 6 the smallest; they differ by 0.21 (...)".
 std::string gap_sentence(const GroupBias& bias, const std::vector<std::string>& names) {
   if (!bias.largest) return "At " + bias.key.noise + ", fewer than two classes have two points with p, so none can be compared.";
   const ClassGap& gap = *bias.largest;
@@ -94,20 +94,20 @@ std::string gap_sentence(const GroupBias& bias, const std::vector<std::string>& 
       gap.low > 0 ? "more than chance explains" : "which may be chance");
 }
 
-std::string bias_of_lead(const Material& material, const Lead& lead) {
+std::string bias_of_focus(const Material& material, const Focus& focus) {
   std::vector<GroupBias> noises;
   std::vector<std::string> sentences;
-  for (const RowGroup* group : lead.few()) {
+  for (const RowGroup* group : focus.few()) {
     noises.push_back(bias_of(*group));
     sentences.push_back(gap_sentence(noises.back(), material.run.class_names));
   }
-  const GroupBias widest = bias_of(lead.at_widest());
+  const GroupBias widest = bias_of(focus.at_widest());
   const std::vector<std::int64_t> classes = shown_classes(widest);
   if (classes.empty()) return paragraph("No point has p.");
   std::string html = list(sentences);
   html += figure(chart_of_classes(noises, classes, material.run.class_names),
                  fmt::format("Mean p of the points of each class {}by {}, with intervals that hold for all classes together.",
-                             material.of_model(lead.model), lead.estimator));
+                             material.of_model(focus.model), focus.estimator));
   if (classes.size() < widest.classes.size())
     html += paragraph(
         fmt::format("Of {} classes, the chart and the table show the {} with the smallest and the {} with the largest mean "
@@ -115,10 +115,10 @@ std::string bias_of_lead(const Material& material, const Lead& lead) {
                     widest.classes.size(), kMostClasses / 2, kMostClasses / 2, widest.key.noise));
   return html + table(table_of_classes(noises, classes, material,
                                        fmt::format("Mean p by {} class {}by {}", widest.by_label ? "true" : "predicted",
-                                                   material.of_model(lead.model), lead.estimator)));
+                                                   material.of_model(focus.model), focus.estimator)));
 }
 
-// The sigma at which each point's p falls to kTolerated. Empty without a sweep.
+// By point: the sigma at which its p falls to kTolerated. Empty if `sweep` is null.
 std::map<std::int64_t, std::string> tolerated_by_point(const RowSweep* sweep) {
   std::map<std::int64_t, std::string> scales;
   if (sweep == nullptr) return scales;
@@ -128,12 +128,12 @@ std::map<std::int64_t, std::string> tolerated_by_point(const RowSweep* sweep) {
 }
 
 Table table_of_points(const std::string& caption, const std::vector<const Row*>& points, const Material& material,
-                      const Lead& lead) {
+                      const Focus& focus) {
   const std::vector<std::string>& names = material.run.class_names;
   Table table{caption, {{"point"}, {"label", false}, {"predicted", false}, {"p"}, {"95% interval"}}, {}};
-  std::vector<const RowGroup*> others = lead.few();
-  std::erase(others, &lead.at_widest());
-  const std::map<std::int64_t, std::string> scales = tolerated_by_point(material.sweep_of(lead));
+  std::vector<const RowGroup*> others = focus.few();
+  std::erase(others, &focus.at_widest());
+  const std::map<std::int64_t, std::string> scales = tolerated_by_point(material.sweep_of(focus));
   for (const RowGroup* other : others) table.columns.push_back({"p at " + other->key.noise});
   if (!scales.empty()) table.columns.push_back({fmt::format("sigma at p = {}", kTolerated)});
   for (const Row* row : points) {
@@ -150,14 +150,14 @@ Table table_of_points(const std::string& caption, const std::vector<const Row*>&
   return table;
 }
 
-std::string points_of_lead(const Material& material, const Lead& lead, const Ranking& ranking) {
-  const std::string where = lead.at_widest().key.noise + " by " + lead.estimator;
+std::string points_of_focus(const Material& material, const Focus& focus, const Ranking& ranking) {
+  const std::string where = focus.at_widest().key.noise + " by " + focus.estimator;
   std::string html = paragraph(fmt::format("{}Points are ordered by p at {}{}; {} of {} have p.",
-                                           material.several_models() ? lead.model + ": " : "", where,
-                                           lead.noises.size() > 1 ? ", the noise at which p differs most between points" : "",
-                                           counted(ranking.answered), counted(std::ssize(lead.at_widest().rows))));
-  html += table(table_of_points("Least robust points at " + where, ranking.least, material, lead));
-  return html + table(table_of_points("Most robust points at " + where, ranking.most, material, lead));
+                                           material.several_models() ? focus.model + ": " : "", where,
+                                           focus.noises.size() > 1 ? ", the noise at which p differs most between points" : "",
+                                           counted(ranking.answered), counted(std::ssize(focus.at_widest().rows))));
+  html += table(table_of_points("Least robust points at " + where, ranking.least, material, focus));
+  return html + table(table_of_points("Most robust points at " + where, ranking.most, material, focus));
 }
 
 }  // namespace
@@ -166,18 +166,18 @@ std::string bias_section(const Material& material) {
   std::string html = paragraph(
       "Noise may harm some classes more than others. Intervals are wider than those of one class alone would be: "
       "with 95% confidence, all intervals of a column contain their means at once (Bonferroni's correction).");
-  for (const Lead& lead : material.leads) html += bias_of_lead(material, lead);
+  for (const Focus& focus : material.focuses) html += bias_of_focus(material, focus);
   return html;
 }
 
 std::string pictures_section(const Material& material, const Pictures& pictures) {
   std::string html;
-  const std::vector<Ranking> rankings = rankings_of(material.leads);
+  const std::vector<Ranking> rankings = rankings_of(material.focuses);
   for (std::size_t k = 0; k < rankings.size(); ++k) {
     const std::string shown = gallery(rankings[k], pictures, material.run.class_names);
     if (shown.empty()) continue;
-    html += paragraph("Points ordered by p " + material.of_model(material.leads[k].model) + "at " + rankings[k].key.noise +
-                      " by " + rankings[k].key.estimator + ". Wrong predictions are in bold.") +
+    html += paragraph("Points ordered by p " + material.of_model(material.focuses[k].model) + "at " + rankings[k].key.noise +
+                      " by " + rankings[k].key.estimator + ". " + explanation(pictures)) +
             shown;
   }
   return html;
@@ -185,8 +185,8 @@ std::string pictures_section(const Material& material, const Pictures& pictures)
 
 std::string points_section(const Material& material, const Pictures& pictures) {
   std::string html;
-  const std::vector<Ranking> rankings = rankings_of(material.leads);
-  for (std::size_t k = 0; k < rankings.size(); ++k) html += points_of_lead(material, material.leads[k], rankings[k]);
+  const std::vector<Ranking> rankings = rankings_of(material.focuses);
+  for (std::size_t k = 0; k < rankings.size(); ++k) html += points_of_focus(material, material.focuses[k], rankings[k]);
   if (!pictures.missing.empty()) html += paragraph(pictures.missing);
   return html +
          paragraph(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grids of pictures as pixels. The layout is that of a table: names on the left, columns above, texts below pictures.
+// Draws grids of pictures as bitmaps. The layout is that of a table: names of rows on the left, names of columns above, and
+// texts below the pictures.
 #include <algorithm>
 
 #include "probust/base/error.h"
@@ -13,7 +14,7 @@ constexpr std::int64_t kMargin = 8, kBetween = 6, kMostSide = 16384, kMostNamePi
 
 std::int64_t pixels_of(const std::string& text) { return kGlyphWidth * std::ssize(text); }
 
-// The text in at most `width` pixels, with two dots if it had to be cut.
+// The text, cut to at most `width` pixels. If it is cut, it ends with two dots.
 std::string fitting(const std::string& text, std::int64_t width) {
   if (pixels_of(text) <= width) return text;
   const std::int64_t letters = std::max<std::int64_t>(0, width / kGlyphWidth - 2);
@@ -40,7 +41,7 @@ class Canvas {
     }
   }
 
-  // Centred in a square of `side` pixels.
+  // Draws a picture, enlarged by an integer factor, in the centre of a square of `side` pixels.
   void draw(const Picture& picture, std::int64_t left, std::int64_t top, std::int64_t side) {
     const std::int64_t factor = std::max<std::int64_t>(1, side / std::max(picture.height, picture.width));
     left += std::max<std::int64_t>(0, (side - factor * picture.width) / 2);
@@ -72,7 +73,7 @@ class Canvas {
   Picture picture_;
 };
 
-// The side of a cell: at least that of every picture.
+// The side of a cell: grid.side or, if a picture is larger, the longest side of the pictures.
 std::int64_t side_of(const PictureGrid& grid) {
   std::int64_t side = grid.side;
   for (const GridRow& row : grid.rows) {
@@ -98,7 +99,7 @@ Picture raster(const PictureGrid& grid) {
   Canvas canvas(top + rows * height + kMargin, std::max(left + cells * step, 2 * kMargin + pixels_of(grid.title)) + kMargin);
   canvas.write(grid.title, kMargin, kMargin);
   for (std::int64_t c = 0; c < std::ssize(grid.columns); ++c) {
-    std::int64_t span = 1;  // a name may extend over the columns after it that have none
+    std::int64_t span = 1;  // a name may extend over the columns after it that have no names
     while (c + span < std::ssize(grid.columns) && grid.columns[c + span].empty()) ++span;
     canvas.write(fitting(grid.columns[c], span * step - kBetween), left + c * step, top - line);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// p against sigma: the mean, the distribution over points, and the scale that points tolerate.
+// The section on p as a function of sigma: its mean, its distribution over the points, and the largest sigma that points
+// tolerate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace probust::report {
 namespace {
 
 constexpr std::array kThresholds = {0.5, 0.9, 0.99};
-constexpr int kSteps = 100;  // of a distribution's chart
+constexpr int kSteps = 100;  // in the chart of a distribution
 
 std::string name_of(const RowSweep& sweep, const Material& material) {
   return (material.several_models() ? sweep.model + ", " : "") + sweep.estimator;
@@ -41,7 +42,7 @@ std::string charts_of_means(const Material& material) {
   return html;
 }
 
-// The share of points whose p is at most x.
+// The share of points whose p is at most x, as a function of x.
 Series distribution_of(const RowGroup& group) {
   std::vector<double> p = group.p();
   std::erase_if(p, [](double value) { return !std::isfinite(value); });
@@ -55,16 +56,16 @@ Series distribution_of(const RowGroup& group) {
   return series;
 }
 
-std::string chart_of_distributions(const Material& material, const Lead& lead) {
+std::string chart_of_distributions(const Material& material, const Focus& focus) {
   Chart chart{.title = "Distribution of p"};
   chart.x = {.label = "p", .low = 0, .high = 1};
   chart.y = {.label = "share of points with p at most this", .low = 0, .high = 1};
-  for (const RowGroup* group : lead.few()) chart.series.push_back(distribution_of(*group));
+  for (const RowGroup* group : focus.few()) chart.series.push_back(distribution_of(*group));
   return figure(
       chart,
       fmt::format("The share of points {}whose p, by {}, is at most the value on the horizontal axis. A curve that stays low "
                   "until p is nearly 1 means that most predictions survive.",
-                  material.of_model(lead.model), lead.estimator));
+                  material.of_model(focus.model), focus.estimator));
 }
 
 Table table_of_tolerances(const Material& material, const RowSweep& sweep) {
@@ -97,9 +98,9 @@ std::string sigma_section(const Material& material) {
     html += paragraph(
         "The run has a single scale, so there is no curve of p against sigma. Run estimate with several, "
         "such as --sigma 0.05,0.1,0.2, to see one.");
-  for (const Lead& lead : material.leads) {
-    html += chart_of_distributions(material, lead);
-    if (const RowSweep* sweep = material.sweep_of(lead)) html += table(table_of_tolerances(material, *sweep));
+  for (const Focus& focus : material.focuses) {
+    html += chart_of_distributions(material, focus);
+    if (const RowSweep* sweep = material.sweep_of(focus)) html += table(table_of_tolerances(material, *sweep));
   }
   if (!means.empty())
     html += paragraph(

@@ -68,14 +68,17 @@ pre { background: var(--panel); border: 1px solid var(--hairline); border-radius
 .survey th:first-child { padding-left: 0; white-space: normal; }
 .survey td { width: 22%; background: rgb(214 64 44 / var(--fail)); border: 2px solid var(--page); print-color-adjust: exact; }
 .survey th small { color: var(--quiet); font-weight: 400; }
+.survey.many td { width: auto; min-width: 4.5rem; }
+.survey .none { background: none; }
 .survey b { display: block; font-size: 1.125rem; line-height: 1.3; }
 .survey small { display: block; font-size: 0.75rem; line-height: 1.35; }
 .strip { grid-template-columns: repeat(4, minmax(0, 8rem)); }
-.pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 1rem; list-style: none; margin: 0 0 1rem;
+.pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 1rem; list-style: none; margin: 0 0 1rem;
   padding: 0; }
 .pairs div { display: flex; gap: 0.25rem; }
-.pairs img { display: block; width: 6rem; height: auto; background: var(--panel); border: 1px solid var(--hairline); }
+.pairs img { display: block; width: calc(50% - 0.125rem); max-width: 6rem; height: auto; background: var(--panel); border: 1px solid var(--hairline); }
 .pairs .pixels { image-rendering: pixelated; }
+.pairs .wrong { font-weight: 600; }
 .pairs span { display: block; font-size: 0.8125rem; line-height: 1.4; margin-top: 0.25rem; }
 @media screen and (max-width: 36rem) {
   .survey td, .survey th { padding: 0.25rem; }
@@ -83,6 +86,7 @@ pre { background: var(--panel); border: 1px solid var(--hairline); border-radius
   .survey tbody th { font-size: 0.8125rem; }
   .survey th small, .survey td small { font-size: 0.6875rem; }
   .strip { gap: 0.4rem; }
+  .pairs { gap: 1rem 0.75rem; }
 }
 @media print {
   body { font-size: 10pt; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The first and the last section: a summary of the run, and its origin.
+// The first and the last section: a summary of the run, and how it was made.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<std::string> accuracy_cards(const Material& material) {
   return cards;
 }
 
-// "71.2% to 75.3%"
+// An interval such as "71.2% to 75.3%".
 std::string between(const MeanInterval& share) {
   return std::isfinite(share.low) && std::isfinite(share.high) ? percent(share.low) + " to " + percent(share.high)
                                                                : "no interval";
@@ -42,19 +42,19 @@ std::string between(const MeanInterval& share) {
 
 std::vector<std::string> mean_cards(const Material& material) {
   std::vector<std::string> cards;
-  for (const Lead& lead : material.leads) {
-    for (const RowGroup* group : lead.few()) {
+  for (const Focus& focus : material.focuses) {
+    for (const RowGroup* group : focus.few()) {
       if (const MeanInterval noisy = noisy_accuracy(*group); noisy.count > 0)
-        cards.push_back(card("accuracy under noise " + material.of_model(lead.model) + "at " + group->key.noise,
-                             percent(noisy.mean), between(noisy) + "; by " + lead.estimator));
+        cards.push_back(card("accuracy under noise " + material.of_model(focus.model) + "at " + group->key.noise,
+                             percent(noisy.mean), between(noisy) + "; by " + focus.estimator));
       const MeanInterval mean = group->mean_p();
       cards.push_back(card(
-          "mean p " + material.of_model(lead.model) + "at " + group->key.noise,
+          "mean p " + material.of_model(focus.model) + "at " + group->key.noise,
           std::isfinite(mean.mean) ? fmt::format("{:.3f}", mean.mean) : "–",
           fmt::format("{}; by {}",
                       std::isfinite(mean.low) && std::isfinite(mean.high) ? fmt::format("{:.3f} to {:.3f}", mean.low, mean.high)
                                                                           : "no interval",
-                      lead.estimator)));
+                      focus.estimator)));
     }
   }
   return cards;
@@ -124,7 +124,7 @@ Table table_of_skipped(const Material& material) {
   return table;
 }
 
-// The entries that are not empty.
+// A table of the entries that are not empty, except the command.
 Table table_of_entries(const std::string& caption, const Entries& entries) {
   Table table{.caption = caption, .columns = {{"name", false}, {"value", false}}, .wraps = true};
   for (const auto& [name, value] : entries) {

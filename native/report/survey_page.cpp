@@ -6,21 +6,13 @@
 #include <cmath>
 
 #include "probust/base/text.h"
+#include "report/sample_pictures.h"
 #include "report/sections.h"
+#include "report/strength_table.h"
 #include "report/words.h"
 
 namespace probust::report {
 namespace {
-
-constexpr std::int64_t kSmallImage = 64;  // in pixels; smaller images are enlarged without smoothing
-
-std::string two_digits(double p) { return std::isfinite(p) ? fmt::format("{:.2f}", p) : "–"; }
-
-std::string link_of(const std::string& name) {
-  std::string id = "kind-";
-  for (const char c : name) id += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
-  return id;
-}
 
 // "Cat", "class 3".
 std::string class_name(std::int64_t number, const std::vector<std::string>& names) {
@@ -32,7 +24,7 @@ std::string capital(std::string text) {
   return text;
 }
 
-// "blur:1", as --noise takes it.
+// The noise in the form that --noise accepts, such as "blur:1".
 std::string noise_text(const SurveyedKind& kind, std::size_t strength) { return kind.name + ":" + kind.numbers[strength]; }
 
 // The share of points whose prediction is the label, without noise.
@@ -61,81 +53,58 @@ std::string introduction(const SurveyPage& content) {
 
 // ---- all perturbations in one table
 
-// A cell that is the redder, the smaller p is.
-std::string cell(const SurveyedStrength& strength, const std::string& number) {
-  const MeanInterval& p = strength.p;
-  std::string html = fmt::format("<td style=\"--fail:{:.0f}%\"><small>{}</small><b>{}</b>",
-                                 std::isfinite(p.mean) ? 60 * (1 - p.mean) : 0, html_text(number), two_digits(p.mean));
-  if (std::isfinite(p.std_error)) html += fmt::format("<small>± {:.3f}</small>", p.std_error);
-  if (strength.noisy.count > 0) html += fmt::format("<small>{:.1f}% right</small>", 100 * strength.noisy.mean);
-  return html + "</td>";
+StrengthRow strength_row_of(const SurveyEntry& entry) {
+  StrengthRow row{entry.kind.name, entry.kind.parameter + (entry.kind.reference ? ", for comparison" : ""),
+                  id_of_kind(entry.kind.name)};
+  for (std::size_t k = 0; k < entry.strengths.size(); ++k)
+    row.cells.push_back({entry.kind.numbers[k], entry.strengths[k].p, entry.strengths[k].noisy});
+  return row;
 }
 
 std::string overview(const SurveyPage& content) {
   std::string html = paragraph(
       "The most dangerous perturbation at medium strength comes first. In each cell: the number that sets the strength, the mean "
       "of p over the images, its standard error, and, if the images have labels, the share of samples that get their label.");
-  const std::string caption = "Mean p of each perturbation at three strengths";
-  html += fmt::format(
-      "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\n<table class=\"survey\">\n"
-      "<caption><span>{0}</span></caption>\n<thead><tr><th scope=\"col\">perturbation</th>",
-      caption);
-  for (const char* name : kStrengthNames) html += fmt::format("<th scope=\"col\">{}</th>", name);
-  html += "</tr></thead>\n<tbody>\n";
-  for (const SurveyEntry& entry : content.survey.entries) {
-    html +=
-        fmt::format("<tr><th scope=\"row\"><a href=\"#{}\">{}</a>{}</th>", link_of(entry.kind.name), html_text(entry.kind.name),
-                    "<small>" + html_text(entry.kind.parameter) + (entry.kind.reference ? ", for comparison" : "") + "</small>");
-    for (std::size_t k = 0; k < entry.strengths.size(); ++k) html += cell(entry.strengths[k], entry.kind.numbers[k]);
-    html += "</tr>\n";
-  }
-  html += "</tbody>\n</table>\n</div>\n";
-  return html + paragraph(
-                    "Strengths of different perturbations cannot be compared exactly: use the pictures to judge which of them "
-                    "occur where "
-                    "the model is used. The standard error says how much a mean would differ for other images of the same kind. "
-                    "Differences "
-                    "between perturbations are more exact, because all use the same images.");
+  StrengthTable strengths{"Mean p of each perturbation at three strengths", "perturbation", {}};
+  for (const char* name : kStrengthNames) strengths.columns.push_back({name});
+  for (const SurveyEntry& entry : content.survey.entries) strengths.rows.push_back(strength_row_of(entry));
+  return html + table(strengths) +
+         paragraph(
+             "Strengths of different perturbations cannot be compared exactly: use the pictures to judge which of them occur "
+             "where "
+             "the model is used. The standard error says how much a mean would differ for other images of the same kind. "
+             "Differences between perturbations are more exact, because all use the same images.");
 }
 
 // ---- each perturbation
 
-std::string image_tag(const Picture& picture, const std::string& about) {
-  const bool small = std::max(picture.height, picture.width) < kSmallImage;
-  return fmt::format("<img{} src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}\">", small ? " class=\"pixels\"" : "",
-                     png_uri(picture), picture.width, picture.height, html_text(about));
-}
-
-std::string strip_of(const SurveyEntry& entry, const SurveyPictures& pictures, const Strip& strip) {
-  std::string html = "<ul class=\"gallery strip\">\n";
-  html += fmt::format("<li>{}<span>original</span></li>\n", image_tag(pictures.original, "the original image"));
-  for (std::size_t k = 0; k < strip.noisy.size(); ++k)
-    html += fmt::format("<li>{}<span>{}: {}</span><span>p = {}</span></li>\n",
-                        image_tag(strip.noisy[k], fmt::format("{}, {}", entry.kind.name, kStrengthNames[k])), kStrengthNames[k],
-                        html_text(entry.kind.numbers[k]), two_digits(strip.p[k]));
-  return html + "</ul>\n";
+std::string strip_of(const SurveyEntry& entry, const SurveyPictures& pictures, const Strip& own) {
+  std::vector<StripCell> cells;
+  for (std::size_t k = 0; k < own.noisy.size(); ++k)
+    cells.push_back({own.noisy[k],
+                     fmt::format("{}, {}", entry.kind.name, kStrengthNames[k]),
+                     {fmt::format("{}: {}", kStrengthNames[k], entry.kind.numbers[k]), "p = " + two_digits(own.p[k])}});
+  return strip(pictures.original, cells);
 }
 
 std::string misled_item(const Misled& one, const SurveyEntry& entry, const std::vector<std::string>& names) {
-  const std::string before = class_name(one.row->predicted, names), after = class_name(one.wrong, names);
-  std::string html = fmt::format("<li><div>{}", image_tag(one.original, fmt::format("image {}: {}", one.row->index, before)));
-  if (one.noisy) html += image_tag(*one.noisy, fmt::format("the same image under {}: {}", entry.kind.name, after));
-  html += fmt::format("</div><span>image {}, p = {}</span><span>{}{}</span></li>\n", one.row->index,
-                      two_digits(one.row->estimate.p), html_text(before),
-                      one.noisy ? html_text(fmt::format(" becomes {} in {} of {}", after, one.count, one.samples)) : "");
-  return html;
+  const std::string before = class_name(one.row->predicted, names), after = class_name(one.wrong.predicted, names);
+  const std::string about = fmt::format("image {}: {}", one.row->index, before);
+  return fmt::format("<li>{}<span>image {}, p = {}</span><span>{}</span></li>\n",
+                     image_pair(one.original, about, one.wrong, entry.kind.name + ": " + after), one.row->index,
+                     two_digits(one.row->estimate.p), html_text(before + " " + wrong_text(one.wrong, after)));
 }
 
 std::string kind_part(const SurveyEntry& entry, const SurveyPage& content) {
   const SurveyedKind& kind = entry.kind;
-  std::string html = fmt::format("<article id=\"{}\">\n{}", link_of(kind.name), heading(kind.name));
+  std::string html = fmt::format("<article id=\"{}\">\n{}", id_of_kind(kind.name), heading(kind.name));
   html += paragraph(capital(kind.summary) + ". The number is the " + kind.number + ".");
   const auto found = content.pictures.kinds.find(kind.name);
   if (found == content.pictures.kinds.end()) return html + "</article>\n";
   html += strip_of(entry, content.pictures, found->second.strip);
   if (found->second.misled.empty())
     return html + paragraph("No sample at medium strength changes a prediction that was right.") + "</article>\n";
-  html += "<p class=\"quiet\">Smallest p at medium strength, and a sample that is taken for another class:</p>\n";
+  html += "<p class=\"quiet\">Smallest p at medium strength, and the most probable wrong version:</p>\n";
   html += "<ul class=\"pairs\">\n";
   for (const Misled& one : found->second.misled) html += misled_item(one, entry, content.run.class_names);
   return html + "</ul>\n</article>\n";
@@ -145,9 +114,9 @@ std::string kinds(const SurveyPage& content) {
   std::string html = paragraph(fmt::format(
       "Each strip shows image {} with typical samples: half of all samples change the image more, half less. Below are the "
       "images{} "
-      "with the smallest p at medium strength. Next to each is the mildest of its samples that get the most frequent other "
-      "class.",
-      content.pictures.index, content.survey.entries[0].strengths[kMedium].noisy.count > 0 ? " that the model gets right" : ""));
+      "with the smallest p at medium strength. Next to each is its most probable wrong version. {}",
+      content.pictures.index, content.survey.entries[0].strengths[kMedium].noisy.count > 0 ? " that the model gets right" : "",
+      kWrongVersion));
   for (const SurveyEntry& entry : content.survey.entries) html += kind_part(entry, content);
   return html;
 }

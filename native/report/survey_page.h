@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: MIT
 //
-// A survey as one HTML page that needs no other file.
+// Writes a survey as one HTML page that needs no other file.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "probust/analysis/survey.h"
 #include "report/page.h"
 #include "report/picture.h"
+#include "report/sample_pictures.h"
 
 namespace probust::report {
 
-/// One image at the three strengths of a kind of noise.
+/// Noisy samples of one image, at the three strengths of a kind of noise.
 struct Strip {
   std::int64_t index = 0;
   std::array<Picture, 3> noisy{};
-  std::array<double, 3> p{};  ///< NaN if unknown
+  std::array<double, 3> p{};  ///< p at each strength; NaN if unknown
 };
 
-/// An image, and a noisy sample of it that the model takes for another class.
+/// An image, and a noisy sample of it for which the model predicts another class.
 struct Misled {
-  const Row* row = nullptr;  ///< of the medium strength
+  const Row* row = nullptr;  ///< the image's row at the medium strength
   Picture original{};
-  std::optional<Picture> noisy{};  ///< none if no sample changes the prediction
-  std::int64_t wrong = 0;          ///< the class of the sample
-  std::int64_t count = 0, samples = 0;
+  WrongVersion wrong{};
 };
 
 struct SurveyPictures {
-  std::int64_t index = 0;  ///< of the image in all strips
+  std::int64_t index = 0;  ///< the index of the image that all strips show
   Picture original{};
   struct Kind {
     Strip strip{};
@@ -44,14 +42,14 @@ struct SurveyPictures {
 
 struct SurveyPage {
   Run run;
-  Survey survey;  ///< of the run's rows
+  Survey survey;  ///< the evaluation of the run's rows
   SurveyPictures pictures;
-  std::int64_t samples = 0;  ///< of each image at each strength
-  std::string notes{};       ///< sentences on the data; may be empty
-  bool clipped = false;      ///< samples of perturbations are clipped to 0..1
+  std::int64_t samples = 0;  ///< number of noisy samples of each image at each strength
+  std::string notes{};       ///< sentences about the data; may be empty
+  bool clipped = false;      ///< whether perturbed samples are clipped to 0..1
 };
 
-/// The most dangerous perturbation, in a sentence or two; also for the terminal.
+/// One or two sentences on the perturbation with the smallest p. The command also prints them.
 std::string headline(const Survey& survey);
 
 std::string page(const SurveyPage& content);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers and names in the form for readers.
+// Formats numbers and names for readers.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,40 @@
 
 namespace probust::report {
 
-/// "0.8421"; values that are not finite are a dash, here and below.
+/// A probability such as "0.8421". Here and below, a value that is not finite becomes a dash.
 std::string probability(double p);
 
-/// "0.8370 to 0.8472".
+/// An interval such as "0.8370 to 0.8472".
 std::string interval(double low, double high);
 
-/// The 95% interval of an estimate. If it has only a standard error, "± 0.0123" with two standard errors; otherwise a dash.
+/// The 95% interval of an estimate. If it has only a standard error, twice that, such as "± 0.0123"; if it has neither, a dash.
 std::string interval(const Estimate& estimate);
 
-/// "91.3%".
+/// A share as a percentage, such as "91.3%".
 std::string percent(double share);
 
-/// Three significant digits.
+/// A number with three significant digits.
 std::string rounded(double value);
 
-/// "12,345".
+/// A number such as "12,345".
 std::string counted(std::int64_t count);
 
-/// "1 point", "12,345 points".
+/// A number with a noun, such as "1 point" or "12,345 points".
 std::string counted(std::int64_t count, const std::string& what);
 
-/// "0.8 s", "3 min 12 s", "2 h 5 min".
+/// A time such as "0.8 s", "3 min 12 s" or "2 h 5 min".
 std::string duration(double seconds);
 
-/// "3 (Bag)"; "3" if classes have no names.
+/// A class such as "3 (Bag)", or "3" if classes have no names.
 std::string class_text(std::int64_t number, const std::vector<std::string>& names);
 
 /// The name of a path's file.
 std::string file_name(const std::string& path);
 
-/// "0.123"; "< 0.05" or "> 0.2" if the scale is outside the sweep.
+/// A scale such as "0.123", or "< 0.05" or "> 0.2" if it is outside the sweep.
 std::string tolerated(const ToleratedScale& scale);
 
-/// "gaussian:0.1, auto:100", after the model's name if there is one.
+/// The noise and estimator of a group, such as "gaussian:0.1, auto:100", after the name of its model if it has one.
 std::string text_of(const GroupKey& key);
 
 }  // namespace probust::report

@@ -17,7 +17,7 @@
 namespace probust::store {
 namespace {
 
-// A checksum of successive parts.
+// The CRC-32 and total length of bytes that are added in parts.
 class Checksum {
  public:
   void add(std::string_view bytes) {
@@ -31,7 +31,8 @@ class Checksum {
   std::uint64_t size_ = 0;
 };
 
-// A checksum of names and sizes, because reading every image would take as long as a short run.
+// The checksum covers the names and sizes of the files but not their content, because reading every image would take as long as
+// a short run.
 std::string folder_checksum(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
@@ -64,7 +65,7 @@ void require_same(const std::string& path, const Configuration& now, const Confi
   const bool shard = !value_of(now, "shard").empty();
   for (const auto& [name, value] : now) {
     const std::string was = quoted(before, name);
-    const bool may_differ = extensible(name) && !(shard && name == "limit");  // with more points, shards begin elsewhere
+    const bool may_differ = extensible(name) && !(shard && name == "limit");  // the limit determines where shards begin
     if (was == "'" + value + "'" || (extending && may_differ)) continue;
     const std::string add = may_differ ? "add to a .sqlite run with " + option("extend") + ", " : "";
     throw Error{ErrorCode::conflict, path,

@@ -7,21 +7,21 @@
 
 namespace probust::store {
 
-/// The settings that determine the rows of a run, as names and values: {"estimator", "mc:100"}, {"seed", "0"}.
+/// The settings that determine the rows of a run, as pairs of name and value: {"estimator", "mc:100"}, {"seed", "0"}.
 using Configuration = std::vector<std::pair<std::string, std::string>>;
 
 /// The value of an entry; "" if it is missing.
 std::string value_of(const Configuration& configuration, const std::string& name);
 
-/// Whether a run can be extended by changing this entry: "noise", "estimator" and "limit".
+/// Whether a run can be extended by changing this entry. This is true of "noise", "estimator" and "limit".
 bool extensible(const std::string& entry);
 
 /// Throws Error{conflict} about the output `path` if the configurations differ, naming the first difference. If `extending`,
 /// extensible entries may differ.
 void require_same(const std::string& path, const Configuration& now, const Configuration& before, bool extending = false);
 
-/// "crc32 1a2b3c4d, 5120 bytes": distinguishes a file from a changed one; for a folder, the names and sizes of its files. Throws
-/// Error{unreadable}.
+/// A checksum such as "crc32 1a2b3c4d, 5120 bytes", which shows whether a file has changed; for a folder, whether the names or
+/// sizes of its files have. Throws Error{unreadable}.
 std::string checksum(const std::string& path);
 
 }  // namespace probust::store

@@ -41,7 +41,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// The path without links. SQLite also follows links before it names the files next to the database.
+// The path with symbolic links resolved. SQLite also resolves them before it names its files next to the database.
 std::string resolved(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path file = std::filesystem::canonical(path, unknown);
@@ -59,7 +59,7 @@ bool has_content(const std::string& path) {
   return !missing && size > 0;
 }
 
-// Whether the file is in SQLite's write-ahead mode (section 1.3 of its file format), as runs of earlier versions are.
+// Whether the file is in write-ahead mode (section 1.3 of SQLite's file format), as runs of earlier versions of probust are.
 bool has_write_ahead_mode(const std::string& path) {
   constexpr int kReadVersion = 19;
   std::ifstream file(path, std::ios::binary);
@@ -67,7 +67,7 @@ bool has_write_ahead_mode(const std::string& path) {
   return file.read(header, sizeof(header)) && header[kReadVersion] == 2;
 }
 
-// The file as an immutable one.
+// A URI that makes SQLite open the file as immutable: it then creates neither locks nor other files.
 std::string immutable_name(const std::string& path) {
   std::error_code unknown;
   std::string name = "file:";
@@ -91,7 +91,8 @@ Database::Database(std::string path, bool writable, bool locked) : path_(std::mo
 void Database::open_to_read(bool locked) {
   const std::string file = resolved(path_);
   const bool changing = has_content(file + "-wal") || has_content(file + "-journal");
-  // If it were opened normally, a file in write-ahead mode would get other files next to it.
+  // A file in write-ahead mode that no process writes is opened as immutable, because SQLite would otherwise create other files
+  // next to it.
   const bool at_rest = has_write_ahead_mode(file) && !changing && (locked || !exists(file + "-lock"));
   if (!at_rest) {
     connect(path_, SQLITE_OPEN_READONLY);
@@ -105,7 +106,7 @@ void Database::open_to_read(bool locked) {
 }
 
 int Database::connect(const std::string& name, int flags) {
-  constexpr int kPatience = 60'000;  // milliseconds; a block is written in a few, and read within seconds
+  constexpr int kPatience = 60'000;  // milliseconds to wait for a lock; writers hold it for a few, readers for at most seconds
   sqlite3* connection = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);
@@ -113,8 +114,8 @@ int Database::connect(const std::string& name, int flags) {
   return result;
 }
 
-// Whether the content can be read. If the last writer was killed, its changes may first have to be completed or undone, which
-// requires the right to write.
+// Whether the content can be read. If the last writer was killed, SQLite may first have to complete or undo its changes, for
+// which it needs write permission.
 bool Database::readable() {
   return sqlite3_exec(connection_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) == SQLITE_OK;
 }

@@ -14,16 +14,16 @@ struct sqlite3_stmt;
 
 namespace probust::store {
 
-/// A SQLite connection. All functions throw Error about the file: unreadable (not a database, damaged, or it cannot be read),
-/// resources (the disk is full, or the file cannot be written), conflict (another process has locked it).
+/// A SQLite connection. All functions throw Error: unreadable (the file is not a database, is damaged or cannot be read),
+/// resources (the disk is full, or the file cannot be written), conflict (another process has locked the file).
 class Database {
  public:
-  /// Opens the file, or creates it if `writable`. Reading never changes the file or its folder: if the process that wrote it died
-  /// in the middle of a change, the change is completed or undone in a temporary copy. `locked`: this process holds the file's
-  /// WriteLock.
+  /// Opens the file; if `writable` and there is none, creates it. A Database that is not writable never changes the file or its
+  /// folder: if the process that wrote the file died in the middle of a change, the change is completed or undone in a
+  /// temporary copy. `locked` means that this process holds the file's WriteLock.
   Database(std::string path, bool writable, bool locked = false);
 
-  /// Runs statements without parameters and results.
+  /// Runs statements that have neither parameters nor results.
   void execute(const std::string& statements);
 
   const std::string& path() const { return path_; }
@@ -45,16 +45,16 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// A prepared statement. Parameters and columns count from 0. Texts are copied.
+/// A prepared statement. Parameters and columns are numbered from 0. bind() copies its values.
 class Statement {
  public:
   Statement(Database& database, std::string_view text);
 
   void bind(int parameter, std::int64_t value);
-  void bind(int parameter, std::optional<double> value);  ///< empty or not finite: NULL
+  void bind(int parameter, std::optional<double> value);  ///< an empty or non-finite value is bound as NULL
   void bind(int parameter, std::string_view value);
-  void bind(int parameter, std::span<const double> value);  ///< as a blob; empty: NULL
-  void bind(int parameter, std::span<const float> value);   ///< as a blob; empty: NULL
+  void bind(int parameter, std::span<const double> value);  ///< as a blob; an empty span as NULL
+  void bind(int parameter, std::span<const float> value);   ///< as a blob; an empty span as NULL
   void bind_null(int parameter);
 
   /// The next row of the result. Returns false after the last one; the statement can then be run again.

@@ -10,14 +10,15 @@
 
 namespace probust::store {
 
-/// The progress of an incomplete text output, in a file next to it, PATH-unfinished: the configuration and, after each part,
-/// the number of finished points and the length of the output. With it, an interrupted output can be continued. A complete
-/// output has no such file, and is replaced. All functions throw Error{resources} if the file cannot be written.
+/// Records the progress of an incomplete text output in a file next to it, PATH-unfinished, so that an interrupted output can
+/// be continued. The file contains the configuration and, for each finished part, the number of finished points and the length
+/// of the output. A complete output has no such file, and the next run replaces it. All functions throw Error{resources} if the
+/// file cannot be written.
 class Journal {
  public:
-  /// Reads the journal of the output at `path`. The first add() creates a new one if there is none, if nothing was finished, or
-  /// if the output is shorter than its journal says. Throws Error: conflict if the output has a different configuration and
-  /// `replace` is false; unreadable if the journal is damaged.
+  /// Reads the journal of the output at `path`. The first add() creates a new journal if there is none, if no part was
+  /// finished, or if the output is shorter than recorded. Throws Error: conflict if the output has a different configuration
+  /// and `replace` is false; unreadable if the journal is damaged.
   Journal(const std::string& path, const Configuration& configuration, bool replace);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -42,7 +43,7 @@ class Journal {
   void write(const std::string& text);
 
   std::string path_;
-  std::string title_;  // the beginning of the file; empty if it is continued
+  std::string title_;  // the first lines of a new journal; empty if an existing journal is continued
   std::FILE* file_ = nullptr;
   std::int64_t bytes_ = 0;
   std::map<std::string, std::int64_t> done_;

@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS skipped (model TEXT NOT NULL, "index" INTEGER NOT NUL
   PRIMARY KEY (model, "index")) WITHOUT ROWID;
 )";
 
-// Whether a column of rows is in `questions`, or in the key of `answers`.
+// Whether a column of Row is stored in the table `questions` or in the key of `answers`, so that `answers` needs no other
+// column for it.
 bool is_elsewhere(std::string_view column) {
   constexpr std::string_view kElsewhere[] = {"model", "index", "noise", "sigma", "estimator"};
   return std::find(std::begin(kElsewhere), std::end(kElsewhere), column) != std::end(kElsewhere);
@@ -41,7 +42,7 @@ bool is_elsewhere(std::string_view column) {
 
 std::string quoted(std::string_view column) { return '"' + std::string(column) + '"'; }
 
-// "index", "label", ...
+// A list of quoted names, as in SQL: "index", "label", ...
 std::string quoted_list(std::span<const std::string_view> columns) {
   std::string text;
   for (const std::string_view column : columns) text += (text.empty() ? "" : ", ") + quoted(column);
@@ -58,7 +59,7 @@ const char* type_of(const Text&) {
   return "TEXT";
 }
 
-// Each column of `answers` except its key, with its type.
+// The name and type of each column of `answers` except the key.
 std::vector<std::pair<std::string, std::string>> answer_columns() {
   std::vector<std::pair<std::string, std::string>> columns;
   for_each_column([&](Column column, const auto& field) {
@@ -75,7 +76,7 @@ std::string answers_table() {
   return text + ", PRIMARY KEY (model, \"index\", question)) WITHOUT ROWID;";
 }
 
-// Version 0.1 reads these columns by position. Later columns follow them.
+// Version 0.1 reads these columns of the view `estimates` by position, so newer columns come after them.
 constexpr std::string_view kFirstColumns[] = {"index",  "label",  "predicted", "target",  "noise",   "sigma",    "estimator",
                                               "p",      "p_fail", "std_error", "ci_low",  "ci_high", "forwards", "backwards",
                                               "status", "method", "note",      "classes", "model"};
@@ -97,7 +98,7 @@ std::set<std::string> columns_in(Database& database, std::string_view table) {
   return columns;
 }
 
-// Adds missing columns to a run of an earlier version.
+// Adds the columns that a run of an earlier version lacks.
 void add_columns(Database& database) {
   const std::set<std::string> known = columns_in(database, "answers");
   for_each_column([&](Column column, const auto& field) {
@@ -139,7 +140,7 @@ void read(const Statement& from, int column, std::vector<double>& field) {
   field.assign(values.begin(), values.end());
 }
 
-// The columns of rows in the view `estimates`. Runs of earlier versions lack some.
+// The columns of Row that the view `estimates` has. Runs of earlier versions lack some.
 std::vector<std::string_view> stored_columns(Database& database) {
   const std::set<std::string> stored = columns_in(database, "estimates");
   std::vector<std::string_view> columns;
@@ -174,7 +175,7 @@ void set_entries(Database& database, const std::string& table, const Configurati
   }
 }
 
-// The ids of pairs of noise and estimator, assigned when they first occur.
+// The ids of pairs of a noise and an estimator. An id is assigned when its pair first occurs.
 class Questions {
  public:
   explicit Questions(Database& database)
@@ -250,7 +251,7 @@ void insert_skipped(Database& database, std::span<const SkippedPoint> skipped) {
   }
 }
 
-// Calls `changes` in one transaction: either all of them are made, or none.
+// Calls `changes` in one transaction: the database gets either all changes or none.
 void transact(Database& database, const std::function<void()>& changes) {
   database.execute("BEGIN IMMEDIATE;");
   try {
@@ -282,7 +283,7 @@ class ReadTransaction {
   Database& database_;
 };
 
-// At most `count` rows after those of a point.
+// The rows that follow those of point `index` of `model`, but at most `most` rows.
 std::vector<Row> rows_after(Database& database, const std::string& model, std::int64_t index, std::size_t most) {
   const std::vector<std::string_view> columns = stored_columns(database);
   Statement next(database, "SELECT " + quoted_list(columns) + " FROM estimates WHERE (model, \"index\") > (?, ?) LIMIT ?");
@@ -294,11 +295,11 @@ std::vector<Row> rows_after(Database& database, const std::string& model, std::i
   return rows;
 }
 
-// Leaves write-ahead mode, in which earlier versions wrote runs.
+// Takes the database out of write-ahead mode, in which earlier versions wrote runs.
 void leave_write_ahead_mode(Database& database) {
   try {
     database.execute("PRAGMA journal_mode=DELETE;");
-  } catch (const Error&) {  // another process is reading it; it can still be written
+  } catch (const Error&) {  // another process is reading the run; it is then written in write-ahead mode, which works, too
   }
 }
 
@@ -306,9 +307,9 @@ void leave_write_ahead_mode(Database& database) {
 
 struct RunFile::State {
   std::string path;
-  Configuration configuration;  // to write
+  Configuration configuration;  // that begin() writes
   Mode mode = Mode::resume;
-  std::unique_ptr<WriteLock> lock;           // for a run that is written
+  std::unique_ptr<WriteLock> lock;           // null for a run that is only read
   mutable std::optional<Database> database;  // empty for a run that begin() will create
   bool writing = false;
 

@@ -13,14 +13,14 @@ namespace probust::store {
 
 /// A run in a SQLite file: its configuration, and the rows of the finished points. Each append is atomic, even if the process
 /// is killed. Between two calls of append the file is complete: a copy of it has all rows so far. (SQLite's rollback journal
-/// exists only during a transaction; a write-ahead log would keep rows in a second file, and require the right to write even
-/// for reading.) All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict
-/// (below, and if another process locks it for a minute).
+/// exists only during a transaction. A write-ahead log would keep rows in a second file, and readers would need write
+/// permission.) All functions throw Error: unreadable (the file is not a run), resources (it cannot be written), conflict (as
+/// described below, or another process has kept the file locked for a minute).
 class RunFile {
  public:
   enum class Mode {
     resume,  ///< create a run, or continue the run with the same configuration
-    extend,  ///< the same, but extensible entries of the configuration may differ; they are replaced
+    extend,  ///< as `resume`, but extensible entries of the configuration may differ, and are then replaced
     replace  ///< create a run; an existing one is removed
   };
 
@@ -28,8 +28,8 @@ class RunFile {
   /// the first difference, or if another process writes the run.
   static RunFile open(const std::string& path, const Configuration& configuration, Mode mode);
 
-  /// The same, but the file does not change before begin(), append() or set_information(), so that a command that fails earlier
-  /// changes nothing.
+  /// Like open(), but the file does not change before begin(), append() or set_information() is called, so that a command that
+  /// fails earlier changes nothing.
   static RunFile claim(const std::string& path, const Configuration& configuration, Mode mode);
   void begin();
 
@@ -40,7 +40,7 @@ class RunFile {
   RunFile& operator=(RunFile&&) noexcept;
   ~RunFile();
 
-  /// A model (its name, or ""), a noise model and an estimator, for the points at positions [first, first + count) of the data.
+  /// The points at positions [first, first + count) of the data, for one model (its name, or ""), noise model and estimator.
   struct Range {
     std::string model, noise, estimator;
     std::int64_t first = 0, count = 0;
@@ -52,15 +52,15 @@ class RunFile {
   /// The number of rows so far.
   std::int64_t rows() const;
 
-  /// Appends all results at once, and sets information. Rows for the same model, point, noise and estimator are replaced, and
-  /// so are points.
+  /// Appends results and sets information in one transaction. Existing rows for the same model, point, noise and estimator are
+  /// replaced, as are existing points.
   void append(const Results& results, const Configuration& information = {});
 
   /// Calls `use` for every row, ordered by model, then by point, then in the order in which noises and estimators were first
   /// appended. Another process can write during the call, however long `use` takes.
   void for_each(const std::function<void(const Row&)>& use) const;
 
-  /// All results, in the same order.
+  /// All results, in the order of for_each().
   Results results() const;
 
   Configuration configuration() const;

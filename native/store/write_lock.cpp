@@ -15,14 +15,14 @@
 namespace probust::store {
 namespace {
 
-// Whether the file at `path` is still the one that was opened. Another process may have removed it.
+// Whether the file at `path` is still the one that was opened. Another process may have removed or replaced it.
 bool same_file(int descriptor, const std::string& path) {
   struct stat opened = {}, named = {};
   return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
          opened.st_dev == named.st_dev;
 }
 
-// The path of a file without links, so that each file has one name.
+// The path of a file with symbolic links resolved, so that each file has only one lock.
 std::string without_links(const std::string& path) {
   std::error_code unknown;
   const std::filesystem::path result = std::filesystem::weakly_canonical(path, unknown);

@@ -5,12 +5,12 @@
 
 namespace probust::store {
 
-/// Makes this process the only writer of a file, until this object is destroyed or the process ends for any reason. The lock is
-/// a separate file, PATH-lock, because SQLite drops its locks when any descriptor of the database is closed, and because an
+/// Makes this process the only writer of a file until this object is destroyed or the process ends for any reason. The lock is
+/// on a separate file, PATH-lock, because closing any descriptor of the database would release SQLite's locks, and because an
 /// output may be replaced.
 class WriteLock {
  public:
-  /// Throws Error: conflict if another process has the lock, resources if its file cannot be written.
+  /// Throws Error: conflict if another process holds the lock, resources if the lock file cannot be written.
   explicit WriteLock(const std::string& path);
   ~WriteLock();
   WriteLock(const WriteLock&) = delete;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Packs what a machine with an NVIDIA GPU needs to test probust into the folder .gpu (at most 64 MiB, ignored by git): an
-# installation of the preset `cuda-tests` with its test programs, the libraries that they were linked with but for the C library, a
-# demo, and the shared models with the first rows of their data. That machine needs no compiler and no other package than CUDA's
-# libraries: copy the folder and start its run.sh. With --built, packs what is in build/cuda-tests.
+# Packs everything that is needed to test probust on an NVIDIA GPU into the folder .gpu (at most 64 MiB, ignored by git): an
+# installation of the preset `cuda-tests` with its test programs, the libraries with which they were linked except the C
+# library, a demo, and the shared models with the first rows of their data. The system with the GPU needs CUDA's libraries, but
+# no compiler and no other package: copy the folder there and start its run.sh. With --built, packs the existing build in
+# build/cuda-tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -eq 0 ] || [ "$*" = --built ] || { echo "usage: tests/gpu/pack.sh [--built]" >&2; exit 2; }
@@ -11,7 +12,8 @@ build=build/cuda-tests
 shared=${PROBUST_SHARED:-../shared}
 
 if [ "${1:-}" != --built ]; then
-  # Machine code for two kinds of cards keeps the folder small; other cards need their own, or take what the second compiles to.
+  # Machine code for two architectures keeps the folder small. For other GPUs, set PROBUST_CUDA_ARCHITECTURES; newer ones can
+  # also use the PTX of the second architecture.
   cmake --preset cuda-tests -DPROBUST_CUDA_ARCHITECTURES="${PROBUST_CUDA_ARCHITECTURES:-80-real;90}"
   cmake --build --preset cuda-tests --target probust_program probust-gpu-tests probust-cuda-bench
 fi
@@ -21,7 +23,7 @@ mkdir -p "$folder/lib" "$folder/demo"
 for component in program gpu_tests; do cmake --install "$build" --prefix "$folder" --strip --component "$component" >/dev/null; done
 cp demos/digits/digits.onnx demos/digits/points.npz "$folder/demo"
 cp tests/gpu/run.sh "$folder"
-# What a bare machine lacks. The programs look for it in lib.
+# Libraries that may not be installed on the other system. The programs look for them in lib.
 for program in "$folder"/bin/*; do ldd "$program"; done |
   awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libdl|librt|libresolv|libutil|ld-linux.*)\.so/ { print $3 }' | sort -u | xargs -r -I{} cp -L {} "$folder/lib"
 if [ -d "$shared/models" ]; then

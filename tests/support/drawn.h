@@ -24,7 +24,7 @@ inline std::vector<float> picture(const Shape& shape) {
   return x;
 }
 
-/// Noisy samples [elements][samples] of one image, from sample `first` on.
+/// Noisy samples [elements][samples] of one image, beginning with sample `first`.
 inline std::vector<float> drawn(const std::string& text, const Shape& shape, const std::vector<float>& image,
                                 std::uint32_t samples = 1, std::uint32_t first = 0, std::uint64_t seed = 1) {
   const Noise noise = bound(parse_noise(text), shape);

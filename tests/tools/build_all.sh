@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# build_all.sh ON|OFF [--quick]: builds everything and, with ON (PROBUST_FULL_TESTS), checks lint, one step after another, for run.sh, which
-# runs the tests of each build meanwhile. The output of step NAME is build/steps/NAME.log. When it ends, build/steps/NAME.status appears,
-# with its exit status.
+# build_all.sh ON|OFF [--quick]: builds everything for run.sh, which tests each build as soon as it is complete. With ON
+# (PROBUST_FULL_TESTS), also checks lint. The output of step NAME is in build/steps/NAME.log. When the step ends, its exit
+# status is written to build/steps/NAME.status.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-# Tests come first: some wait for a browser. Linux divides time between sessions before it looks at "nice".
+# Builds have a lower priority than tests, some of which wait for a browser. Linux divides time between autogroups first, so the
+# priority of this one is set, too.
 renice -n 19 $$ >/dev/null
 { echo 19 >/proc/self/autogroup; } 2>/dev/null
 
@@ -24,9 +25,9 @@ build() {
 
 step "build, release" build release
 [ "${2:-}" != --quick ] || exit 0
-until [ -e build/steps/packages ]; do sleep 1; done  # npm's, which run.sh installs
+until [ -e build/steps/packages ]; do sleep 1; done  # run.sh installs the npm packages
 step "build, wasm" build wasm
 [ "$full" = ON ] || exit 0
-# Tests in a browser leave the processors idle at times, which the longest build fills.
+# The longest build runs during the tests in a browser, which leave the CPU idle at times.
 step "build, asan" build asan
 step "lint" tests/tools/check_lint.sh

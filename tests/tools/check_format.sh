@@ -6,5 +6,5 @@ git ls-files '*.cpp' '*.h' '*.cu' | xargs clang-format --dry-run --Werror
 cd wasm
 npx --no-install prettier --check --log-level warn .
 npx --no-install tsc
-cd ../web  # its types need the package and are checked where that is built
+cd ../web  # its types need the npm package, so the test explorer-types checks them
 npx --no-install prettier --check --log-level warn .

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the imports of the TypeScript sources in web/src and wasm/src, including imports of types: a folder of web/src imports
-only from those that the table allows (web/README.md), and no modules import each other in a cycle. Prints each offender; exit
-status 1 if there is one."""
+"""Checks the imports of the TypeScript sources in web/src and wasm/src, including imports of types: a folder of web/src may
+import only from the folders that MAY_IMPORT lists (web/README.md), and modules must not import each other in a cycle. Prints
+each error; the exit status is 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -29,7 +29,7 @@ IMPORT = re.compile(r"""^(?:import|export)\s(?:[^;'"]*\sfrom\s)?['"](\.[^'"]+)['
 
 
 def read_imports(folder):
-    """Each module of the folder, as a path without suffixes, with the modules of the folder that it imports."""
+    """Maps each module of the folder, as a path without suffixes, to the modules of the folder that it imports."""
     modules = {path.with_name(path.name.split(".")[0]): path for path in sorted(folder.rglob("*.*ts"))}
     imports = {}
     for module, path in modules.items():
@@ -40,7 +40,7 @@ def read_imports(folder):
 
 
 def cycles(imports):
-    """One cycle for each module import that closes one."""
+    """The cycles of imports: one for each import that closes a cycle."""
     done, path, found = set(), [], []
 
     def visit(module):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that the directories of core/probust include only those below them (docs/architecture.md), and that the core includes
-nothing from native/, wasm/ or tests/, that headers which take a compiler seconds are included in the few places that need them
-(SLOW_TO_INCLUDE), and that no source file outside the tests is longer than 500 lines. Prints each offender; exit status 1 if there is one."""
+"""Checks that each folder of core/probust includes only folders below it (docs/architecture.md), that the core includes nothing
+from native/, wasm/ or tests/, that headers that take seconds to compile are included only in the few places that need them
+(SLOW_TO_INCLUDE), that no source file outside the tests is longer than 500 lines, and that interfaces in exec/ have at most
+twelve virtual functions. Prints each error; the exit status is 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -46,7 +47,7 @@ for source in sorted(CORE.glob("probust/**/*")):
         below = ", ".join(MAY_INCLUDE.get(folder, [])) or "nothing"
         print(f'{source.relative_to(CORE.parent)}:{number}: {folder}/ may include {below}, but not "{include[1]}"')
 ROOT = CORE.parent
-SLOW_TO_INCLUDE = [  # header, the files that may include it, and what the others use
+SLOW_TO_INCLUDE = [  # a header, the files that may include it, and the header that other files should include instead
     (r"(unsupported/)?Eigen/", r"core/probust/(base/linear_algebra\.|exec/cpu/)", '"probust/base/linear_algebra.h"'),
     (r"CLI/", r"native/(cli/[^/]*|cuda/benchmark)\.cpp", '"cli/command.h"'),
     (r"nlohmann/", r"native/datasets/json\.cpp", '"datasets/json.h"'),
@@ -71,7 +72,7 @@ for folder in ("core", "native", "wasm", "web", "demos", "benchmarks"):
         if lines > MOST_LINES:
             wrong += 1
             print(f"{source.relative_to(ROOT)}: {lines} lines, of at most {MOST_LINES}: divide it")
-MOST_VIRTUAL = 12  # functions, of each interface in exec/
+MOST_VIRTUAL = 12  # the most virtual functions of an interface in exec/
 for source in sorted((CORE / "probust/exec").rglob("*.h")):
     for name, body in re.findall(r"^(?:class|struct) (\w+)[^;{]*\{(.*?)^\};", source.read_text(), re.MULTILINE | re.DOTALL):
         functions = len(re.findall(r"^\s*virtual (?!~)", body, re.MULTILINE))

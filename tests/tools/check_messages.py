@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the grammar of error messages. An Error prints "where problem; hint", so where is a subject ("points.npz") and problem
-its predicate ("has no labels"): wherever a problem begins with a literal, that literal must begin with a verb of VERBS. An Error
-with an empty where has a whole sentence as its problem. Prints each offender; exit status 1 if there is one."""
+"""Checks the grammar of error messages. An Error prints "where problem; hint", so `where` is a subject ("points.npz") and
+`problem` its predicate ("has no labels"). If a problem begins with a string literal, the literal must begin with a verb of
+VERBS. If `where` is empty, the problem is a whole sentence. Prints each error; the exit status is 1 if there is one."""
 import pathlib
 import re
 import sys
@@ -13,7 +13,7 @@ VERBS = set(
     drops ends extends failed has have is lies lists maps must needs pads quantises reads reduces repeats replaces reshapes resumed
     returned samples selects sent supports takes unpacks uses was would""".split()
 )
-# The call's name, and which of its arguments are where and problem. None: where comes from elsewhere.
+# The name of a call, and the positions of `where` and `problem` among its arguments. None: `where` is not an argument.
 CALLS = {
     "Error{ErrorCode": (1, 2),
     "return {ErrorCode": (1, 2),
@@ -28,7 +28,7 @@ CALLS = {
     "malformed": (None, 0),
     "unsupported": (None, 0),
 }
-OTHERS = {  # the same of functions that a file defines for itself
+OTHERS = {  # the same for functions that a file defines itself
     "core/probust/noise/categorical.cpp": {"refuse": (None, 0)},
     "core/probust/noise/factor.cpp": {"refuse": None},  # its problems follow "is not a covariance: "
     "core/probust/train/checkpoint.cpp": {"refuse": (None, 0)},
@@ -37,7 +37,7 @@ OTHERS = {  # the same of functions that a file defines for itself
 
 
 def arguments(text, start):
-    """The arguments of the call whose first one begins at start."""
+    """The arguments of a call; the first begins at `start`."""
     found, begin, depth, at = [], start, 0, start
     while at < len(text):
         if literal := re.compile(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'').match(text, at):
@@ -57,7 +57,7 @@ def arguments(text, start):
 
 
 def first_literals(expression):
-    """The literals that an expression can begin with: several, if it is a choice."""
+    """The string literals with which an expression can begin: several if it has alternatives (a ? b : c)."""
     expression = re.sub(r"\s+", " ", expression)
     while expression.startswith("(") and expression.endswith(")"):
         expression = expression[1:-1].strip()
@@ -84,7 +84,7 @@ def problems(name, text):
         if len(given) <= problem or (where is not None and given[where] == '""'):
             continue
         for literal in first_literals(given[problem]):
-            if not literal.startswith("{}"):  # the predicate of another error
+            if not literal.startswith("{}"):  # the text is the problem of another error
                 yield text.count("\n", 0, call.start()) + 1, literal
 
 

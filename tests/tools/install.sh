@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing Debian 12 packages. Usage: install.sh build|test. "build" is what the command line needs; "test" adds
-# WebAssembly, linters, MPI, and the reference implementations that tests compare with.
+# Installs missing Debian 12 packages. Usage: install.sh build|test. "build" installs what is needed to build the command line;
+# "test" also installs Emscripten, linters, MPI, and the reference implementations with which tests compare results.
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache libeigen3-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libsqlite3-dev libstb-dev libpng-dev)
@@ -10,7 +10,7 @@ wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${tests[@]}")
 
 installed() {
-  # Any other node is as good as Debian's, with its own npm.
+  # Another installation of node and npm is as good as Debian's.
   [ "$1" = nodejs ] && command -v node >/dev/null && return 0
   [ "$1" = npm ] && command -v npm >/dev/null && return 0
   dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'
@@ -26,7 +26,8 @@ as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 command -v apt-get >/dev/null || { echo "install.sh: these are missing: ${missing[*]}; install them with your package manager" >&2; exit 1; }
 echo "installing ${missing[*]}"
-# Waits for other processes that install, for ten minutes at most: apt does so for dpkg's lock, but not for that of the lists.
+# Waits up to ten minutes for other processes that install packages. apt itself waits for dpkg's lock, but not for that of the
+# lists.
 apt() { "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq "$@"; }
 until told=$(apt update 2>&1); do
   [[ $told == *"Could not get lock"* ]] && [ "$SECONDS" -lt 600 ] || { echo "$told" >&2; exit 1; }

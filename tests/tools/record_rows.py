@@ -16,7 +16,7 @@ DATA = {"mnist": "mnist-test-open-images-idx3-ubyte.gz", "fashion": "fashion-tes
         "cifar10": "cifar10-lossless-test-open.bin", "gtsrb32": "gtsrb32-test-open-images.npy",
         "gtsrb30": "gtsrb30-test-open-images.npy", "iris": "iris.csv"}
 NOISES = ["gaussian:0.1", "uniform:0.15", "laplace:0.05"]
-GAUSSIAN_ONLY = ["mc:64:stratified", "subset:200"]  # a usage error for other noise
+GAUSSIAN_ONLY = ["mc:64:stratified", "subset:200"]  # with other noise, these give a usage error
 ESTIMATORS = ["auto:100", "auto:24", "mc:64", "mc:±0.1", "mc:p>0.5", "probit:24", "probit:24:pooled",
               "regression:60", "regression:60:pooled", "regression:60:adf", "adf", "taylor", "taylor_mvs", "mmse:4", "mmse:4:centered",
               "mmse:4:loo", "mmse_mvs:4", "softmax"]
@@ -24,7 +24,7 @@ POINTS = 3
 
 
 def data_options(name, record):
-    """The options that turn the stored data into the model's input; see models.json."""
+    """The file with the data and the options that convert them to the model's input, from its entry in models.json."""
     dataset, steps = record["dataset"], record["preprocess"]
     if dataset.startswith("none"):
         return [SHARED / "models" / record["oracle_inputs"]]
@@ -55,7 +55,7 @@ def record(program, folder):
 
 
 def numbers(line):
-    """A row without its human-readable texts, which may change."""
+    """The fields of a row without status, method and note, which may change."""
     row = json.loads(line) if line.startswith("{") else {"line": line}
     return {key: value for key, value in row.items() if key not in ("status", "method", "note")}
 

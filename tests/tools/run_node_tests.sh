@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run_node_tests.sh PROGRAM FOLDER: unpacks ONNX's node tests from the shared test data into FOLDER and runs PROGRAM on them.
-# Exit status 77, which ctest counts as skipped, if the shared test data are missing.
+# If the shared test data are missing, the exit status is 77, which ctest counts as skipped.
 set -euo pipefail
 program=$1 folder=$2
 archive=${PROBUST_SHARED:-$(dirname "$0")/../../../shared}/conformance/onnx-node-tests.tar.gz

@@ -16,7 +16,7 @@ export function fileNamed(path: string, hint: string): Uint8Array {
   return readFileSync(path);
 }
 
-/** The array x and, if it exists, y of a .npz file, as .npy files. */
+/** The points x and, if there are any, the labels y in a .npz file, each as the bytes of a .npy file. */
 function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y?: Uint8Array | undefined } {
   const wanted = new Set(['x', ...labelArrays].map((name) => `${name}.npy`));
   let members: Record<string, Uint8Array>;
@@ -30,7 +30,7 @@ function arraysOf(bytes: Uint8Array, path: string): { x: Uint8Array; y?: Uint8Ar
   return { x, y: labelArrays.map((name) => members[`${name}.npy`]).find((array) => array !== undefined) };
 }
 
-/** A file with labels and a name for errors. */
+/** Bytes as a file whose name appears in error messages. */
 const named = (bytes: Uint8Array, name: string): Blob => new File([bytes as Uint8Array<ArrayBuffer>], name) as unknown as Blob;
 
 const hint = 'give a .npy, .npz, IDX (.gz too) or .csv file; the native program also reads folders of images and CIFAR .bin';
@@ -60,7 +60,7 @@ function namesIn(path: string): string[] {
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
-/** The arrays in the files that the noise refers to. */
+/** Reads the .npy files that the texts of the noise name. The keys of the result are the paths in these texts. */
 export async function arraysIn(noises: readonly string[]): Promise<Record<string, NamedArray>> {
   const arrays: Record<string, NamedArray> = {};
   for (const [, path] of noises.flatMap((noise) => [...noise.matchAll(/[=:]([^=:@+]+\.\w+)(?=$|[@+])/g)])) {

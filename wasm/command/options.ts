@@ -81,7 +81,7 @@ export const commands = {
 } as const;
 export type Command = keyof typeof commands;
 
-/** The given values by option; numbers are parsed. */
+/** The words and options given to a command. Numbers are parsed. */
 export class Given {
   constructor(
     readonly words: readonly string[],
@@ -106,7 +106,7 @@ function whole(text: string, flag: string): number {
   return Number(text);
 }
 
-/** "0..3,7" as 0, 1, 2, 3, 7. */
+/** Parses whole numbers and ranges: "0..3,7" gives 0, 1, 2, 3, 7. */
 function wholes(text: string, flag: string): number[] {
   return text.split(',').flatMap((part) => {
     const [first, last] = part.split('..').map((each) => whole(each, flag));
@@ -114,7 +114,10 @@ function wholes(text: string, flag: string): number[] {
   });
 }
 
-/** "0.1,0.2" or "0.01..1:20", six digits in geometric progression, as texts. */
+/**
+ * Parses noise scales: "0.1,0.2", or "0.01..1:20", which stands for 20 scales in geometric progression, rounded to six digits.
+ * Returns one text per scale.
+ */
 export function scales(text: string): string[] {
   return text.split(',').flatMap((part) => {
     const range = /^(.+)\.\.(.+):(\d+)$/.exec(part);
@@ -137,7 +140,7 @@ const parsed: Record<Kind, (value: never, flag: string) => unknown> = {
   flag: (value: boolean) => value,
 };
 
-/** Throws `usage` with the problem. */
+/** Parses the words after the name of a command. Throws ProbustError `usage` if one of them is invalid. */
 export function parse(command: Command, words: readonly string[]): Given {
   const known: Readonly<Record<string, Described>> = commands[command].options;
   const config = Object.fromEntries(

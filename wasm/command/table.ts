@@ -2,7 +2,7 @@
 // Prints rows as a table in the format of the native program.
 import type { Row } from '../src/index.js';
 
-/** In the format of C: an exponent has two digits. */
+/** A number with an exponent of at least two digits, as printf writes it. */
 const scientific = (value: number, digits: number): string =>
   value.toExponential(digits).replace(/e([+-])(\d)$/, (_, sign: string, digit: string) => `e${sign}0${digit}`);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Makes typed exception handlers work in a module with threads and clang 14, which Debian's Emscripten uses. A landing pad
-// writes its position to __wasm_lpad_context, calls _Unwind_CallPersonality, and reads from there which handler takes the
-// exception. Clang 14 writes to a global variable, while libunwind reads a thread-local one, so only catch (...) would ever be
-// entered. This is the library's part with a global variable. Two threads must not select typed handlers at the same time; the
-// worker threads of base/parallel.cpp do not, because their only handler is catch (...), which selects nothing.
+// Makes typed exception handlers work in modules with threads that are built by clang 14, the compiler of Debian's Emscripten.
+// A landing pad writes its number to the variable __wasm_lpad_context, calls _Unwind_CallPersonality, and reads from that
+// variable which handler catches the exception. The code that clang 14 generates uses a global variable, but libunwind a
+// thread-local one, so only catch (...) would ever be entered. This file replaces these functions of libunwind with ones that
+// use a global variable. Two threads must not select typed handlers at the same time; the worker threads of base/parallel.cpp
+// do not, because their only handler is catch (...), which selects nothing.
 #if defined(__EMSCRIPTEN_PTHREADS__) && __clang_major__ < 15
 #include <cstdint>
 
@@ -43,7 +44,7 @@ void _Unwind_DeleteException(Exception* exception) {
 void _Unwind_SetGR(Context* context, int index, std::uintptr_t value) {
   if (index == kSelector) context->selector = value;
 }
-// The personality function counts from 2.
+// The personality function subtracts 1 and then counts from 1, but `pad` counts from 0.
 std::uintptr_t _Unwind_GetIP(Context* context) { return context->pad + 2; }
 void _Unwind_SetIP(Context*, std::uintptr_t) {}
 std::uintptr_t _Unwind_GetLanguageSpecificData(Context* context) { return context->table; }

@@ -9,7 +9,7 @@ const tensorType = (elementType: number, dims: readonly Dim[]) => {
   return message(2, [message(1, [integer(1, elementType), message(2, shape)])]);
 };
 
-/** An input or output of float32. */
+/** An input or output of a graph; element type 1 is float32. */
 export const port = (name: string, dims: readonly Dim[], elementType = 1): Field[] => [
   text(1, name),
   tensorType(elementType, dims),
@@ -40,7 +40,7 @@ export interface NodeText {
   attributes?: Record<string, number | number[]>;
 }
 
-/** An attribute of one integer, or of several. */
+/** An attribute with one integer, or with a list of integers. */
 function attribute(name: string, value: number | number[]): Field {
   const several = Array.isArray(value);
   const values = several ? value.map((each) => integer(8, each)) : [integer(3, value)];
@@ -76,7 +76,7 @@ export function onnx({ inputs, outputs, constants, nodes }: GraphText): Uint8Arr
   return encode([integer(1, 8), message(7, graph), opset('', 13), opset('com.microsoft', 1)]);
 }
 
-/** A classifier of four numbers: `nodes` compute y from x, with weights W [4, 3]. */
+/** The weights W [4, 3] of `classifier`, a model whose `nodes` compute y from four numbers x. */
 export const weights = [1, -2, 0.5, 0.25, 1, -1, -0.5, 0.75, 2, 1.5, -0.25, 0.1];
 export const classifier = (
   nodes: NodeText[],
@@ -89,7 +89,7 @@ export const classifier = (
     nodes,
   });
 
-/** The model with `by` added to the first element of its last constant: in the demo's model, the bias of the first class. */
+/** The model with `by` added to the first element of its last constant (in the demo's model, the bias of the first class). */
 export function altered(model: Uint8Array, by: number): Uint8Array {
   const isGraph = ({ number }: Field) => number === 7;
   const graph = parse(parse(model).find(isGraph)!.value as Uint8Array);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Splits the module into parts by the functions that workloads call (workloads.ts), with Binaryen's wasm-split. Calls between parts go
-// through the table. The entries for functions of other parts are imports until those parts are loaded (src/instance.ts).
+// Splits the module into parts with Binaryen's wasm-split, by the functions that workloads call (workloads.ts). Calls between
+// parts go through the function table. Until a part is loaded, the table's entries for its functions are imports
+// (src/instance.ts).
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,7 @@ const features = [
 ];
 const flags = ['--mvp-features', ...features.map((feature) => `--enable-${feature}`)];
 
-/** A running module without the other parts, with the exports of the instance. */
+/** Starts the module in `file` without the other parts. Returns it with the exports of its instance. */
 async function start(glue, file) {
   const module = await WebAssembly.compile(readFileSync(file));
   const { default: create } = await import(pathToFileURL(glue).href);
@@ -38,7 +39,7 @@ async function start(glue, file) {
   return { raw, exports };
 }
 
-/** The functions that a workload calls in an instrumented module: their numbers, without imports. */
+/** The numbers of all functions of an instrumented module, and of those that a workload calls. Imports are not counted. */
 async function calledBy(workload, glue, instrumented) {
   const { raw, exports } = await start(glue, instrumented);
   workload(raw);
@@ -47,7 +48,7 @@ async function calledBy(workload, glue, instrumented) {
   const at = memory.grow(pages) * 65536;
   const size = exports.__write_profile(at, pages * 65536);
   if (size > pages * 65536) throw new Error(`the profile takes ${size} bytes`);
-  // A checksum, and for each function the time of its first call, or 0.
+  // The profile has a checksum, then for each function the time of its first call, or 0 if it was not called.
   const view = new DataView(memory.buffer, at + 8, size - 8);
   const numbers = Array.from({ length: view.byteLength / 4 }, (_, i) => i);
   return { all: numbers, called: new Set(numbers.filter((i) => view.getUint32(4 * i, true) !== 0)) };
@@ -75,7 +76,7 @@ const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
 
-/** The functions of each part. The part for images is loaded without the others, so functions that it shares with them are in the first. */
+/** The functions of each part. The part for images may be loaded alone, so functions that it shares are in the first part. */
 async function divided(workloads, glue, instrumented) {
   const of = {};
   let all;
@@ -94,7 +95,7 @@ async function divided(workloads, glue, instrumented) {
 
 /**
  * Splits `module` (.wasm, with its glue next to it) into `out`/probust.wasm and `out`/probust-NAME.wasm for the later parts.
- * `partNames` and `placeholders` are those of src/parts.ts, `workloads` has functions by name that use a running module.
+ * `partNames` and `placeholders` are those of src/parts.ts. `workloads` maps names to functions of a running module.
  */
 export async function split({ splitter, module, out, partNames, placeholders, workloads }) {
   const work = mkdtempSync(join(tmpdir(), 'probust-split-'));
@@ -116,7 +117,7 @@ export async function split({ splitter, module, out, partNames, placeholders, wo
     }
     const first = join(out, 'probust.wasm');
     writeFileSync(first, withoutNames(readFileSync(from)));
-    workloads.first((await start(glue, first)).raw); // fails if another part has one of its functions
+    workloads.first((await start(glue, first)).raw); // throws if a function that it calls is in another part
   } finally {
     rmSync(work, { recursive: true });
   }

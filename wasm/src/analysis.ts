@@ -9,7 +9,7 @@ import type { CallOptions, NearestBoundary, Numbers, PointOptions, Row, Status }
 
 /** The common properties of the rows of a group. */
 export interface GroupKey {
-  /** Only if there are several models. */
+  /** The name of the model; only if there are several models. */
   model?: string;
   noise: string;
   sigma: number | null;
@@ -50,9 +50,9 @@ export interface Summary {
 }
 
 export interface Bias extends GroupKey {
-  /** Classes are labels; without labels, predictions. */
+  /** What decides the class of a point: its label or, without labels, its prediction. */
   by: 'label' | 'predicted';
-  /** Classes with two points or more: their intervals are adjusted for this many comparisons. */
+  /** The number of classes with at least two points. The intervals are adjusted for this many comparisons. */
   compared: number;
   /** The confidence of each class's interval. */
   confidence: number;
@@ -87,7 +87,7 @@ export interface Comparison {
   model?: string;
   noise: string;
   sigma: number | null;
-  /** Estimators; b may be 'softmax of the logits'. */
+  /** The two estimators; b may also be 'softmax of the logits'. */
   a: string;
   b: string;
   count: number;
@@ -108,7 +108,10 @@ interface PointFacts {
   target: number;
 }
 
-/** The sigma at which p falls to the threshold; less than it if `below`, more if `above`. */
+/**
+ * The scale at which p falls to the threshold: `sigma` if `kind` is 'within', less than `sigma` (the smallest scale) if
+ * 'below', more than `sigma` (the largest scale) if 'above'.
+ */
 export interface ToleratedScale {
   kind: 'within' | 'below' | 'above';
   sigma: number;
@@ -127,7 +130,7 @@ export interface SigmaCurve {
     within: number;
     above: number;
     unanswered: number;
-    /** Quantiles, by share: '0.05', '0.25', '0.5', '0.75', '0.95'. */
+    /** Quantiles of the tolerated scale, by share: '0.05', '0.25', '0.5', '0.75', '0.95'. */
     quantiles: Record<string, ToleratedScale>;
     points: (PointFacts & ToleratedScale)[];
   };
@@ -138,12 +141,12 @@ export interface Distances extends GroupKey {
   confidence: number;
   /** Why there are no certified radii, or null. */
   noCertificates: string | null;
-  /** Points with a certified radius above 0. */
+  /** The number of points with a certified radius above 0. */
   certified: number;
   spearmanOfBoundaryAndP: number | null;
   points: (PointFacts & {
     p: number | null;
-    /** A lower bound of p from counts. */
+    /** A lower bound on p, from the number of samples of `mc:N` that survive. */
     pLow: number | null;
     certifiedRadius: number | null;
     /** The distance to the nearest boundary; null if none was found. */
@@ -152,7 +155,7 @@ export interface Distances extends GroupKey {
   })[];
 }
 
-/** The nearest boundary of the point at a position of the data. */
+/** The nearest boundary to the point at position `index` of the data. */
 export type Boundary = Pick<NearestBoundary, 'distance' | 'rival'> & { index: number };
 
 export interface RankOptions {
@@ -175,7 +178,7 @@ export interface CurveOptions {
 export interface DistanceOptions {
   /** The confidence of each certified radius; 0.999 by default. */
   confidence?: number;
-  /** From `boundaries`. */
+  /** The result of the function `boundaries`. */
   boundaries?: readonly Boundary[];
 }
 
@@ -189,7 +192,7 @@ function ask(probust: Probust, operation: string, rows: readonly Row[], more: ob
   if (typeof probust?.analyse !== 'function') {
     throw usage(`the first argument of ${operation} is not a result of createProbust`, 'give await createProbust()');
   }
-  if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'give the result of estimate');
+  if (!Array.isArray(rows)) throw usage(`the rows for ${operation} are not a list`, 'pass the rows that estimate() returned');
   // Copies, because the proxies of frameworks cannot be sent to workers.
   return probust.analyse(operation, { ...more, rows: rows.map(copied) });
 }
@@ -246,7 +249,7 @@ export async function distance(probust: Probust, rows: readonly Row[], options: 
 type BoundaryOptions = Pick<PointOptions, 'seed' | 'index'> & CallOptions;
 const boundaryNames: Names<BoundaryOptions> = { ...callNames, seed: true, index: true };
 
-/** The nearest boundary of every point of x [N, ...], for `distance`. */
+/** The nearest boundary to each point of x [N, ...], for `distance`. */
 export async function boundaries(model: Model, x: Numbers, options: BoundaryOptions = {}): Promise<Boundary[]> {
   const { index = 0, ...rest } = optionsOf('boundaries', options, boundaryNames);
   const size = model.info.pointShape.reduce((product, extent) => product * extent, 1);

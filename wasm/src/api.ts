@@ -75,8 +75,8 @@ export class Probust {
   }
 
   /**
-   * P(X <= z), X ~ N(0, R): z [m] and R [m, m] row-major, or { U } for R = U Uᵀ with U [m, k] row-major, rows of length 1.
-   * Infinities in z are allowed.
+   * Computes P(X <= z) for X ~ N(0, R). z is [m]; R is [m, m] row-major, or { U } for R = U Uᵀ, where U is [m, k] row-major and
+   * has rows of length 1. Infinities in z are allowed.
    */
   async mvn(z: Numbers, R: Numbers | { U: Numbers }, options: MvnOptions = {}): Promise<MvnResult> {
     const given = optionsOf('mvn', options, mvnNames);
@@ -91,8 +91,8 @@ export class Probust {
   }
 
   /**
-   * Sets up the training of a network on points x [N, ...] with labels, without training steps. Rejects with code `usage` (invalid
-   * labels or options) or `resources`.
+   * Sets up the training of a network on points x [N, ...] with labels; `Training.run` then trains it. Rejects with code
+   * `usage` (invalid labels or options) or `resources`.
    */
   async train(data: LabelledPoints, options: TrainOptions = {}): Promise<Training> {
     return begin(this.#pool, data, options, (onnx) => this.loadModel(onnx));

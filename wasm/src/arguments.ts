@@ -46,8 +46,9 @@ export function optionsOf<T extends object>(where: string, given: T, names: Read
 }
 
 /**
- * Converts points for the module, in a separate buffer: plain arrays are converted, and views of larger buffers are copied. Bytes
- * become numbers from 0 to 1, as in image files. For functions, bytes are rejected, because a function may expect 0 to 255.
+ * Points as a Float32Array that fills its whole buffer: other arrays are converted, and views of larger buffers are copied.
+ * Bytes are scaled to 0..1, as in image files. If the model is a function, bytes are rejected, because the function may expect
+ * 0 to 255.
  */
 export function floats(name: string, given: Numbers, ofFunction = false): Float32Array {
   if (given instanceof Float32Array && given.byteLength === given.buffer.byteLength) return given;
@@ -124,10 +125,12 @@ export function divided<T extends CallOptions & Pick<Partial<EstimateOptions>, '
   return { args, watch: { signal, onProgress } };
 }
 
-const mostElements = 1 << 20; // per batch; activations need many times as much
+const mostElements = 1 << 20; // of the inputs of a batch; activations need many times as much memory
 const mostInputs = 64;
 
-/** Inputs per run of another engine: as given, otherwise by the number of elements of each. */
+/**
+ * The number of inputs per run of another engine: `batch` if given; otherwise up to 64, fewer if an input has many `elements`.
+ */
 export function batchOf(batch: number | undefined, elements: number): number {
   if (batch === undefined) return Math.max(1, Math.min(mostInputs, Math.floor(mostElements / elements)));
   if (Number.isInteger(batch) && batch > 0) return batch;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers of any stored type in .npy and IDX files. Results and errors are the same as on the command line
+// Reads numbers of any stored type from .npy and IDX files. Results and errors are the same as on the command line
 // (native/datasets/array.cpp).
 import { unreadable } from './errors.js';
 
@@ -15,7 +15,7 @@ export interface ElementType {
   littleEndian: boolean;
 }
 
-/** Numbers of a file; the bytes are exactly those of the shape. */
+/** Numbers as stored in a file. `bytes` has exactly as many bytes as the type and shape require. */
 export interface StoredArray {
   type: ElementType;
   shape: number[];
@@ -25,13 +25,13 @@ export interface StoredArray {
 
 export const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
 
-/** `count` bytes from `at` on, or an error that says how many there are. */
+/** Returns `count` bytes from position `at`. Throws an error if the file is too short. */
 export function part(bytes: Uint8Array, at: number, count: number, name: string, what: string): Uint8Array {
   if (at + count <= bytes.length) return bytes.subarray(at, at + count);
   return refuse(name, `is truncated: it has ${bytes.length} bytes, but ${what} needs ${at + count}`);
 }
 
-/** The bytes of a shape. */
+/** The number of bytes of an array with this shape. */
 export function byteCount(shape: readonly number[], elementBytes: number, name: string): number {
   const product = shape.reduce((all, extent) => all * Math.max(1, extent), elementBytes);
   if (shape.some((extent) => extent < 0) || product > 2 ** 62) {
@@ -40,7 +40,7 @@ export function byteCount(shape: readonly number[], elementBytes: number, name: 
   return shape.includes(0) ? 0 : product;
 }
 
-/** The bytes after `header` as an array. */
+/** The bytes from position `header` as an array. */
 export function denseArray(
   type: ElementType,
   shape: number[],
@@ -57,7 +57,7 @@ export function denseArray(
   return { type, shape, columnMajor, bytes: bytes.subarray(header) };
 }
 
-/** IEEE 754 binary16. */
+/** The number that these bits represent as IEEE 754 binary16. */
 function half(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -66,7 +66,7 @@ function half(bits: number): number {
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (fraction + 1024) * 2 ** (exponent - 25));
 }
 
-/** Reads the number at a byte. */
+/** A function that reads the number at a given byte of `view`. */
 function readerOf({ kind, bytes, littleEndian }: ElementType, view: DataView): (at: number) => number {
   const readers: Record<string, (at: number) => number> = {
     unsigned1: (at) => view.getUint8(at),
@@ -84,7 +84,7 @@ function readerOf({ kind, bytes, littleEndian }: ElementType, view: DataView): (
   return readers[`${kind}${bytes}`]!;
 }
 
-/** Elements between neighbours along each axis, as stored. */
+/** The stride of each axis: the distance of neighbours along it in the file, in elements. */
 function stridesOf({ shape, columnMajor }: StoredArray): number[] {
   const strides = new Array<number>(shape.length);
   let step = 1;

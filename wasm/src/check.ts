@@ -4,13 +4,13 @@ import type { CallOptions } from './types.js';
 
 /** Options of a check. */
 export interface CheckOptions extends CallOptions {
-  /** [N] classes. If given, accuracies are compared. */
+  /** The labels [N], as class numbers. With them, the check compares the accuracy with that under other options. */
   labels?: ArrayLike<number>;
   /** Noise scales that are compared with the range of the data. */
   sigma?: number | ArrayLike<number>;
 }
 
-/** Options of the library that fix a finding: values to add by name, and names to leave out. */
+/** The changes of options that fix a finding: options to add, with their values, and names of options to remove. */
 export interface CheckRemedy {
   add: Record<string, string>;
   leave_out: string[];
@@ -18,7 +18,7 @@ export interface CheckRemedy {
 
 /** Whether data, preprocessing, layout and labels match a model (docs/check.md). */
 export interface CheckReport {
-  /** Whether there is a warning. */
+  /** Whether a finding is a warning. */
   suspicious: boolean;
   /** The report as text of several lines. */
   words: string;

@@ -19,7 +19,7 @@ async function unpacked(): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
-/** The same as createProbust in `probust`, without a download. */
+/** Like createProbust in `probust`, but without a download. */
 export function createProbust(options: ProbustOptions = {}): Promise<Probust> {
   return create(
     {

@@ -11,7 +11,7 @@ import type { Endpoint } from './protocol.js';
 import type { ModuleFactory } from './raw.js';
 import type { ProbustOptions } from './types.js';
 
-/** The page may be blocked for this long: most of a frame. */
+/** The longest step in the page's own thread, which blocks the page: most of a frame. */
 const stepMilliseconds = 12;
 
 /** The files and functions that each entry point of the package provides. */
@@ -41,7 +41,7 @@ function workersOf({ worker, threads }: ProbustOptions): number {
   return threads == null ? Number(worker ?? false) : countOf(threads);
 }
 
-/** The library on top of started engines. */
+/** Creates the library for engines that have started. */
 export async function assemble(endpoints: readonly Endpoint[], facts: { workers: number }): Promise<Probust> {
   const pool = new Pool(endpoints);
   try {
@@ -62,7 +62,7 @@ export function requireWebAssembly(): void {
   }
 }
 
-/** Waits for all endpoints. If one fails, closes the others and rethrows. */
+/** Waits until all endpoints have started. If one fails, closes the others and rethrows. */
 async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoint[]> {
   try {
     return await Promise.all(starting);
@@ -77,7 +77,7 @@ async function together(starting: readonly Promise<Endpoint>[]): Promise<Endpoin
   }
 }
 
-/** Converts any other error to a ProbustError with the code `environment`. */
+/** A handler that rethrows every ProbustError, and converts other errors to one with the code `environment`. */
 function typed(what: string, hint: string): (error: unknown) => never {
   return (cause) => {
     if (cause instanceof ProbustError) throw cause;
@@ -90,7 +90,7 @@ const glue = (assets: Assets): Promise<ModuleFactory> =>
     .factory()
     .catch(typed('the script of the WebAssembly module', 'serve the files shared-*.mjs of the package with probust.mjs'));
 
-/** The module: its first part, and others that need no download, as in node. */
+/** Loads the first part of the module, and those other parts that need no download (in node, all). */
 async function partsOf(assets: Assets, options: ProbustOptions): Promise<Parts> {
   const compiled = async () => assets.compile(options);
   const first = await compiled().catch(typed('the WebAssembly module', 'set wasmUrl to the address of probust.wasm'));

@@ -19,13 +19,13 @@ export type DataSource = ModelSource;
 
 /** Points, with their labels and other properties. */
 export interface PointData {
-  /** [N, ...pointShape] row-major. */
+  /** The points [N, ...pointShape], row-major. */
   x: Float32Array;
-  /** [N], if there are labels. */
+  /** The labels [N], if there are any. */
   labels?: Int32Array;
   /** Class names for text labels, by number: in sorted order, or from the option `classes`. */
   classNames?: string[];
-  /** Such as [3, 32, 32]. */
+  /** The shape of one point, such as [3, 32, 32]. */
   pointShape: number[];
   /** The position of the first point in the file: the option `index` of `estimate`. */
   index: number;
@@ -36,21 +36,21 @@ export interface PointData {
 export interface ReadOptions {
   /** The name of the data in errors; by default the name of the file or its address. */
   name?: string | undefined;
-  /** Labels from this .npy, IDX or text file: numbers, or texts. */
+  /** A .npy, IDX or text file with the labels, as numbers or texts. */
   labels?: DataSource | undefined;
-  /** Names in the order of the model's classes: text labels are matched with them. By default they are numbered in sorted order. */
+  /** Class names in the order of the model's classes, to number text labels. By default, these are numbered in sorted order. */
   classes?: readonly string[] | undefined;
   /** A factor for the stored values; 1/255 by default for bytes, 1 otherwise. */
   scale?: number | undefined;
-  /** At most this many points. */
+  /** The largest number of points to read; all by default. */
   limit?: number | undefined;
-  /** Points to skip; 0 by default. */
+  /** The number of points to skip; 0 by default. */
   offset?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface CsvOptions extends ReadOptions {
-  /** A number from 0, a name in the first row, 'last' (the default) or 'none'. */
+  /** The column of labels: its number, counted from 0, its name in the first row, 'last' (the default) or 'none'. */
   labelColumn?: number | string | undefined;
 }
 
@@ -167,7 +167,7 @@ function pointsOf(array: StoredArray, scale: number | undefined, name: string): 
   return { x: floatsOf(array, scale ?? (byte ? 1 / 255 : 1)), count: shape[0]!, pointShape: shape.slice(1) };
 }
 
-/** IDX images have no channel axis: adds one. */
+/** Adds a channel axis, which images in IDX files lack. */
 function withChannel(array: StoredArray, name: string): StoredArray {
   const { shape } = array;
   if (shape.length === 1) {
@@ -193,19 +193,19 @@ const csvPoints: Parse = (bytes, name, { scale = 1, labelColumn = 'last', classe
   return { x: Float32Array.from(values, (value) => value * scale), pointShape: [features], ...table };
 };
 
-/** A .npy file: an array [N, ...]. */
+/** Reads a .npy file with an array [N, ...]. */
 export const readNpy = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
   read('readNpy', source, options, npyPoints);
 
-/** An IDX file, such as MNIST's images, also gzipped. */
+/** Reads an IDX file, such as MNIST's images, which may be gzipped. */
 export const readIdx = (source: DataSource, options: ReadOptions = {}): Promise<PointData> =>
   read('readIdx', source, options, idxPoints);
 
-/** A .csv file: one point per row, with a column of labels. */
+/** Reads a .csv file with one point per row and a column of labels. */
 export const readCsv = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readCsv', source, options, csvPoints);
 
-/** A file in one of these formats, recognised by its content. */
+/** Reads a .npy, IDX or .csv file; its content determines the format. */
 export const readData = (source: DataSource, options: CsvOptions = {}): Promise<PointData> =>
   read('readData', source, options, (bytes, name, given) => {
     refuseForeign(bytes, name);
@@ -213,7 +213,7 @@ export const readData = (source: DataSource, options: CsvOptions = {}): Promise<
     return parse(bytes, name, given);
   });
 
-/** An array of numbers for noise: `arrays: { name: await readArray('cov.npy') }`. */
+/** Reads an array of numbers for noise: `arrays: { name: await readArray('cov.npy') }`. */
 export async function readArray(source: DataSource, signal?: AbortSignal): Promise<NamedArray> {
   const name = nameOf(source, undefined, 'array');
   const array = parseNpy(await bytesOf(source, name, signal), name);
@@ -227,8 +227,8 @@ export async function readArray(source: DataSource, signal?: AbortSignal): Promi
 const imageNames: Names<ImageOptions> = { channels: true, resize: true, crop: true };
 
 /**
- * Points [N, channels, height, width] in [0, 1] from images: ImageData, or files, which browsers decode. Gray levels, resizing and
- * cropping are the same as on the command line.
+ * Converts images to points [N, channels, height, width] in [0, 1]. An image is an ImageData, or a file, which the browser
+ * decodes. Gray levels, resizing and cropping are the same as on the command line.
  */
 export async function readImages(images: readonly (Pixels | Blob)[], options: ImageOptions = {}): Promise<PointData> {
   const given = optionsOf('readImages', options, imageNames);
@@ -248,9 +248,9 @@ export async function readImages(images: readonly (Pixels | Blob)[], options: Im
 }
 
 /**
- * Recorded deviations from a function: `draw(i)` returns the i-th of `count`, one number for each element of a point. With
- * `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, noisy samples are x plus one of them, all equally
- * likely.
+ * Fills an array with `count` deviations from a function: `draw(i)` returns the i-th deviation, one number for each element of
+ * a point. With `{ noise: 'samples:mine', arrays: { mine: deviations(5000, 256, draw) } }`, a noisy sample is x plus one of the
+ * deviations, which are all equally likely.
  */
 export function deviations(count: number, elements: number, draw: (i: number) => Numbers): NamedArray {
   for (const [name, value] of Object.entries({ count, elements })) {
@@ -273,7 +273,7 @@ export function deviations(count: number, elements: number, draw: (i: number) =>
   return { data, shape: [count, elements] };
 }
 
-/** The rows of a .jsonl or .csv file that the command line wrote. */
+/** Reads the rows of a .jsonl or .csv file that the command line wrote. */
 export async function readRows(source: DataSource, signal?: AbortSignal): Promise<Row[]> {
   const name = nameOf(source, undefined, 'rows');
   const bytes = await readModel(source, signal, name);

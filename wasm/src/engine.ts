@@ -44,8 +44,9 @@ const isTrap = (error: unknown): boolean =>
   /BindingError|UnboundTypeError/.test((error as Error | undefined)?.name ?? '');
 
 /**
- * The error for the caller, if the module did not cause it and can still be used. JavaScript throws while the module reads arguments,
- * if one cannot be converted or if a getter throws, and later if a result does not fit into memory.
+ * The error for the caller if JavaScript threw it and the module can still be used; otherwise undefined. JavaScript throws
+ * while the module reads arguments, if one cannot be converted or its getter throws, and later if a result does not fit into
+ * memory.
  */
 function complaint(error: unknown, reading: boolean): ProbustError | undefined {
   if (isTrap(error)) return undefined;
@@ -67,7 +68,7 @@ interface Loaded {
   request: RequestOf<'load'> | undefined;
 }
 
-/** Whether a call has ended: short calls end before their caller continues. */
+/** Whether a call has ended. A short call ends synchronously, so its arguments need not be copied for a repetition. */
 interface Run {
   ended: boolean;
 }
@@ -274,7 +275,7 @@ export class Engine implements Endpoint {
     }
   }
 
-  /** Skipped after a trap, because it would trap again. An instance with a missing function is discarded as a whole. */
+  /** Deletes a handle, unless the module has trapped: it would trap again. Errors are ignored if a function is missing. */
   #delete(at: Instance, handle: { delete(): void }): void {
     if (this.#fault) return;
     try {

@@ -25,7 +25,7 @@ export type ProbustErrorCode =
   | 'environment'
   | 'internal';
 
-/** An error in a message from a worker. */
+/** An error as plain data, as workers send it in messages. */
 export interface ErrorRecord {
   code: ProbustErrorCode;
   message: string;
@@ -43,9 +43,9 @@ export class ProbustError extends Error {
   readonly problem: string;
   /** The remedy, if there is one. */
   readonly hint: string | undefined;
-  /** The ONNX operator concerned, such as "Conv". */
+  /** The ONNX operator to which the error refers, such as "Conv". */
   readonly op: string | undefined;
-  /** The name of the ONNX node concerned. */
+  /** The name of the ONNX node to which the error refers. */
   readonly node: string | undefined;
 
   constructor(record: ErrorRecord, options?: { cause?: unknown }) {
@@ -65,7 +65,7 @@ export function toRecord(error: unknown): ErrorRecord {
   return { code, message, problem, hint, op, node };
 }
 
-/** Creates errors with this code, whose message ends with the hint. */
+/** Returns a function that creates errors with this code. If there is a hint, the message ends with it. */
 const errorsOf =
   (code: ProbustErrorCode) =>
   (message: string, hint?: string, cause?: unknown): ProbustError =>

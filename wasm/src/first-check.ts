@@ -14,7 +14,10 @@ export interface CheckWishes {
   warn(warning: string): void;
 }
 
-/** Fewer points without labels are not checked, because the check is in a part of the module that may not be loaded yet. */
+/**
+ * Points without labels are checked only if there are at least this many, because the check may have to load another part of
+ * the module.
+ */
 const many = 20;
 
 export function wishesOf({ check, onWarning, labels }: EstimateOptions, points: number): CheckWishes {
@@ -26,7 +29,7 @@ export function wishesOf({ check, onWarning, labels }: EstimateOptions, points: 
   };
 }
 
-/** The class that all points without labels get, if it is the same for all. */
+/** The class that is predicted for all points; undefined if predictions differ or there are labels. */
 export function oneClassOf(rows: readonly Row[]): number | undefined {
   const [first] = rows;
   const same = first && rows.every(({ label, predicted }) => label === null && predicted === first.predicted);

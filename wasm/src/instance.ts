@@ -7,7 +7,7 @@ import type { ModuleFactory, RawModule } from './raw.js';
 export interface Instance {
   readonly raw: RawModule;
   readonly parts: ReadonlySet<PartName>;
-  /** The part of a missing function that was called. The call was interrupted, so the instance is not used again. */
+  /** If a missing function was called, the part that has it. That call was interrupted, so the instance is not used again. */
   readonly lacks: PartName | undefined;
 }
 

@@ -36,11 +36,11 @@ interface Lease {
   external?: ExternalEngine | undefined;
 }
 
-/** Another engine that runs a model. */
+/** An engine outside of the module that runs a model. */
 export interface ExternalEngine {
   forward: Forward;
   release(): void;
-  /** Whether it is the caller's function, whose inputs may be in any units. */
+  /** Whether the engine is a function of the caller, whose inputs may be in any units. */
   isFunction?: boolean;
 }
 
@@ -147,7 +147,7 @@ export class Model {
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
   }
 
-  /** p at one point x over noise scales. */
+  /** p at one point x for several noise scales. */
   async sweep(x: Numbers, options: SweepOptions): Promise<Curve> {
     const given = optionsOf('sweep', options, askedNames);
     notFor('sweep', given, 'estimator', 'estimators');

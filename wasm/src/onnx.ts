@@ -50,7 +50,7 @@ function withGraph(bytes: Uint8Array, edit: (graph: Field[]) => Field[]): Uint8A
   }
 }
 
-/** A model that ends in its logits. */
+/** A model without the operators after its logits. */
 export interface Cut {
   bytes: Uint8Array;
   /** The model's output, or the requested inner tensor. */

@@ -260,7 +260,7 @@ async function decisionOf(probust: Probust, bytes: Uint8Array, options: OrtOptio
     model.dispose();
     return info;
   } catch (error) {
-    // This engine is for operators that probust lacks; any other error is about how the class is determined.
+    // An operator that probust lacks is the reason for using this engine. Any other error is about how the class is determined.
     if (error instanceof ProbustError && error.code === 'unsupported' && error.op) return undefined;
     throw error;
   }
@@ -298,7 +298,7 @@ async function logitsBy(ort: OrtModule, provider: Provider, cut: Cut, options: O
   return { session, provider, classes: 2, forward, notes };
 }
 
-/** Two logits, 0 and how far one number is above the threshold. */
+/** Two logits: 0, and the model's only number minus the threshold. */
 function againstZero(forward: Forward, threshold: number): Forward {
   return async (wants) => {
     const numbers = await forward(wants);
@@ -306,7 +306,7 @@ function againstZero(forward: Forward, threshold: number): Forward {
   };
 }
 
-/** These of the logits, in this order. */
+/** Only the logits with the numbers `outputs`, in this order. */
 function restricted({ forward, classes, ...others }: Logits, outputs: readonly number[]): Logits {
   const wrong = outputs.find((k, i) => !Number.isInteger(k) || k < 0 || k >= classes || outputs.indexOf(k) !== i);
   if (wrong !== undefined || outputs.length < 2) {

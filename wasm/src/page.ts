@@ -11,7 +11,7 @@ export type Side = 'quick' | 'patient';
 export interface Lease {
   readonly probust: Promise<Probust>;
   release(): void;
-  /** Releases it after its workers have failed, so that no one else gets it. */
+  /** Releases the library after its workers have failed, so that no other user gets it. */
   discard(): void;
 }
 
@@ -21,7 +21,7 @@ interface Shared {
   /** The number of users for each kind of work. */
   readonly users: Record<Side, number>;
   end(): void;
-  /** Closed for new users. */
+  /** Prevents the library from getting new users. */
   forget(): void;
 }
 
@@ -30,7 +30,7 @@ const cores = (): number => Math.max(1, globalThis.navigator?.hardwareConcurrenc
 const free = (): number => cores() - libraries.reduce((all, { workers }) => all + workers, 0);
 const other: Record<Side, Side> = { quick: 'patient', patient: 'quick' };
 
-/** A library that its last user stops, even while it starts. */
+/** Starts a library. Its last user stops it, even if it has not finished starting. */
 function begun(workers: number): Shared {
   const controller = new AbortController();
   const probust = createProbust({ threads: workers, signal: controller.signal });

@@ -18,9 +18,9 @@ export interface Parts {
   load(part: PartName): Promise<WebAssembly.Module>;
 }
 
-/** The import module for functions in another part. */
+/** The name of the module from which functions of the given part are imported until that part is loaded. */
 export const placeholders = (part: PartName): string => `p${partNames.indexOf(part)}`;
-/** The import module of later parts for the first. */
+/** The name of the module from which later parts import functions of the first part. */
 export const firstNamespace = 'f';
 
 export const isWhole = (module: WebAssembly.Module): boolean =>

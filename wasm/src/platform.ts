@@ -119,10 +119,10 @@ async function downloaded(source: string | URL, signal: AbortSignal): Promise<We
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** A module of this page, and the number of callers that wait for it. */
+/** A module that is being compiled or is compiled, and the number of callers that wait for it. */
 interface Compiling {
   module: Promise<WebAssembly.Module>;
-  /** The module when it is ready. */
+  /** The compiled module; undefined until then. */
   ready: WebAssembly.Module | undefined;
   waiting: number;
   stop(): void;

@@ -28,9 +28,11 @@ export interface EstimateArguments {
   smooth?: boolean | undefined;
   totalBudget?: number | undefined;
   calibrate?: boolean | undefined;
-  /** Whether other parts have other estimators. */
+  /** Whether other parts of the estimate have other estimators. */
   others?: boolean;
-  /** The smallest and the largest value of all points, if x has a part of them: it decides whether perturbations clip. */
+  /**
+   * The smallest and the largest value of all points, if x has only a part of them. They decide how perturbations are clipped.
+   */
   dataRange?: readonly [number, number];
 }
 
@@ -171,8 +173,8 @@ function rangeOf(values: Float32Array): [number, number] {
 }
 
 /**
- * Parts of at most `together` points and one estimator. Points in the same block, between two multiples of `together`, stay in one
- * part. The position of the first point is `index`.
+ * Divides an estimate into parts with one estimator and at most `together` points. The data are in blocks of `together` points,
+ * and a part never crosses the border of a block. `index` is the position of the first point in the data.
  */
 function divide(points: number, index: number, together: number, estimators: number): Part[] {
   const parts: Part[] = [];

@@ -3,7 +3,7 @@
 
 export interface Field {
   number: number;
-  /** 0: a varint; 1: eight bytes; 2: bytes; 5: four bytes. */
+  /** The wire type: 0 is a varint, 1 eight bytes, 2 a length and bytes, 5 four bytes. */
   wire: number;
   value: bigint | Uint8Array;
 }

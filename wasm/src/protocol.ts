@@ -55,7 +55,7 @@ export type ToWorker =
 export type FromWorker =
   | { type: 'ready' }
   | { type: 'failed'; error: ErrorRecord }
-  /** Requests a part. */
+  /** The worker needs this part of the module. */
   | { type: 'part'; part: PartName }
   | { type: 'progress'; id: number; progress: Progress }
   | { type: 'wants'; id: number; wants: Wants }

@@ -59,8 +59,8 @@ function started(worker: URL): Port {
 }
 
 /**
- * The same as createProbust in `probust`, for cross-origin isolated pages: always in a worker, with `threads` threads for each call.
- * Rejects with a ProbustError: `environment` if memory cannot be shared or a file is missing, `aborted`, `usage`.
+ * Like createProbust in `probust`, but for cross-origin isolated pages: always in a worker, with `threads` threads for each
+ * call. Rejects with a ProbustError: `environment` if memory cannot be shared or a file is missing, `aborted`, `usage`.
  */
 export async function createProbust(options: ThreadsOptions = {}): Promise<Probust> {
   const { signal } = optionsOf('createProbust', options, names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Generated data, and trainings. Each training exists in one engine.
+// Generates data, and trains networks. Each network is trained in one engine.
 import { withController } from './abort.js';
 import { callNames, divided, holding, optionsOf, type Names } from './arguments.js';
 import { dispose } from './dispose.js';

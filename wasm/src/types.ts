@@ -38,7 +38,7 @@ export interface ProbustOptions {
   threads?: number;
   /** The address of worker.mjs; by default in the folder of the script. */
   workerUrl?: string | URL;
-  /** Ends the download, and the start of workers. */
+  /** Aborts the download and the start of workers. */
   signal?: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export interface ThreadsOptions {
   workerUrl?: string | URL;
   /** The address of probust-threads.wasm; by default in the folder of the worker. */
   wasmUrl?: string | URL;
-  /** Ends the download, and the start of workers. */
+  /** Aborts the download and the start of workers. */
   signal?: AbortSignal;
 }
 
@@ -59,28 +59,28 @@ export type ModelSource = ArrayBuffer | ArrayBufferView | string | URL | Respons
 
 /** Preprocessing of the data. x, noise, gradients and distances are in units of the data before mean and std. */
 export interface ModelOptions {
-  /** Subtracted from x: one number for all channels, or one per channel. */
+  /** The mean, which is subtracted from x: one number for all channels, or one per channel. */
   mean?: Numbers;
-  /** x is then divided by it: one number for all channels, or one per channel. */
+  /** The standard deviation, by which x is then divided: one number for all channels, or one per channel. */
   std?: Numbers;
   /** The order of the model's input, if x is stored as [C, H, W]; by default derived from the shapes. */
   layout?: 'auto' | 'nchw' | 'nhwc' | 'whcn';
-  /** The shape of one point of x, such as [3, 32, 32]; by default that of the model's input without its batch. */
+  /** The shape of one point of x, such as [3, 32, 32]; by default that of the model's input without the batch axis. */
   shape?: Numbers;
-  /** The input's shape for one example, if the model has other dynamic dimensions than the batch. */
+  /** The input's shape for one example, if the model has dynamic dimensions besides the batch. */
   inputShape?: Numbers;
   /** The name of the output or inner tensor that determines the class; by default the only suitable one. */
   output?: string;
-  /** For a model with one number: it means class 1 if it is above this; by default 0 for scores and 0.5 for probabilities. */
+  /** For a model with one output number: numbers above this are class 1; by default 0 for scores and 0.5 for probabilities. */
   threshold?: number;
-  /** The values of the output that are the classes, in this order; by default all. */
+  /** Which values of the output are the scores of classes, in the order of the classes; by default all. */
   outputs?: Numbers;
   /** Memory limit in bytes for activations and gradients; 1 GiB by default. */
   memory?: number;
   /**
-   * For regression models: p is then the probability that no output changes by this much or more. There are two classes for each
-   * output, too low and too high, and a last class if all outputs are within the tolerance; `logits` returns the outputs. Only `logits`, `estimate` and
-   * `sweep` are available.
+   * For regression models: p is then the probability that every output changes by less than this. There are two classes for
+   * each output, too low and too high, and a last one for "all outputs are within the tolerance". `logits` returns the outputs
+   * themselves. Only `logits`, `estimate` and `sweep` are available.
    */
   tolerance?: number;
   /** The names of the classes, in order; `target`, `groups` and `labels` may then use them. */
@@ -90,9 +90,9 @@ export interface ModelOptions {
 
 export interface Port {
   name: string;
-  /** Such as "float32". */
+  /** The element type, such as "float32". */
   type: string;
-  /** -1 for a symbolic extent. */
+  /** The extents; -1 for a symbolic one. */
   shape: number[];
 }
 
@@ -111,7 +111,7 @@ export interface ModelInfo {
   producer: string;
   graph: string;
   opset: number;
-  /** Elements of floating-point weights; NaN for a function. */
+  /** The number of elements in floating-point weights; NaN for a function. */
   parameters: number;
   /** Floating-point operations of one forward pass of one example; NaN if another engine runs it. */
   flops: number;
@@ -127,7 +127,7 @@ export interface ModelInfo {
   logits: string;
   /** How the class is determined, in one line, such as "class 1 if 'score' > 0"; empty for other engines and functions. */
   decision: string;
-  /** If one number determines the class: class 1 if it is above this, in the units of the output. */
+  /** If the class is determined by one number, the threshold above which it is class 1, in the units of the output. */
   threshold?: number;
   inputs: Port[];
   outputs: Port[];
@@ -146,7 +146,7 @@ export interface NamedArray {
 
 /** One feature in one-hot columns. */
 export interface CategoryGroup {
-  /** The k columns. */
+  /** The columns of the feature, k in number. */
   columns: Numbers;
   /** [k, k] row-major: the probability of each value (column), given the current one (row). */
   transitions: Numbers;
@@ -156,7 +156,7 @@ export interface CategoryGroup {
 export interface NoiseOptions {
   /** Arrays that replace the files in the text of the noise. */
   arrays?: Record<string, NamedArray>;
-  /** Groups that "categorical:NAME" names. */
+  /** The groups of columns to which "categorical:NAME" refers, by name. */
   categories?: Record<string, CategoryGroup[]>;
   /** Noisy samples are clipped to [low, high], in the units of x. */
   clip?: readonly [number, number];
@@ -168,7 +168,7 @@ export interface NoiseOptions {
 export interface PointOptions extends CallOptions {
   /** Seed of the noise, a whole number; 0 by default. The same seed gives the same noise here and on the command line. */
   seed?: number | undefined;
-  /** The position of the (first) point in its data, which also keys its noise; 0 by default. */
+  /** The position of the (first) point in its data, on which its noise also depends; 0 by default. */
   index?: number | undefined;
   /**
    * The class whose survival is estimated: 'predicted' (the default), 'label', a class number or a class name for all points, or
@@ -182,7 +182,7 @@ export interface PointOptions extends CallOptions {
 /** A class for each point: a number, or one of the model's `classNames`. */
 export type Labels = Numbers | readonly (number | string)[];
 
-/** The event that has to happen, if it is not that the target wins. */
+/** The event whose probability is estimated, if it is not that the target wins. */
 export interface EventOptions {
   /** Classes that count as one, by number or name: '0,1/2,3', or [[0, 1], [2, 3]]. */
   groups?: string | readonly (readonly (number | string)[])[] | undefined;
@@ -196,18 +196,18 @@ export interface BudgetOptions {
   budget?: number | undefined;
   /** With "auto", points do not share draws of the noise, so that their errors are independent. */
   independent?: boolean | undefined;
-  /** What points of "probit" and "regression" share ("none" by default); "auto" decides, unless it is "none". */
+  /** What points of "probit" and "regression" share ("none" by default). "auto" decides by itself, unless this is "none". */
   share?: 'none' | 'pooled' | 'learned' | 'draws' | undefined;
 }
 
 export interface EstimateOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
-  /** Such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4"; several give a row each. */
+  /** One or several noise models, such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4". */
   noise: string | readonly string[];
-  /** Such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
+  /** One or several estimators, such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
   estimators?: string | readonly string[] | undefined;
   /** Rows also have `classes`, the probability that each class wins (or is among the `top`). */
   perClass?: boolean | undefined;
-  /** For "auto": forward passes for all points and noise models together, spent where they reduce the error most. */
+  /** For "auto": forward passes for all points and noise models together, distributed so that the error is smallest. */
   totalBudget?: number | undefined;
   /** Fits a smooth curve to each sweep over three or more noise scales, which reduces the error. */
   smooth?: boolean | undefined;
@@ -241,7 +241,7 @@ export type Status =
   | 'resources'
   | 'numerical';
 
-/** One estimate. Numbers that could not be computed are null, and `status` and `note` say why. */
+/** One estimate. Numbers that could not be computed are null, for the reason in `status` and `note`. */
 export interface Row {
   /** Position of the point in its data. */
   index: number;
@@ -251,11 +251,11 @@ export interface Row {
   predicted: number;
   /** The class whose survival is estimated. */
   target: number;
-  /** Canonical text. */
+  /** The noise model in canonical form, such as "gaussian:0.1". */
   noise: string;
   /** The noise scale, for noise with one parameter. */
   sigma: number | null;
-  /** Canonical text. */
+  /** The estimator in canonical form, such as "mc:1000". */
   estimator: string;
   /** The estimated probability that the target survives. */
   p: number | null;
@@ -272,7 +272,7 @@ export interface Row {
   status: Status;
   /** The estimator that computed the row: `estimator`, or the one that `auto` picked. */
   method: string;
-  /** A sentence, or null. */
+  /** A sentence about the estimate, or null. */
   note: string | null;
   /** Probability that noisy samples get the label, from the same passes, with its 95% interval; null without a label. */
   pLabel?: number | null;
@@ -294,15 +294,15 @@ export interface Linearization {
   target: number;
   /** The noise scale, sigma. */
   scale: number;
-  /** [m] f_t - f_i. */
+  /** [m] f_t - f_i, the margins of the target t over each rival i. */
   margins: Float64Array;
-  /** [m, d] row-major: their gradients. */
+  /** [m, d] row-major: the gradients of the margins. */
   gradients: Float32Array;
   /** [m, m] row-major: the covariance of the linearised margins at unit scale; multiply by sigma² for the noise scale. */
   gram: Float64Array;
-  /** [k] rows (of `margins`) of the boundaries that noise can cross; z and R are about these. */
+  /** [k] positions in `margins` of the rivals whose boundaries the noise can cross; z and R are for these. */
   rivals: Int32Array;
-  /** [k] margins in standard deviations. */
+  /** [k] margins, in units of their standard deviations. */
   z: Float64Array;
   /** [k, k] row-major: correlations. Probust.mvn computes p = Phi_R(z). */
   R: Float64Array;
@@ -313,7 +313,7 @@ export interface SweepOptions extends NoiseOptions, PointOptions, EventOptions, 
   sigmas: Numbers;
   /** The noise model, whose scale is replaced; "gaussian:1" by default. */
   noise?: string;
-  /** "auto" by default. */
+  /** The estimator; "auto" by default. */
   estimator?: string;
   /** Whether to smooth over the noise scales, for estimators that support it. */
   smooth?: boolean;
@@ -337,7 +337,7 @@ export interface Curve {
 export interface SliceOptions extends PointOptions {
   /** s and t of x + s u + t v run from -reach to reach, in the units of x; 1 by default. */
   reach?: number;
-  /** Points per side, 2 to 4096; 64 by default. */
+  /** The number of grid points per side, 2 to 4096; 64 by default. */
   resolution?: number;
 }
 
@@ -348,14 +348,14 @@ export interface Slice {
   /** [d] orthonormal directions. */
   u: Float64Array;
   v: Float64Array;
-  /** [resolution²] classes; -1 if logits are NaN. */
+  /** [resolution²] predicted classes; -1 if logits are NaN. */
   predicted: Int32Array;
   /** [resolution²] margin of the target over its strongest rival: zero on the boundary. */
   margin: Float64Array;
 }
 
 export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' | 'labels'> {
-  /** Such as "gaussian:0.1". */
+  /** The noise model, such as "gaussian:0.1". */
   noise: string;
   /** The number of noisy samples; 1000 by default. */
   count?: number;
@@ -363,34 +363,34 @@ export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' 
 
 /** Noisy samples of a point: exactly those that "mc:N" counts with the same seed and index. */
 export interface Cloud {
-  /** [n, d] row-major, in the units of the data. */
+  /** The samples [n, d], row-major, in the units of the data. */
   x: Float32Array;
-  /** [n] argmax of the logits; on a tie, the lowest index; -1 if they are NaN. */
+  /** The predictions [n]: argmax of the logits; on a tie, the lowest index; -1 if logits are NaN. */
   predicted: Int32Array;
 }
 
 /** The nearest point found with a different prediction: exact for linear models, otherwise an upper bound. */
 export interface NearestBoundary {
-  /** Euclidean, in the units of the data; Infinity if none was found, NaN if logits are NaN. */
+  /** The Euclidean distance in the units of the data; Infinity if no such point was found, NaN if logits are NaN. */
   distance: number;
-  /** The class at that point; -1 if none was found. */
+  /** The class at that point; -1 if no point was found. */
   rival: number;
-  /** [d] from x to just beyond the boundary; zeros if none was found. */
+  /** [d] the step from x to just beyond the boundary; zeros if no point was found. */
   step: Float32Array;
-  /** Passes spent. */
+  /** The passes spent on the search. */
   forwards: number;
   backwards: number;
 }
 
 /** Options of generated data. */
 export interface DataOptions extends CallOptions {
-  /** Points; 500 by default. */
+  /** The number of points; 500 by default. */
   count?: number;
-  /** Number of classes, for kinds that leave a choice. */
+  /** The number of classes, for blobs, spirals and rings. */
   classes?: number;
   /** Standard deviation of normal noise on every element. */
   noise?: number;
-  /** A whole number; 0 by default. */
+  /** The seed, a whole number; 0 by default. */
   seed?: number;
 }
 
@@ -402,11 +402,11 @@ export interface PictureOptions extends DataOptions {
 
 /** Points with labels to train on. */
 export interface LabelledPoints {
-  /** [N, ...] one after another. */
+  /** [N, ...] points, one after another. */
   x: Numbers;
-  /** [N] 0 .. classes - 1. */
+  /** [N] class numbers, 0 .. classes - 1. */
   labels: Numbers;
-  /** One more than the largest label by default. */
+  /** The number of classes; by default one more than the largest label. */
   classes?: number | undefined;
   /** The shape of one point; [x.length / N] by default. */
   pointShape?: Numbers | undefined;
@@ -414,12 +414,12 @@ export interface LabelledPoints {
 
 /** Generated data. */
 export interface Dataset extends LabelledPoints {
-  /** [N, ...pointShape] row-major. */
+  /** The points [N, ...pointShape], row-major. */
   x: Float32Array;
-  /** [N] */
+  /** The labels [N]. */
   labels: Int32Array;
   classes: number;
-  /** [2], or [1, side, side] for digits. */
+  /** The shape of one point: [2], or [1, side, side] for digits. */
   pointShape: number[];
 }
 
@@ -438,7 +438,7 @@ export interface TrainingRates {
 export interface TrainOptions extends TrainingRates {
   /**
    * 'mlp' by default. 'cnn' is for images of at least 16 x 16 pixels, `pointShape` [C, H, W]: two 5x5 convolutions with 10 and 20
-   * filters, each followed by 2x2 maxima, and a layer of 50.
+   * filters, each followed by 2x2 max pooling, and a hidden layer of 50 units.
    */
   model?: 'mlp' | 'cnn';
   /** Widths of the hidden layers of 'mlp'; [32] by default. [] gives a linear classifier. */
@@ -451,16 +451,16 @@ export interface TrainOptions extends TrainingRates {
   batch?: number;
   /** Seed of initial weights, order of points, and noise; 0 by default. */
   seed?: number;
-  /** Memory limit in bytes for weights and their gradients, and the same for activations; 1 GiB by default. */
+  /** Memory limit in bytes, once for weights with their gradients and once for activations; 1 GiB by default. */
   memory?: number;
 }
 
-/** Progress counts training steps and scored batches. */
+/** Options of a run of a training. The progress of a run counts training steps and scored batches. */
 export interface RunOptions extends TrainingRates, CallOptions {}
 
 /** Loss and accuracy of a network on its training points, without noise. */
 export interface Score {
-  /** Epochs trained so far; not a whole number after an aborted run. */
+  /** The number of epochs trained so far; not a whole number after an aborted run. */
   epoch: number;
   /** Mean cross-entropy. */
   loss: number;

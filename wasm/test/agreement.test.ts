@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The package gives the same numbers as the command line: the same noise for the same seed, the same counts and the same analytical
-// p. Counts may differ by noisy samples within rounding of a tie; the table shows how many.
+// p. Counts may differ for noisy samples at which two logits are equal up to rounding; the printed table shows how many.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The package in a real browser: as module and plain scripts, in the page and in workers, with and without a strict policy and
-// isolation.
+// The package in a real browser: as module and plain scripts, in the page and in workers, with and without a strict content
+// security policy, with and without cross-origin isolation.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 let number = 0;
-/** The result of a page with this script: a module, or a plain script after the package's. */
+/** Runs a page with this script and returns its result. The script is a module or, if `plain`, a script after the package's. */
 async function run(headers: Headers, text: string, plain = false): Promise<Answer> {
   const name = `page${++number}`;
   const scripts = plain
@@ -105,7 +105,7 @@ describe('threads that share memory', () => {
     expect(answer.isolated).toBe(true);
   });
 
-  /** The result of `body`, which can use a library on two threads and a model. */
+  /** The result of a script that can use `probust`, with two threads, and `model`. */
   const onTwo = (body: string): Promise<unknown> => {
     const loaded = "const probust = await createProbust({ threads: 2 }); const model = await probust.loadModel('/digits.onnx');";
     return run(isolated, script(asThreads, loaded + body));
@@ -167,7 +167,7 @@ describe('threads that share memory', () => {
   });
 });
 
-// As from a content delivery network.
+// Another origin is, for example, a content delivery network.
 it.each([
   ['a module', (url: string) => `import { createProbust } from '${url}/probust.mjs';`],
   ['the inlined module', (url: string) => `import { createProbust } from '${url}/compat.mjs';`],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command of the package: the table of README.md, the rows of the native program, and one-line errors.
+// The package's command: it prints the table that README.md shows, writes the rows of the native program, and reports errors in
+// one line.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

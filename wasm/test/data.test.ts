@@ -14,7 +14,7 @@ import { launch, resultOf, serve } from './server.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type DataEntry = typeof import('../../build/wasm/npm/types/data.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const data = await importByNode<DataEntry>(pathToFileURL(join(staged, 'data.mjs')).href);
@@ -106,7 +106,7 @@ describe('npy', () => {
   });
 });
 
-/** The command's error for a file, without hints at options that only the command has. */
+/** The command's error for a file, without hints about options that only the command has. */
 function refusal(path: string, ...more: string[]): string {
   const run = spawnSync(native, ['logits', digits, path, '-o', join(folder, 'out.npy'), '--quiet', ...more], {
     encoding: 'utf8',
@@ -211,7 +211,7 @@ const oddLabels: [string, Uint8Array | string, string[]?][] = [
 describe.skipIf(!existsSync(native))('labels of another file are those of the command line', () => {
   const points = () =>
     file('points.npy', npy('<f4', [4, 256], bytesOf(Float32Array.from({ length: 1024 }, (_, i) => (i % 7) / 7))));
-  /** The files, and the command's result. */
+  /** Reads points with these labels by the command (`run`) and by the package (`read`). */
   function asked(name: string, bytes: Uint8Array | string, classes?: string[]) {
     const [x, labels, names] = [points(), file(name, bytes), file('names.txt', (classes ?? []).join('\n'))];
     const words = ['--labels', labels, '--sigma', '0.1', '--estimator', 'mc:2', '--format', 'jsonl', '--no-check', '--quiet'];
@@ -456,7 +456,7 @@ describe('IDX', () => {
   });
 });
 
-/** A PNG file of red, green and blue. */
+/** A PNG file with these RGB values. */
 function png(width: number, height: number, rgb: Uint8Array, bits = 8): Buffer {
   const chunk = (type: string, body: Uint8Array) => {
     const inside = Buffer.concat([Buffer.from(type), body]);

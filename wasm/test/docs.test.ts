@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Compiles or runs every code block of the README: TypeScript with a strict compiler, scripts in node, pages and bundlers' recipes
-// in a browser under a strict policy; and the pages and scripts of docs/start/browser.md and docs/dashboard.md.
+// Compiles or runs every code block of the README: TypeScript with a strict compiler, scripts in node, and pages and recipes
+// for bundlers in a browser under a strict content security policy. Also runs the pages and scripts of docs/start/browser.md
+// and docs/dashboard.md.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -73,7 +74,7 @@ function expectRows(rows: { p: number; status: string }[], count: number): void 
 
 it('has only blocks that are compiled or run', () => {
   expect(blocks.length).toBeGreaterThan(12);
-  const known = ['ts', 'js', 'html', 'main.js', 'index.html', 'sh', 'text']; // text: the command, in command.test.ts
+  const known = ['ts', 'js', 'html', 'main.js', 'index.html', 'sh', 'text']; // command.test.ts tests the command in text blocks
   expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([]);
 });
 
@@ -109,7 +110,7 @@ it.each(alone.map((block, i) => ({ ...block, i })))('runs in node: $heading, $i'
   expect(out).toContain("'ok'");
 });
 
-/** A service that returns the demo's logits. It rejects the second request, and records the times of requests. */
+/** A service that returns the logits of the demo's model. It rejects the second request, and records the times of requests. */
 async function classifierService(busy: number): Promise<{ url: string; times: number[]; close: () => void }> {
   const probust = await (await load()).createProbust();
   const model = await probust.loadModel(digits);

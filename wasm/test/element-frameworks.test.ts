@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The other examples of COMPONENTS.md: frameworks, the explorer, and servers that render pages.
+// The examples of COMPONENTS.md that element-package.test.ts does not run: frameworks, the explorer, and server-side rendering.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, cpSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const example = (language: string) => new RegExp(`^\`\`\`${language}\\n([\\s\\S]
 const frame = '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><div id="root"></div>';
 const withMain = `${frame}<script type="module" src="./main.js"></script>`;
 let browser: Browser;
-/** Rows of six points at two scales, as a script. */
+/** A script that defines the rows of six points at two scales. */
 let rows: string;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** A folder with the package and these modules. */
+/** A folder with the package, the modules `needed` and these files. */
 function project(name: string, needed: readonly string[], files: Record<string, string>): string {
   const folder = join(work, name);
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
@@ -46,7 +46,7 @@ function project(name: string, needed: readonly string[], files: Record<string, 
   return folder;
 }
 
-/** Bundles app.js as main.js, in the folder with the parts of the module. */
+/** Bundles app.js as main.js, and puts it in a folder with the parts of the module. */
 function bundle(folder: string): string {
   run(
     join(modules, '.bin/esbuild'),
@@ -59,7 +59,9 @@ function bundle(folder: string): string {
   return folder;
 }
 
-/** The result of `look` on the page of a folder, under a strict policy and without errors. */
+/**
+ * Opens the page of a folder under a strict policy, and returns the result of `look`. Errors of the page make the test fail.
+ */
 async function seen<T>(folder: string, look: (page: Page) => Promise<T>): Promise<T> {
   const server = await serve([folder], { 'content-security-policy': `${strictPolicy}; style-src 'self'` });
   const page = await browser.context.newPage();

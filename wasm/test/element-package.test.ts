@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The two examples of COMPONENTS.md, plain HTML and React, from the packed package: without a bundler and with four.
+// The first two examples of COMPONENTS.md, plain HTML and React, with the packed package: without a bundler, and with four
+// bundlers.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +70,7 @@ const copyTo = (folder: string) => {
 };
 const inHtml = plain.replace('./node_modules/probust/element.mjs', './main.js');
 const asFile = "'./node_modules/probust/element.mjs'";
-/** React is bundled first for tools that need plugins for JSX and CommonJS. */
+/** Bundles React with esbuild, for bundlers that would need plugins for JSX and CommonJS. */
 const withReact = (folder: string, out: string) =>
   run(
     tool('esbuild'),

@@ -15,7 +15,7 @@ let browser: Browser;
 let page: Page;
 let problems: string[];
 
-/** Points as a CSV file, with their number as label. */
+/** A CSV file of points; their labels are 0, 1 and 2 in turn. */
 const csv = (count: number) => Array.from({ length: count }, (_, i) => [...point(i), `${i % 3}`].join(',')).join('\n') + '\n';
 
 beforeAll(async () => {
@@ -347,7 +347,7 @@ it('frees models and files without users', async () => {
   };
   await given('?1');
   await given('');
-  expect(asked.get('/digits.onnx')).toBe(3); // a second time for the first address
+  expect(asked.get('/digits.onnx')).toBe(3); // twice for the first address
 });
 
 it('shows the requested number of points', async () => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are JavaScript functions: the same numbers as with probust's engine and on the command line, and errors.
+// Classifiers that are JavaScript functions give the same numbers as probust's engine and the command line. Also tests their
+// errors.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +12,12 @@ import { classifier, weights } from '../split/onnx.js';
 import { digits, errorOf, everywhere, load, native, point, root, staged } from './support.js';
 
 type FunctionEntry = typeof import('../../build/wasm/npm/types/function.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const { modelFromFunction } = await importByNode<FunctionEntry>(pathToFileURL(join(staged, 'function.mjs')).href);
 
-/** y = W' tanh(x), as an ONNX model and as a function. */
+/** y = W' tanh(x) as an ONNX model (`small`) and as a function (`scoreRows`). */
 const small = classifier([
   { op: 'Tanh', inputs: ['x'], output: 'z' },
   { op: 'MatMul', inputs: ['z', 'W'], output: 'y' },
@@ -118,7 +119,7 @@ describe.each(everywhere)('%s', (_, created) => {
     expect(await model.estimate(point(0, 31), asked)).toEqual(await own.estimate(point(0, 31), asked));
   });
 
-  // From 32 points on, probust's engine propagates moments, which is impossible for a function.
+  // With 32 points or more, probust's engine propagates moments, which is impossible for a function.
   it('estimates learned covariances without propagated moments', async () => {
     const asked = { noise: 'gaussian:0.3', estimators: 'probit:24:learned', seed: 2 };
     const [rows, expected] = [await model.estimate(point(0, 35), asked), await own.estimate(point(0, 35), asked)];

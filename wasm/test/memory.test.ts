@@ -6,7 +6,7 @@ import { digits, load, point } from './support.js';
 
 const bytes = readFileSync(digits);
 
-/** Returns a function for the memory size of the next instance. */
+/** Returns a function that returns the memory size of the next instance to be created. */
 function spyOnMemory(): () => number {
   const original = WebAssembly.instantiate;
   let memory: WebAssembly.Memory | undefined;

@@ -208,7 +208,7 @@ describe('sources', () => {
   let probust: Probust;
   beforeAll(async () => {
     probust = await createProbust();
-    // Both addresses send only a part: /stalls then waits forever, /breaks closes the connection.
+    // Both addresses send only a part of the model. Then /stalls waits forever, and /breaks closes the connection.
     server = createServer((request, response) => {
       response.writeHead(200, { 'content-length': bytes.length });
       response.write(bytes.subarray(0, 1000));

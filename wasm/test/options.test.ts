@@ -11,7 +11,7 @@ import { floats, onnx, port } from '../split/onnx.js';
 import { digits, errorOf, load, native, point, root, staged } from './support.js';
 
 type AnalysisEntry = typeof import('../../build/wasm/npm/types/analysis.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust } = await load();
 const analysis = await importByNode<AnalysisEntry>(pathToFileURL(join(staged, 'analysis.mjs')).href);
@@ -20,7 +20,7 @@ const [first, count] = [3, 37]; // of the demo's 40 points
 const labels = Array.from({ length: first + count }, (_, i) => (i * i) % 10);
 
 const camel = (key: string): string => key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-/** An object of the command line with the names of the package. */
+/** The JSON of the command line with the names that the package uses. */
 function renamed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(renamed);
   if (typeof value !== 'object' || value === null) return value;
@@ -162,7 +162,7 @@ describe.skipIf(!existsSync(native)).each([
       for (const key of keys) expect(row[key], `${key} of ${JSON.stringify(expected[i])}`).toEqual(expected[i]![key]);
     });
     largest.otherDevice += others.length;
-    // Rounding may decide which gradients are used at a point; the devices of the command differ in this, too.
+    // Rounding may decide which gradients are used at a point; rows of the command differ between its devices in the same way.
     expect(others.length).toBeLessThanOrEqual(2);
     if (others.length === 0) return;
     const elsewhere = ['reference', 'cpu'].map((device) => rowsOf(command(line, device)));
@@ -305,7 +305,7 @@ describe.skipIf(!existsSync(native)).each([
   it('rejects rows that it cannot analyse', async () => {
     const rows = await model.estimate(point(0), { noise: 'gaussian:0.1', estimators: 'mc:10' });
     const refusals: [() => Promise<unknown>, RegExp][] = [
-      [() => analysis.summary(probust, []), /^rows are missing; give the result of estimate/],
+      [() => analysis.summary(probust, []), /^rows are missing; pass the rows that estimate\(\) returned/],
       [() => analysis.summary(probust, 5 as never), /^the rows for summary are not a list/],
       [() => analysis.summary({} as never, rows), /not a result of createProbust/],
       [() => analysis.bias(probust, [5] as never), /^rows contain an entry that is not a row/],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime Web as the second engine: the same numbers as our engine if both run a model, and numbers for models that ours does
-// not run.
+// ONNX Runtime Web as a second engine: it gives the same numbers as probust's engine for models that both support, and numbers
+// for models that probust's engine does not support.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { cases, readImages } from './shared.js';
 import { digits, errorOf, expectRefusal, hasShared, load, point, root, shared, staged } from './support.js';
 
 type OrtEntry = typeof import('../../build/wasm/npm/types/ort.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const runtime = join(root, 'wasm/node_modules/onnxruntime-web/dist');
 const ort = await importByNode<OrtModule & { env: { wasm: { numThreads: number } } }>(
@@ -29,7 +29,10 @@ const { createOrtModel } = await importByNode<OrtEntry>(pathToFileURL(join(stage
 const gradientFree = ['mc:1000', 'probit:40', 'probit:40:pooled', 'mc:±0.05', 'softmax'];
 const noises = ['gaussian:0.1', 'gaussian:0.3', 'uniform:0.2'];
 
-/** The number of noisy samples that two engines count differently, and the largest difference of other p. Everything else must be equal. */
+/**
+ * The number of noisy samples that two engines count differently, and the largest difference of p in the other rows. The rest
+ * must be equal.
+ */
 function apart(rows: readonly Row[], expected: readonly Row[]): { copies: number; p: number } {
   expect(rows).toHaveLength(expected.length);
   const result = { copies: 0, p: 0 };
@@ -299,7 +302,7 @@ describe('small models', () => {
 
   it('are run one by one if it does not', async () => {
     const nodes = [
-      { op: 'ReduceMax', inputs: ['x'], output: 'm', attributes: { keepdims: 1 } }, // over the batch as well
+      { op: 'ReduceMax', inputs: ['x'], output: 'm', attributes: { keepdims: 1 } }, // its maximum is also over the batch
       { op: 'Add', inputs: ['x', 'm'], output: 'z' },
       { ...matmul, inputs: ['z', 'W'] },
     ];
@@ -432,7 +435,7 @@ describe('in Chromium', () => {
     largest: number;
   }
 
-  /** The result of a page with this file of onnxruntime-web and these options. */
+  /** Runs a page with this file of onnxruntime-web and these options, and returns its result. */
   async function answerOf(
     file: string,
     options: string,

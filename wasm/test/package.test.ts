@@ -83,7 +83,7 @@ it('is small', () => {
   const download = sum(...scripts, 'probust.wasm');
   console.log(`${download.toFixed(1).padStart(8)} KB  downloaded by a page`);
   expect(download).toBeLessThan(350);
-  // The explorer adds its own scripts to these.
+  // The explorer also downloads its own scripts, which are not counted here.
   expect(sum('probust.wasm', 'probust-more.wasm')).toBeLessThan(365);
 });
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The module in parts, in a browser: the requested files, and the same results and errors as with a complete module.
+// The module in parts, in a browser: tests which files are requested, and that results and errors are those of a complete
+// module.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +28,7 @@ const convolutions = onnx({
   ],
 });
 const linear: NodeText = { op: 'MatMul', inputs: ['x', 'W'], output: 'h' };
-/** An operator that only the last part has, and one that none has. */
+/** Models with an operator that only the last part has (`rare`), and with one that no part has (`unknown`). */
 const rare = classifier([linear, { op: 'Celu', inputs: ['h'], output: 'y' }]);
 const unknown = classifier([linear, { op: 'Nothing', inputs: ['h'], output: 'y' }]);
 
@@ -148,7 +149,7 @@ it.each(where)('continues running calls when a part is added, %s', async (_, cre
   const body = `
     const own = Float32Array.from(x);
     const long = model.estimate(own, { noise: '${noise}', estimators: 'mc:60000' });
-    own.fill(0); // the call may be repeated, but not with this
+    own.fill(0); // if the call is repeated, it must not use these zeros
     await probust.loadModel('/rare.onnx');
     const short = model.estimate(x, { noise: '${noise}', estimators: 'regression:40' });
     return [...(await long), ...(await short)];`;
@@ -186,7 +187,7 @@ it('keeps working if a part cannot be loaded, and loads it later', async () => {
     const long = model.estimate(x, { noise: '${noise}', estimators: 'mc:60000' });
     const found = [];
     found.push(await probust.loadModel('/rare.onnx').catch(told)); // the missing part is detected during the call
-    found.push(await model.slice(x, null, null, { resolution: 5 }).catch(told)); // and here, before it
+    found.push(await model.slice(x, null, null, { resolution: 5 }).catch(told)); // and here before the call
     found.push(await long); // it was running in the discarded instance
     found.push(await model.estimate(x, { noise: '${noise}', estimators: 'mc:100' }));
     return found;`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A server of folders with the headers that a test needs, and a real browser.
+// A server that sends files with the headers that a test needs, and a real browser.
 import { createServer, type OutgoingHttpHeaders } from 'node:http';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -18,10 +18,13 @@ const types: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
-/** Headers of all files, or a function of the path. */
+/** The headers of all files, or a function that returns those for a path. */
 export type Headers = OutgoingHttpHeaders | ((path: string) => OutgoingHttpHeaders);
 
-/** Serves the files of `folders`. If several have a file, the first one counts. `allows` is asked about every path. */
+/**
+ * Serves the files of `folders`. If several folders have a file, the first is used. `allows` is called with every requested
+ * path; if it returns false, the path is rejected.
+ */
 export async function serve(
   folders: readonly string[],
   headers: Headers = {},

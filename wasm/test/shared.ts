@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared models with their data.
+// The models in the shared folder, with their data.
 import { openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

@@ -21,10 +21,10 @@ export const run = (command: string, args: string[], cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
 export type Library = typeof probust;
-declare const importByNode: (url: string) => Promise<Library>; // load.mjs
+declare const importByNode: (url: string) => Promise<Library>; // load.mjs defines it
 export const load = (file = 'probust.mjs'): Promise<Library> => importByNode(pathToFileURL(join(staged, file)).href);
 
-/** The first array of an .npz of bytes, as pixels in [0, 1], as the command line reads it. */
+/** The first array of a .npz file, which must contain bytes, as pixels in [0, 1]: the same values as on the command line. */
 export function readPixels(path: string): Float32Array {
   const file = readFileSync(path);
   const body = file.subarray(30 + file.readUInt16LE(26) + file.readUInt16LE(28)).subarray(0, file.readUInt32LE(18));

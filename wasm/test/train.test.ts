@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Generated data, trainings, clouds and boundaries in node, in this thread and through workers; and trained models in ONNX Runtime.
+// Generated data, training, clouds and boundaries in node, in this thread and in workers. Also runs trained models in ONNX
+// Runtime.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import type { OrtModule } from '../../build/wasm/npm/types/ort.js';
 import { digits, errorOf, everywhere, load, point, root, staged } from './support.js';
 
 type OrtEntry = typeof import('../../build/wasm/npm/types/ort.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const kinds = ['moons', 'blobs', 'spirals', 'xor', 'rings', 'digits'] as const;
@@ -46,7 +47,7 @@ describe.each(everywhere)('%s', (_, options) => {
     expect(Math.max(...beyond)).toBeLessThanOrEqual(0);
     expect(Math.hypot(...nearest.step)).toBeCloseTo(nearest.distance, 4);
     expect(nearest.backwards).toBeGreaterThan(0);
-    // A little beyond the boundary, where the last bit of a logit would decide.
+    // A little beyond the boundary: exactly on it, the last bit of a logit would decide.
     const there = await model.logits(point(0).map((value, e) => value + 1.001 * nearest.step[e]!));
     expect(there.indexOf(Math.max(...there))).toBe(nearest.rival);
     const inside = await model.logits(point(0).map((value, e) => value + 0.99 * nearest.step[e]!));

@@ -7,7 +7,7 @@ import './link.mjs';
 
 const { createProbust } = await import('probust');
 
-// As in src/state/state.ts, src/labs/plane/models.ts and src/style/theme.ts.
+// The same values as in src/state/state.ts, src/labs/plane/models.ts and src/style/theme.ts.
 const [x, sigma, reach, size, grid] = [[-0.86, 0.06], 0.25, 1.6, 600, 32];
 const colours = ['#0072b2', '#e69f00', '#009e73'];
 const pixel = ([a, b]) => [((a + reach) / (2 * reach)) * size, ((reach - b) / (2 * reach)) * size];

@@ -13,7 +13,7 @@ import './link.mjs';
 const { createProbust } = await import('probust');
 
 const networks = [
-  // For the 2-D lab of the explorer.
+  // Models for the 2-D lab of the explorer.
   {
     file: 'web/models/three.onnx',
     data: { kind: 'spirals', count: 300, classes: 3, seed: 0 },
@@ -32,7 +32,7 @@ const networks = [
     training: { hidden: [16], activation: 'gelu', sigma: 0.1, lambda: 0.001, seed: 0 },
     runs: [{ epochs: 120, rate: 0.01 }],
   },
-  // For its image lab.
+  // Models for the image lab of the explorer.
   {
     file: 'web/models/digits.onnx',
     data: { kind: 'digits', count: 20_000, seed: 0 },
@@ -103,13 +103,13 @@ const number = (value, bytes) => {
   return buffer;
 };
 
-// An archive of stored members, dated 1980 (PKWARE APPNOTE 6.3, 4.3.7, 4.3.12, 4.3.16).
+// A .zip archive with uncompressed members, dated 1980 (PKWARE APPNOTE 6.3, 4.3.7, 4.3.12, 4.3.16).
 function zip(members) {
   const files = [];
   const directory = [];
   let position = 0;
   for (const [name, bytes] of members) {
-    const checksum = gzipSync(bytes, { level: 0 }).subarray(-8, -4); // gzip ends in the same one
+    const checksum = gzipSync(bytes, { level: 0 }).subarray(-8, -4); // a gzip file ends with the same CRC-32
     const size = number(bytes.length, 4);
     const fields = [number(20, 2), number(0, 4), number(0x00210000, 4), checksum, size, size, number(name.length, 2)];
     const member = [Buffer.from('PK\x03\x04'), ...fields, number(0, 2), Buffer.from(name), bytes];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 declare module '*.onnx?inline' {
-  /** A data URL. */
+  /** The file as a data URL. */
   const url: string;
   export default url;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Before all tests: builds the page that they test, unless ctest has built it for all files of tests.
+// Runs before all tests: builds the page that they test, unless ctest has already built it for all test files.
 import { build } from 'vite';
 
 export default async function setup(): Promise<void> {

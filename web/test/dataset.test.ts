@@ -81,7 +81,7 @@ const swipe = async ([x, y]: [number, number], way: number) => {
   await touch('touchStart', y);
   for (let i = 1; i <= 10; ++i) await touch('touchMove', y + (way * i) / 10);
   await touch('touchEnd');
-  // A touch soon after it only stops the momentum.
+  // A touch too soon after a swipe would only stop the momentum.
   await page.waitForTimeout(500);
 };
 const brush = () =>
@@ -333,7 +333,7 @@ it('opens points and networks from files, and compares a second network', async 
   }
   expect(await page.locator('[role=alert]').count()).toBe(0);
 
-  // Eight digits of 16 x 16 pixels for the other network.
+  // Eight points of 16 x 16 pixels for the other network.
   const line = (i: number) => [...Array.from({ length: 256 }, (_, k) => ((i * k) % 9) / 9), i % 3].join(',');
   await page.getByRole('button', { name: 'close the files' }).click();
   await page.getByText('Dashed: second.onnx.').waitFor({ state: 'detached', timeout: 20_000 });

@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const events = ['ready', 'progress', 'result', 'error', 'statechange'];
 
-/** A page with this body, which records the component's events in `seen`. */
+/** Opens a page with this body, which records the component's events in `seen`. */
 async function open(body: string): Promise<void> {
   const script = `globalThis.seen = []; for (const type of ${JSON.stringify(events)}) addEventListener(type, (event) => { if (event instanceof CustomEvent) seen.push([type, event.target.localName, event.detail]); });`;
   writeFileSync(
@@ -101,7 +101,7 @@ it('reports a model that cannot be loaded', async () => {
   await expect
     .poll(() => page.locator('[role=alert]').textContent())
     .toContain('The model at /nowhere.onnx cannot be fetched (HTTP status 404)');
-  // The browser logs what it did not find.
+  // The browser logs the missing file, which is expected here.
   problems.splice(0);
 });
 

@@ -219,7 +219,7 @@ describe.skipIf(missing.length > 0)('the native command', () => {
     const [counted, taylor, mmse] = nativeRows(mnist, values, sigma, forms, more);
     await settled();
     expect(await page.locator('[data-answer]').getAttribute('data-answer')).toBe(String(counted!.predicted));
-    // The same number of samples.
+    // The same number of samples keep the prediction.
     expect(Math.round(1000 * (await p()))).toBe(Math.round(1000 * counted!.p));
     expect(Math.abs((await valueOf('taylor')) - taylor!.p)).toBeLessThan(1e-6);
     expect(Math.abs((await valueOf('mmse:20')) - mmse!.p)).toBeLessThan(2e-6);

@@ -36,7 +36,7 @@ async function tabTo(page: Page, wanted: RegExp): Promise<void> {
   throw new Error(`the keyboard does not reach ${wanted}`);
 }
 
-/** Numbers are pale while they are computed. */
+/** Checks the page with axe, once no number is pale: numbers are pale while they are computed. */
 const accessible = async (page: Page) => {
   await expect
     .poll(() => page.locator('.stale').evaluateAll((all) => all.map((each) => each.outerHTML.slice(0, 200))), { timeout: 15_000 })
@@ -157,7 +157,7 @@ it.each(contents)('$title: works by touch, on a phone', async ({ id, number, ste
   await context.close();
 });
 
-/** The line's ends are where the picture has them, and follow a finger. */
+/** Checks that the line covers the picture, and that its ends follow a finger. */
 async function expectLineOnPicture(page: Page): Promise<void> {
   const box = async (selector: string) => (await page.locator(selector).boundingBox())!;
   await page.locator('probust-plane-picture').scrollIntoViewIfNeeded();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The view for beginners, the projector, and the vote of noisy samples.
+// The view for beginners, the view for projectors, and the vote of noisy samples.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { dist, launch, problemsOf, seriousViolations, serve, type Server } from './server.js';
@@ -79,7 +79,7 @@ it('shows the vote of noisy samples, and a radius only for round Gaussian noise'
   await open('panels=number,smoothing,estimators&sigma=0.25');
   const radius = page.locator('#smoothing [data-radius]');
   await expect.poll(async () => Number(await radius.getAttribute('data-radius'))).toBeGreaterThan(0);
-  // p is 82.66%: sigma times the quantile of p, less the sampling error of 10,000 noisy samples.
+  // p is 82.66%. The radius is sigma times the normal quantile of p, less the sampling error of 10,000 noisy samples.
   const certified = Number(await radius.getAttribute('data-radius'));
   expect(certified).toBeGreaterThan(0.25 * 0.86);
   expect(certified).toBeLessThan(0.25 * 0.943);

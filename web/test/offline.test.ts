@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Poor networks: what is on screen before any script, use without a network, own models after a reload.
+// Slow or missing connections: tests what is on screen before any script runs, use without a network, and the user's models
+// after a reload.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';

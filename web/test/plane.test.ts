@@ -37,7 +37,7 @@ const open = async (hash = '', query = '') => {
 
 /** p and the tinted mass, once they belong to the current state. */
 async function settled(): Promise<{ p: number; mass: number }> {
-  // Measured with the page's clock: a busy machine may not have drawn anything yet.
+  // Counts the page's own frames, because a busy page may not have drawn anything yet after a fixed time.
   await page.evaluate(
     () => new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(then, 60)))),
   );
@@ -401,10 +401,10 @@ describe('accessibility', () => {
   });
 });
 
-/** The slowdown by other processes on the machine. Limits are for an idle machine. */
+/** The slowdown by other processes. The limits are for an otherwise idle system. */
 const slack = () => Math.max(1, loadavg()[0]! / cpus().length);
 
-/** A page with a worker that only replies: the minimum time of a browser on this machine at present. */
+/** A page with a worker that only replies: the least time that a browser needs here at present. */
 function emptyPage(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'probust-empty-'));
   writeFileSync(join(folder, 'worker.js'), 'postMessage(1);');
@@ -422,7 +422,7 @@ async function timeOf(url: string, context: BrowserContext): Promise<number> {
   return time;
 }
 
-// Other tests and builds come and go, so the best of three tries counts.
+// Other tests and builds may run at the same time, so the best of three attempts counts.
 describe('speed', { retry: 2 }, () => {
   it('shows p within a second, and transfers less than 455 kB', async () => {
     const own = await serve(dist);
@@ -459,7 +459,7 @@ describe('speed', { retry: 2 }, () => {
     await page.waitForTimeout(2000);
     const cdp = await page.context().newCDPSession(page);
     await cdp.send('Performance.enable');
-    /** Seconds of processor time of the page's thread; other processes take its caches and its half of a core, not its turn. */
+    /** Seconds of processor time of the page's thread. Other processes make it slower, but their own time is not included. */
     const spent = async () => (await cdp.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'ThreadTime')!.value;
     const before = await spent();
     const turns = 120;

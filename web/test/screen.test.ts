@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the page shows, and that numbers agree everywhere.
+// Tests what the page shows, and that its numbers agree with each other.
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
@@ -19,7 +19,7 @@ afterAll(async () => {
   await browser?.close();
   server?.close();
 });
-// The page preloads the other lab's script, which may not be used; and tests read pixels.
+// The page preloads the other lab's script, which may not be used; and tests read pixels, which Chromium warns about.
 const harmless = /preloaded using link preload|Multiple readback operations/;
 afterEach(() => expect(problems.splice(0).filter((each) => !harmless.test(each))).toEqual([]));
 

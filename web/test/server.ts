@@ -33,13 +33,16 @@ export interface Server {
 /** Headers that allow a page to measure its memory. */
 const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-/** Everything comes from the site itself. Playwright's waitForFunction needs eval; the page itself only compiles WebAssembly. */
+/**
+ * Everything must come from the site itself. Playwright's waitForFunction needs eval; the page itself only compiles
+ * WebAssembly.
+ */
 const policy = (evaluating: string) => `default-src 'self'; script-src 'self' '${evaluating}'; style-src 'self'`;
 
-/** Serves the files of `folders`, compressed. If several have a file, the first one counts. */
+/** Serves the files of `folders`, compressed. If several folders have a file, the first is used. */
 export const serve = (...folders: string[]): Promise<Server> => start(folders, policy('unsafe-eval'));
 
-/** The same without eval. */
+/** Serves the same files with a policy that does not allow eval. */
 export const serveStrictly = (...folders: string[]): Promise<Server> => start(folders, policy('wasm-unsafe-eval'));
 
 /** The content security policy is for the files of the site, not for those of tests and demos. */

@@ -32,7 +32,7 @@ afterEach(async () => {
   expect(problems).toEqual([]);
 });
 
-/** Counts what the page compiles, and says how many cores it has. */
+/** Makes the page count what it compiles, and sets the number of cores that it sees. */
 function prepare(cores: number): void {
   Object.defineProperty(navigator, 'hardwareConcurrency', { value: cores });
   const counts = { compiled: 0 };
@@ -120,7 +120,7 @@ const rememberMemory = () =>
     await route.fulfill({ response, body: remember + (await response.text()) });
   });
 
-/** Bytes of the page and its workers without garbage, and of the modules' memories, which are not counted there. */
+/** Bytes of the page and its workers after garbage collection, plus the modules' memories, which that measurement omits. */
 async function memory(): Promise<number> {
   const counted = await page.evaluate(async () => {
     const measured = performance as unknown as { measureUserAgentSpecificMemory(): Promise<{ bytes: number }> };

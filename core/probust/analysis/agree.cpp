@@ -81,7 +81,7 @@ std::vector<Comparison> compare_estimators(const Results& results) {
   std::vector<bool> done(groups.size(), false);
   for (std::size_t first = 0; first < groups.size(); ++first) {
     if (done[first]) continue;
-    std::vector<const RowGroup*> same;  // model and noise
+    std::vector<const RowGroup*> same;  // groups of this model and noise
     for (std::size_t k = first; k < groups.size(); ++k) {
       if (groups[k].key.model != groups[first].key.model || groups[k].key.noise != groups[first].key.noise) continue;
       done[k] = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether robustness differs between classes (Han et al., section 4.3). k classes are compared at once, so each interval has
-// the confidence 1 - 0.05 / k: with 95%, all of them contain their means (Bonferroni; Dunn, "Multiple comparisons among means",
-// JASA 1961). The interval of a difference is Welch's, adjusted in the same way for k (k - 1) / 2 pairs, because one pair is
-// selected after looking at the data.
+// Whether robustness differs between classes (Han et al., section 4.3). k classes are compared at once, so each interval
+// has the confidence 1 - 0.05 / k: with a probability of at least 95%, all of them contain their means (Bonferroni;
+// Dunn, "Multiple comparisons among means", JASA 1961). The interval of a difference is Welch's, adjusted in the same
+// way for k (k - 1) / 2 pairs, because one pair is selected after looking at the data.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct ClassGap {
 
 struct GroupBias {
   GroupKey key;
-  bool by_label = false;                ///< whether classes are true labels; otherwise, if no row has one, they are predictions
+  bool by_label = false;                ///< whether classes are labels; if no row has a label, they are predictions
   std::vector<std::int64_t> classes{};  ///< the classes that occur, ascending
   std::vector<MeanInterval> p{};        ///< means of p per class, at the adjusted confidence; 0..1 for a class of one point
   std::vector<Proportion> clean{};      ///< accuracy without noise per class, at 95%; empty unless by_label
   std::vector<MeanInterval> noisy{};  ///< accuracy under noise per class, at the adjusted confidence; empty if no row has p_label
-  MeanInterval all{};                 ///< over all classes, at 95%
+  MeanInterval all{};                 ///< mean of p over all classes, at 95%
   std::int64_t compared = 0;          ///< number of classes with at least two points that have p
   double confidence = 0.95;           ///< confidence of each class's interval
   std::optional<ClassGap> largest{};  ///< largest difference between the compared classes, if there are two

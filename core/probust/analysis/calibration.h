@@ -14,19 +14,19 @@ namespace probust {
 
 struct Calibration {
   std::int64_t points = 0;       ///< number of estimates changed; 0 if there were too few
-  double before = 0, after = 0;  ///< their mean p
+  double before = 0, after = 0;  ///< mean p of these estimates before and after the correction
 };
 
-/// Corrects the estimates of a run, one estimator at one noise model, for the bias that their own noisy samples show. The
-/// observed share of survivors minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards no bias. Each z is then
-/// moved by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the difference is
-/// independent of the sampling error of an efficient p. Only estimates that report their counts are used and corrected, and
-/// fewer than 30 are left unchanged. Intervals are widened to contain p, and notes mention the correction. The correction of a
-/// point depends on the other points.
+/// Corrects the estimates of one estimator at one noise model for the bias that their own noisy samples show. The
+/// observed share of survivors minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards zero. Each z is
+/// then moved by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the
+/// share minus p is independent of the sampling error of an efficient p. Only estimates that report their counts are
+/// used and corrected, and only if there are at least 30. Intervals are widened to contain p, and notes mention the
+/// correction. The correction of a point depends on the other points.
 Calibration calibrate(std::span<Estimate> estimates);
 
-/// The same for the rows of a run, with the same `questions` in the same order for each point. Each question is calibrated
-/// separately.
+/// Calibrates the rows of a run that has `questions` rows per point, one for each noise and estimator, in the same order
+/// for every point. The rows of each question are calibrated separately.
 std::vector<Calibration> calibrate_questions(std::span<Row> rows, std::size_t questions);
 
 }  // namespace probust

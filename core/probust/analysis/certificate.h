@@ -17,7 +17,7 @@
 namespace probust {
 
 struct Certificate {
-  const Row* row = nullptr;  ///< a row of the caller
+  const Row* row = nullptr;  ///< owned by the caller
   double p_low = 0;          ///< one-sided lower bound of p by Clopper and Pearson
   double radius = 0;         ///< 0 if p_low is at most 1/2, because nothing is certified then
 };
@@ -33,9 +33,9 @@ struct GroupCertificates {
   double share_beyond(double radius) const;
 };
 
-/// Certificates from rows of `mc:N` under Gaussian noise with one scale on all columns. Clipping and rounding count as part of
-/// the classifier. The target is fixed before samples are drawn, so all of them can be used for the bound. Cohen et al. use
-/// 0.999. Throws Error{usage} unless the confidence is between 0.5 and 1.
+/// Certificates from rows of `mc:N` under Gaussian noise with one scale on all columns. Clipping and rounding count as
+/// part of the classifier. The target is fixed before samples are drawn, so all of them can be used for the bound. Cohen
+/// et al. use a confidence of 0.999. Throws Error{usage} unless the confidence is between 0.5 and 1.
 GroupCertificates certificates_of(const RowGroup& group, double confidence = 0.999);
 
 }  // namespace probust

@@ -135,7 +135,7 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
 
 namespace {
 
-// "23% against 73%, difference -50 points (-55..-44)"; with decimals if the difference is small.
+// The difference in per cent, with decimals if it is small: "23% against 73%, difference -50 points (-55..-44)".
 std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, const MeanInterval& difference) {
   const int decimals = std::fabs(difference.mean) < 0.1 ? 1 : 0;
   std::string text = fmt::format("{:.{}f}% against {:.{}f}%, difference {:+.{}f} points", 100 * run.mean, decimals,
@@ -145,7 +145,7 @@ std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, co
   return text;
 }
 
-// "B keeps the correct prediction under noise less often than A"
+// A sentence such as "B keeps the correct prediction under noise less often than A".
 std::string which_more(const std::string& run, const std::string& baseline, const std::string& keeps,
                        const MeanInterval& difference) {
   if (difference.low > 0) return run + keeps + " under noise more often than " + baseline;

@@ -21,8 +21,8 @@ namespace probust {
 struct PairedComparison {
   GroupKey baseline, run;                  ///< if one side has no such rows, its key has only the model
   std::int64_t pairs = 0;                  ///< points for which both have p
-  std::int64_t unanswered = 0;             ///< number of points that both have, but at least one without p
-  MeanInterval baseline_p, run_p;          ///< over the pairs
+  std::int64_t unanswered = 0;             ///< number of points in both groups of which at least one has no p
+  MeanInterval baseline_p, run_p;          ///< means of p over the pairs
   MeanInterval difference;                 ///< the paired interval (Student's t); of zero width if all differences are equal
   Proportion baseline_clean, run_clean;    ///< accuracy without noise, over labelled points that both have
   MeanInterval baseline_noisy, run_noisy;  ///< accuracy under noise, over the pairs with p_label in both
@@ -31,7 +31,7 @@ struct PairedComparison {
   double sign_test = 1;  ///< P[a split at least as uneven as higher against lower] if both are equally likely (two-sided)
   std::int64_t with_intervals = 0;   ///< pairs in which both have an interval: the row's, or p +- 1.96 standard errors
   std::int64_t beyond = 0;           ///< number of those pairs whose two intervals do not overlap
-  double pearson = 0, spearman = 0;  ///< of the pairs; NaN if either side is constant
+  double pearson = 0, spearman = 0;  ///< correlations of p over the pairs; NaN if either side is constant
   std::vector<std::int64_t> only_baseline, only_run;  ///< ascending indices of points that only one side has
 };
 
@@ -39,8 +39,9 @@ struct PairedComparison {
 /// differ, or if targets differ and are not each model's own prediction, because the points are then not the same.
 PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run);
 
-/// The same for each noise and estimator on either side, in order of first appearance in `baseline`, then in `run`. Both hold the
-/// rows of one model. With `against`, every estimator of `run` is compared with this estimator of `baseline`. Throws as above.
+/// Compares the rows of one model, `baseline`, with those of one model, `run`: one comparison for each noise and
+/// estimator on either side, in order of first appearance in `baseline`, then in `run`. With `against`, every estimator
+/// of `run` is compared with this estimator of `baseline`. Throws as compare_groups does.
 std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::span<const Row> run,
                                            const std::optional<std::string>& against = {});
 
@@ -49,8 +50,8 @@ std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::s
 /// that there are no labels. Empty without pairs.
 std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline = "A", const std::string& run = "B");
 
-/// The comparison to use for that sentence: the first one with the most labelled pairs or, without labels, the most pairs. Null
-/// if there are no pairs.
+/// The comparison to use for in_one_sentence: the one with the most labelled pairs or, without labels, with the most pairs; if
+/// several have the same number, the first of them. Null if there are no pairs.
 const PairedComparison* leading(std::span<const PairedComparison> comparisons);
 
 /// The models of a run, ascending; {""} for a single model without a name. Empty without rows.
@@ -59,7 +60,7 @@ std::vector<std::string> models_of(const Results& results);
 /// The rows of one model.
 std::span<const Row> rows_of_model(const Results& results, const std::string& model);
 
-/// The model of a baseline with which to compare `model`: the only one, or the one of the same name. Empty if there is none.
+/// The model of a baseline with which to compare `model`: its only one, or the one of the same name. Empty if there is none.
 std::optional<std::string> baseline_model(const std::vector<std::string>& models, const std::string& model);
 
 }  // namespace probust

@@ -74,7 +74,7 @@ using Smoothing = EstimatorDefinition::Smoothing;
 
 Smoothing smoothing_of(const EstimatorSpec& estimator) { return estimator.definition->smoothing; }
 
-// The equivalent number of noisy samples of an estimate: its forwards, or more if its standard error implies more.
+// The number of noisy samples that an estimate is worth: its forwards, or more if its standard error implies more.
 double worth_of(const Estimate& estimate) {
   constexpr double kExact = 1e12;
   const double z = z_of(estimate), variance = 1 + z * z / 2;
@@ -189,8 +189,8 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// The estimator to run at each scale. If margins are smoothed, it is probit without pooling, also in place of auto: no sweep
-// had smaller errors with a different estimator.
+// The estimator to run at each scale. If margins are smoothed, it is probit without pooling, also in place of auto: in
+// no measured sweep did a different estimator have smaller errors.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;

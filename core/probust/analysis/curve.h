@@ -21,8 +21,8 @@ struct CurvePoint {
 
 struct CurveValue {
   double p, p_fail;
-  double ci_low, ci_high;  ///< 95%; NaN if nothing was smoothed
-  double std_error;        ///< NaN if nothing was smoothed
+  double ci_low, ci_high;  ///< 95% interval; NaN if nothing was smoothed
+  double std_error;        ///< standard error of p; NaN if nothing was smoothed
 };
 
 /// Smooths independent estimates at several scales: z = Phi^-1(p) is modelled as a function of ln sigma (scale_process.h),
@@ -34,8 +34,8 @@ std::vector<CurveValue> smooth_curve(std::span<const CurvePoint> points);
 /// (EstimatorDefinition::smoothing) draw independent noise at each scale, because shared errors would not average out, and the
 /// results are smoothed for each point. For probit (pooled or not), and for auto below a budget of 1,000, which then uses
 /// probit, the margins are smoothed if the noise is additive (margin_curve.h). Otherwise Phi^-1(p) is smoothed, if all
-/// estimates of a point are ok. Notes add "smoothed over N scales". Intervals contain the interval of the samples at each scale
-/// alone. `logits` [N, C] are those at the points.
+/// estimates of a point are ok. The notes then contain "smoothed over N scales". Each interval contains the interval from
+/// the samples at its scale alone. `logits` [N, C] are the logits at the points.
 Result<std::vector<std::vector<Estimate>>> estimate_curve(Executor& executor, const Points& points, const Tensor& logits,
                                                           const std::shared_ptr<const NoiseShape>& shape,
                                                           std::span<const double> sigmas, const EstimatorSpec& estimator,

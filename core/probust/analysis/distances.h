@@ -19,7 +19,7 @@ using Boundaries = std::map<std::int64_t, NearestBoundary>;
 
 /// A point's certificate and nearest boundary.
 struct PointDistances {
-  const Row* row = nullptr;                  ///< a row of the caller
+  const Row* row = nullptr;                  ///< owned by the caller
   const Certificate* certificate = nullptr;  ///< one of the group's certificates
   const NearestBoundary* boundary = nullptr;
 };

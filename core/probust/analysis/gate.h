@@ -22,23 +22,24 @@ struct Threshold {
   };
   Kind kind = Kind::mean;
   double limit = 0;
-  double quantile = 0;  ///< in 0..1
+  double quantile = 0;  ///< the probability of the quantile, in 0..1
 
   /// Whether it limits the drop from a baseline.
   bool compares() const { return kind == Kind::drop || kind == Kind::noisy_drop; }
   /// Whether it needs labels.
   bool labelled() const { return kind == Kind::accuracy || kind == Kind::noisy_accuracy || kind == Kind::noisy_drop; }
 
-  /// "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p", "accuracy", "accuracy under noise", ...
+  /// The measured quantity: "mean p", "0.05-quantile of p", "worst class's mean p", "drop of mean p", "accuracy", "accuracy
+  /// under noise", ...
   std::string quantity() const;
-  /// ">= 0.9", or "<= 0.02" for a drop.
+  /// The condition on it: ">= 0.9", or "<= 0.02" for a drop.
   std::string condition() const;
 };
 
 /// How a measured value is compared with a threshold.
 enum class Decision : std::uint8_t {
-  measured,  ///< the measured value
-  confident  ///< not met only if the whole 95% interval is on the wrong side
+  measured,  ///< compares the measured value
+  confident  ///< compares the 95% interval: the threshold is not met only if all of it is on the wrong side
 };
 
 struct Check {

@@ -9,6 +9,7 @@
 #include "probust/base/text.h"
 #include "probust/estimators/estimator.h"
 #include "probust/estimators/shared_noise.h"
+#include "probust/noise/noise.h"
 
 namespace probust {
 namespace {
@@ -40,8 +41,8 @@ std::vector<double> RowGroup::correct() const {
   return values;
 }
 
-// If each of N points excludes p_fail > q, together they exclude a mean of p_fail above q / N: the probability of seeing no
-// failure is largest if all are equal. Points with shared draws count as one.
+// If each of N points excludes p_fail > q, together they exclude a mean of p_fail above q / N: for a given mean, the
+// probability of seeing no failure is largest if all p_fail are equal. Points with shared draws count as one.
 MeanInterval RowGroup::mean_p() const {
   MeanInterval mean = mean_probability(p(), 0.95, common_variance());
   const bool by_name = shares_noise(key.estimator);
@@ -58,7 +59,7 @@ MeanInterval RowGroup::mean_p() const {
 }
 
 double RowGroup::common_variance() const {
-  constexpr double kCommon = 0.25;  // of the variance of an estimate with shared draws
+  constexpr double kCommon = 0.25;  // share of the variance of an estimate that is common to points with shared draws
   const bool by_name = shares_noise(key.estimator);
   double squares = 0, sharing = 0, answered = 0;
   for (const Row* row : rows) {
@@ -87,8 +88,14 @@ std::vector<RowGroup> grouped(std::span<const Row> rows) {
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma) {
   if (!sigma) return noise;
   const std::string scale = ":" + shortest_text(*sigma);
-  const std::size_t at = noise.rfind(scale);
+  const std::size_t end = without_clipping(noise).size();  // a bound of clipping may be the same number
+  const std::size_t at = end < scale.size() ? std::string::npos : noise.rfind(scale, end - scale.size());
   return at == std::string::npos ? noise : noise.substr(0, at) + noise.substr(at + scale.size());
+}
+
+bool names_noise(const std::string& text, const std::string& noise, const std::optional<double>& sigma) {
+  const std::string shape = noise_shape(noise, sigma);
+  return text == noise || text == shape || text == without_clipping(noise) || text == without_clipping(shape);
 }
 
 std::vector<PointRecord> points_of_rows(const Results& results) {

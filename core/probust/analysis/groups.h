@@ -52,6 +52,10 @@ std::vector<RowGroup> grouped(std::span<const Row> rows);
 /// its own shape.
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma);
 
+/// Whether `text` names a noise of rows: in full, or without the range to which samples are clipped, or without the scale, or
+/// without both. "rotate:10|clip:0,1", "rotate:10" and "rotate" name "rotate:10|clip:0,1".
+bool names_noise(const std::string& text, const std::string& noise, const std::optional<double>& sigma);
+
 /// One record for each point that is recorded or has rows, by model in order of first appearance, then by index; points that are
 /// not recorded have no logits.
 std::vector<PointRecord> points_of_rows(const Results& results);

@@ -10,8 +10,10 @@
 namespace probust {
 namespace {
 
-constexpr double kIndependent = 0.3;  // share of a margin's errors that others lack: all contain the target's logit
-constexpr double kLocal = 0.7;        // width in ln sigma over which covariance shapes are averaged; both are measured
+// Share of a margin's errors that other margins do not have: the target's logit is common to all of them.
+constexpr double kIndependent = 0.3;
+// Width in ln sigma over which covariance shapes are averaged; like kIndependent, it was measured.
+constexpr double kLocal = 0.7;
 
 // Limit on the entries of the covariances of all scales together. A rival must be used at every scale to have a curve.
 constexpr std::size_t kMostEntries = std::size_t{1} << 21;

@@ -12,8 +12,9 @@ namespace probust {
 
 struct Ranking {
   GroupKey key;
-  std::int64_t answered = 0;                ///< points with p
-  std::vector<const Row*> least{}, most{};  ///< rows of the caller: from the least robust up, and from the most robust down
+  std::int64_t answered = 0;  ///< points with p
+  /// Rows owned by the caller, from the least robust up and from the most robust down.
+  std::vector<const Row*> least{}, most{};
 };
 
 /// At most `count` points of each kind, ordered by p, then by p_fail, which distinguishes points whose p is nearly 1, then by

@@ -36,7 +36,7 @@ Eigen::VectorXd ScaleProcess::line(const Eigen::VectorXd& values) const {
 ScaleProcess::Posterior ScaleProcess::smooth(const Eigen::MatrixXd& values, const Eigen::VectorXd& variances,
                                              double independent) const {
   struct Component {
-    double weight;  // at first, the log likelihood
+    double weight;  // first the log likelihood, then the weight
     Posterior posterior;
   };
   std::vector<Component> components;

@@ -13,14 +13,16 @@ namespace probust {
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
-  double std_error = 0;  ///< of the mean; NaN for fewer than two values
+  double std_error = 0;  ///< standard error of the mean; NaN for fewer than two values
 };
 
-/// The mean of the finite values, with Student's interval: it contains the true mean with probability `confidence`. `common` is
-/// the variance of the mean of errors that values have in common (RowGroup::common_variance).
+/// The mean of the finite values, with Student's interval: it contains the true mean with probability `confidence`.
+/// `common` is the part of the variance of the mean that is due to errors common to the values
+/// (RowGroup::common_variance).
 MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95, double common = 0);
 
-/// The same for probabilities. Their mean is in 0..1, and so is the interval: 0..1 for a single value. If many p are near 1 and
+/// mean_interval for probabilities. Their mean is in 0..1, and so is the interval: 0..1 for a single value. If many p
+/// are near 1 and
 /// a few far below, Student's interval would be too high, so it is corrected for skewness (Hall, "On the removal of skewness by
 /// transformation", JRSS B 1992).
 MeanInterval mean_probability(std::span<const double> p, double confidence = 0.95, double common = 0);
@@ -33,7 +35,7 @@ double student_quantile(double freedom, double confidence);
 /// classes (Han et al., section 4.3).
 struct ClassBias {
   std::vector<MeanInterval> classes;  ///< [classes] mean_probability with the requested confidence
-  MeanInterval all;                   ///< at 95%
+  MeanInterval all;                   ///< over all points, at 95%
 };
 ClassBias class_bias(std::span<const double> p, std::span<const std::int64_t> of_class, std::int64_t classes,
                      double confidence = 0.95, double common = 0);
@@ -48,7 +50,7 @@ double spearman(std::span<const double> a, std::span<const double> b);
 
 /// Agreement of two columns of numbers, over the pairs in which both are finite.
 struct Agreement {
-  double mae = 0, bias = 0, largest = 0;  ///< of a - b
+  double mae = 0, bias = 0, largest = 0;  ///< mean absolute value, mean and largest absolute value of a - b
   double pearson = 0, spearman = 0;
   std::int64_t count = 0;
 };

@@ -20,18 +20,19 @@ double quantile_of(std::vector<double> values, double q);
 
 struct CleanAccuracy {
   std::string model;        ///< as in Row
-  std::int64_t points = 0;  ///< labelled or not
-  Proportion accuracy;      ///< over labelled points
+  std::int64_t points = 0;  ///< number of points, labelled or not
+  Proportion accuracy;      ///< share of labelled points whose prediction is the label
 };
 
 struct GroupSummary {
   GroupKey key;
   std::int64_t points = 0;
-  MeanInterval p;                                                              ///< over points with p: p.count
+  /// Mean of p over the p.count points that have p.
+  MeanInterval p;
   double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< quantiles of p; NaN if no point has p
   MeanInterval noisy{};  ///< accuracy under noise, the mean of p_label over the points that have it: noisy.count
   std::vector<std::pair<Status, std::int64_t>> unanswered{};  ///< number of points without p by status, in the order of Status
-  std::int64_t forwards = 0, backwards = 0;                   ///< of all points
+  std::int64_t forwards = 0, backwards = 0;                   ///< passes for all points
 };
 
 struct Summary {

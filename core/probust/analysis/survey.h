@@ -20,12 +20,12 @@ inline constexpr std::size_t kMedium = 1;
 /// A kind of noise at three strengths.
 struct SurveyedKind {
   std::string name;
-  std::string summary;                  ///< what it does
-  std::string parameter;                ///< "share of the image"
+  std::string summary;                  ///< what the noise does to a point
+  std::string parameter;                ///< what the numbers are a measure of: "share of the image"
   std::string number;                   ///< the meaning of the numbers: "standard deviation of the angle in degrees"
-  std::array<std::string, 3> numbers;   ///< "5", "10", "20"
-  std::array<std::string, 3> noises{};  ///< as rows name them
-  bool reference = false;               ///< to compare the others with
+  std::array<std::string, 3> numbers;   ///< the three numbers as texts: "5", "10", "20"
+  std::array<std::string, 3> noises{};  ///< the three noise models, as rows name them
+  bool reference = false;               ///< whether it is what the other kinds are compared with
 };
 
 /// The rows of one kind of noise at one strength.

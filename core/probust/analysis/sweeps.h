@@ -20,11 +20,11 @@ namespace probust {
 struct SweepScale {
   double sigma = 0;
   MeanInterval p;
-  std::vector<const Row*> rows{};  ///< by index; rows owned by the caller
+  std::vector<const Row*> rows{};  ///< ordered by index; owned by the caller
 };
 
 struct RowSweep {
-  std::string model, shape, estimator;  ///< "gaussian" for "gaussian:0.1"
+  std::string model, shape, estimator;  ///< shape: "gaussian" if the noise is "gaussian:0.1"
   std::vector<SweepScale> scales{};     ///< ascending
 };
 
@@ -50,7 +50,7 @@ struct PointTolerance {
 
 struct Tolerances {
   double threshold = 0;
-  std::vector<PointTolerance> points{};  ///< by index; points that have p at one scale at least
+  std::vector<PointTolerance> points{};  ///< ordered by index; the points that have p at one scale or more
   std::int64_t within = 0, below = 0, above = 0;
   std::int64_t unanswered = 0;  ///< points without any p
 
@@ -60,9 +60,9 @@ struct Tolerances {
   std::vector<ToleratedScale> quantiles{};
 };
 
-/// The first scale at which p reaches the threshold, by interpolation: Phi^-1(p) is linear in ln sigma between two scales. A
-/// share of samples of 0 or 1 is replaced by one half a sample away, 1 / (2 forwards). Scales without p are skipped. Throws
-/// Error{usage} unless the threshold is between 0 and 1.
+/// The first scale at which p falls to the threshold, by interpolation: Phi^-1(p) is linear in ln sigma between two
+/// scales. A p of 0 or 1 is moved by half a noisy sample, 1 / (2 forwards), so that Phi^-1(p) is finite. Scales without
+/// p are skipped. Throws Error{usage} unless the threshold is between 0 and 1.
 Tolerances tolerances_of(const RowSweep& sweep, double threshold);
 
 }  // namespace probust

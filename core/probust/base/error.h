@@ -12,17 +12,17 @@ namespace probust {
 /// The kind of an error. The values are the command line's exit statuses.
 enum class ErrorCode {
   usage = 2,          ///< an option or argument is wrong
-  unreadable = 3,     ///< a model or data file is truncated, of the wrong kind, width or content
+  unreadable = 3,     ///< a model or data file is missing or truncated, or its format, width or content is wrong
   unsupported = 4,    ///< the model uses something that probust does not support
   resources = 5,      ///< not enough memory, or no such device
   numerical = 6,      ///< no number could be computed
-  conflict = 7,       ///< another process writes the run, or the run was started with a different configuration
+  conflict = 7,       ///< another process is writing the run, or the run was started with a different configuration
   internal = 70,      ///< a bug in probust
-  interrupted = 130,  ///< the caller asked to stop, or the step's time is up
+  interrupted = 130,  ///< the caller asked to stop, or the time of the step is over
 };
 
-/// Marks the name of an option in an error, by its field: option("input_shape"). Callers spell options differently, so
-/// Error::message gets a spelling such as "--input-shape" or "inputShape".
+/// Marks an option in the text of an error, by the name of its field: option("input_shape"). Callers spell options
+/// differently, so Error::message gets a spelling such as "--input-shape" or "inputShape".
 std::string option(std::string_view field);
 
 /// Whether `text` is a name that option() marked.
@@ -66,7 +66,7 @@ struct Error : std::exception {
   std::string node;     ///< the name of its node
 
  private:
-  mutable std::string line_;  // what what() returned last
+  mutable std::string line_;  // the text that what() returned last
 };
 
 /// The error of a call that was stopped.
@@ -109,15 +109,15 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Adds the name of the file to the subject of an error about its contents ("input 'x' of model.onnx"); it replaces "the model"
-/// and "the data set". Options, and subjects that contain the name, stay as they are.
+/// Adds the file's name to the subject of an error about its contents ("input 'x' of model.onnx"); the subjects "the
+/// model" and "the data set" are replaced by the name. Options, and subjects that contain the name, stay as they are.
 void add_file_name(Error& error, const std::string& file);
 
 /// The exception being handled, as an Error: an Error unchanged, Error{resources} if memory ran out, otherwise Error{internal};
 /// the last two have `where` as their subject. Call it in a catch block.
 Error handled_error(const std::string& where);
 
-/// The result of `body`, or what it throws as an Error (handled_error).
+/// The result of `body`, or the exception that it throws, as an Error (handled_error).
 template <class Body>
 auto guarded(const std::string& where, Body&& body) -> Result<decltype(body())> {
   try {

@@ -38,7 +38,7 @@ bool Job::step(double milliseconds) {
 void Job::finish() {
   if (!step(std::numeric_limits<double>::infinity()))
     throw Error{ErrorCode::usage, "the run", "needs logits from an external engine",
-                "call step and pass the logits that it requests"};
+                "call step() and pass the logits that it requests"};
 }
 
 }  // namespace probust

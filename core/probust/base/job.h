@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The one mechanism for pausing, progress and stopping.
+// The one mechanism for pausing and stopping long computations and for showing their progress.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The dense linear algebra of estimators, analyses and normal probabilities: real matrices in double precision, by columns.
+// The dense linear algebra of estimators, analyses and normal probabilities: real column-major matrices in double precision.
 // Eigen's products and decompositions are compiled here alone, because each use of them takes a compiler seconds. Code that
 // only moves or scales elements uses Eigen's expressions directly.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace probust {
 
-/// A matrix or a block of one; other expressions are evaluated.
+/// A matrix or a block of one; other expressions are evaluated into a temporary matrix.
 using MatrixArgument = const Eigen::Ref<const Eigen::MatrixXd>&;
 
 /// A B.
@@ -18,7 +18,7 @@ Eigen::MatrixXd product(MatrixArgument a, MatrixArgument b);
 Eigen::MatrixXd transposed_product(MatrixArgument a, MatrixArgument b);
 /// A Bᵀ.
 Eigen::MatrixXd product_with_transposed(MatrixArgument a, MatrixArgument b);
-/// A B in single precision by Eigen's own kernel, as a baseline for ours.
+/// A B in single precision by Eigen's own kernel, as a baseline for the library's own kernels.
 void product(const Eigen::MatrixXf& a, const Eigen::MatrixXf& b, Eigen::MatrixXf& result);
 /// A Aᵀ, written to `result`. Allocates nothing.
 void gram_of_rows(MatrixArgument a, Eigen::Ref<Eigen::MatrixXd> result);
@@ -34,9 +34,8 @@ class Cholesky {
  public:
   explicit Cholesky(MatrixArgument a);
 
-  bool definite() const {
-    return factors_.info() == Eigen::Success;
-  }  ///< whether A is positive definite; the other functions require it
+  /// Whether A is positive definite. The other functions require this.
+  bool definite() const { return factors_.info() == Eigen::Success; }
   double reciprocal_condition() const;
   double log_determinant() const;
   Eigen::MatrixXd inverse() const;                               ///< A⁻¹
@@ -72,8 +71,8 @@ struct Spectrum {
 Spectrum symmetric_spectrum(MatrixArgument a);
 Eigen::VectorXd symmetric_eigenvalues(MatrixArgument a);
 
-/// An orthonormal basis of the columns of A [n, at most q]. Columns that earlier ones explain up to `threshold` of the largest
-/// are left out.
+/// An orthonormal basis of the columns of A [n, at most q], by QR with column pivoting. Columns whose remainder,
+/// orthogonal to the earlier ones, is at most `threshold` times the largest are left out.
 Eigen::MatrixXd orthonormal_basis(MatrixArgument a, double threshold);
 
 }  // namespace probust

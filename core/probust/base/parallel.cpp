@@ -16,7 +16,7 @@ namespace probust {
 namespace {
 
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-constexpr bool kThreads = false;  // a page without shared memory has only one
+constexpr bool kThreads = false;  // a page without shared memory has only one thread
 #else
 constexpr bool kThreads = true;
 #endif
@@ -75,7 +75,7 @@ class ThreadPool {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job*> jobs_;  ///< jobs that want more helpers
+  std::deque<Job*> jobs_;  ///< jobs that can use more helpers
   std::vector<std::thread> threads_;
 };
 

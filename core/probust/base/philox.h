@@ -7,7 +7,8 @@
 #include "probust/base/host_device.h"
 
 // Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC
-// 2011). A word is a pure function of (key, counter), so a draw does not depend on earlier draws or on who makes them.
+// 2011). A word is a pure function of (key, counter), so a draw depends neither on earlier draws nor on the thread that
+// computes it.
 namespace probust {
 
 using PhiloxCounter = std::array<std::uint32_t, 4>;

@@ -7,7 +7,7 @@
 
 namespace probust {
 
-/// The elements of `all` at positions `which`, in their order.
+/// The elements of `all` at positions `which`, in the order of `which`.
 template <class T>
 std::vector<T> select(const std::vector<T>& all, std::span<const std::int64_t> which) {
   std::vector<T> some;

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMaxElements = std::int64_t{1} << (sizeof(void*) =
 /// Throws Error{unreadable} on a negative extent and Error{resources} above kMaxElements.
 std::int64_t element_count(const Shape& shape);
 
-/// "[1, 3, 32, 32]".
+/// The shape as text: "[1, 3, 32, 32]".
 std::string to_string(const Shape& shape);
 
 /// Distance in elements between neighbours along each axis of a row-major tensor.

@@ -15,7 +15,7 @@ std::string shortest_text(double value) { return fmt::format("{}", value); }
 
 namespace {
 
-// The number at the start of `text`, and where it ends; empty if there is none or it is out of the range of double.
+// The number at `begin`, and where it ends; empty if there is none or it is out of the range of double.
 std::optional<std::pair<double, const char*>> read_double(const char* begin, const char* end) {
 #if defined(__cpp_lib_to_chars)
   double value = 0;

@@ -25,7 +25,7 @@ std::vector<std::string> split(const std::string& text, char separator);
 /// The text in lower case (ASCII only).
 std::string lower_case(std::string text);
 
-/// "a, b, c"; with " or " as `last`: "a, b or c".
+/// Joins the parts: "a, b, c", or "a, b or c" if `last`, the last separator, is " or ".
 std::string join(std::span<const std::string> parts, std::string_view last = ", ");
 
 /// The text as valid UTF-8 that is safe to print: control characters (C0, DEL, C1), line separators, characters that reorder text
@@ -35,7 +35,7 @@ std::string printable(std::string_view text);
 /// Whether the first bytes of a file are those of a Git LFS pointer, the placeholder of a large file that was not downloaded.
 bool is_lfs_pointer(std::string_view begin);
 
-/// The problem with such a file, and the remedy.
+/// The problem with a Git LFS pointer, and the remedy.
 inline constexpr std::string_view kLfsProblem = "is a Git LFS pointer, not the file itself", kLfsHint = "run git lfs pull";
 
 }  // namespace probust

@@ -11,7 +11,7 @@
 namespace probust {
 namespace {
 
-constexpr double kByte = 255, kShort = 65535, kOver = 1.01;  // rounding may exceed 1
+constexpr double kByte = 255, kShort = 65535, kOver = 1.01;  // kOver: rounding may exceed 1
 
 Shape point_of(const CheckInput& input) { return {input.x.shape.begin() + 1, input.x.shape.end()}; }
 
@@ -21,7 +21,8 @@ Shape axes_of(const Shape& input_shape) {
 
 bool few_channels(std::int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
 
-// The side of the square image that a point contains, flat or with one or three colours; 0 if its extents do not allow that.
+// The side length of the square image that a point holds, as a matrix or flattened with one or three channels; 0 if the
+// point's shape is not that of one.
 std::int64_t side_of_square(const Shape& point) {
   if (point.size() == 2) return point[0] == point[1] ? point[0] : 0;
   if (point.size() != 1) return 0;
@@ -72,7 +73,7 @@ void moments_of(const Tensor& x, const Shape& point, int axis, std::vector<doubl
 }
 
 bool columns_are_standardised(const Tensor& x) {
-  constexpr std::int64_t kEnough = 20;  // number of points; a single column is not enough evidence
+  constexpr std::int64_t kEnough = 20;  // minimum number of points; a single column would not be enough evidence either
   if (x.shape.size() != 2 || x.shape[0] < kEnough || x.shape[1] < 2) return false;
   std::vector<double> mean, std;
   moments_of(x, {x.shape[1]}, 0, mean, std);
@@ -84,7 +85,7 @@ bool columns_are_standardised(const Tensor& x) {
 
 bool close(double a, double b) { return std::fabs(a - b) <= 1e-3 * std::max({1e-12, std::fabs(a), std::fabs(b)}); }
 
-// The affine map v -> a v + b of a channel.
+// The affine map v -> a v + b of a channel, as a and b.
 std::pair<double, double> map_of(const Transform& t, std::int64_t channel) {
   const double std = value_of_channel(t.std, channel, 1);
   return {t.scale / std, -value_of_channel(t.mean, channel, 0) / std};
@@ -136,7 +137,7 @@ class Alternatives {
  public:
   explicit Alternatives(const CheckInput& input) : input_(input), given_(given_way(input)) {}
 
-  // Adds a natural scale with mean and std.
+  // Adds an alternative with this natural scale, mean and std.
   void add(const std::string& name, int complexity, double scale, std::vector<double> mean, std::vector<double> std) {
     Way way = given_;
     way.name = name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The usual preprocessing by which stored values become a model's input.
+// The usual ways to turn stored values into a model's input.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace probust {
 
 /// Statistics of the stored values.
 struct Values {
-  float low = 0, high = 0;  ///< of finite values; low > high if there are none
+  float low = 0, high = 0;  ///< smallest and largest finite value; low > high if there are none
   bool whole = true;        ///< whether all values are integers
   bool finite = true;
   bool image = false;         ///< whether points are images, judged by their shape or that of the input
@@ -31,7 +31,7 @@ struct Way {
   int complexity = 0;  ///< among equally good alternatives, the one with the lowest complexity is preferred
   Transform transform;
   CheckOptions options;
-  std::string remedy = {};  ///< what to do if no option can do it
+  std::string remedy = {};  ///< what to do if no option gives this transform
 };
 
 /// The transform given by the user.
@@ -45,7 +45,7 @@ std::vector<Way> other_layouts(const CheckInput& input, const Values& values);
 /// The preprocessing of the first argument with the layout of the second.
 Way combined(const Way& preprocessing, const Way& layout);
 
-/// "0.4914,0.4822,0.4465", with six significant digits at most.
+/// The values as text, with at most six significant digits: "0.4914,0.4822,0.4465".
 std::string short_list(const std::vector<double>& values);
 
 }  // namespace probust

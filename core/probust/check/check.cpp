@@ -46,9 +46,9 @@ struct Compared {
   int complexity = 0;
   int changes = 1;     // number of changes among preprocessing, layout and labels
   std::string kind;    // the kind of its finding
-  std::string remedy;  // what to do if no option can do it
+  std::string remedy;  // what to do if no option gives this alternative
   Score score;
-  bool fitted = false;      // whether the order of labels was fitted, to the points that are not scored
+  bool fitted = false;      // whether the order of labels was fitted to the points that are not scored
   bool adds_order = false;  // whether it adds an order of labels to a transform that was also compared alone
   Paired with_order = {};   // compared with that transform
 };
@@ -122,7 +122,7 @@ class Checker {
     add(prediction_findings(seen, values_, predicted_, explained));
   }
 
-  // Reduces the number of points to what the passes allow for all alternatives.
+  // Reduces the number of points so that all alternatives together stay within the limit on passes.
   void limit_points(std::int64_t ways) {
     used_ = n_;
     if (input_.most_passes / std::max<std::int64_t>(1, ways) >= n_) return;
@@ -217,7 +217,8 @@ class Checker {
     std::erase_if(compared_, [](const Compared& compared) { return compared.adds_order && !compared.result.better; });
   }
 
-  // Runs the transform, with the labels as given and in other orders. Returns its position in compared_, or -1 if it was dropped.
+  // Runs the transform, with the labels as given and in other orders. Returns its position in compared_, or -1 if it was
+  // dropped.
   std::int64_t run(const Way& way, const std::string& kind, int changes = 1) {
     const bool needed = input_.thorough || (way.name == kUnitPixels && range_is_suspicious());
     if (!needed && report_.passes + used_ > input_.most_passes) return -1;
@@ -282,8 +283,8 @@ class Checker {
     if (!fitted.classes_of.empty() && explains_labels(fitted, labels, predicted)) compare_order(fitted, true);
   }
 
-  // Whether most labels agree with the predictions in the fitted order, and whether that is possible for most of them: a model
-  // that predicts only two of three classes does not use a different order.
+  // Whether the fitted order explains the predictions: most labels agree with them, and the model predicts almost as many
+  // classes as there are labels. (A model that predicts only two of three classes does not use a different order.)
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;
@@ -380,7 +381,7 @@ class Checker {
          best->options});
   }
 
-  // Lists each option once: the range of the data may suggest the same scale.
+  // Adds each option once: the finding about the range may suggest the same scale as another finding.
   void settle_options() {
     for (const Finding& finding : report_.findings) {
       for (const auto& [field, value] : finding.options.add) {
@@ -404,7 +405,7 @@ class Checker {
   std::vector<bool> fitted_half_;
   Score given_score_;
   std::vector<Compared> compared_;
-  std::vector<double> least_p_;  // of dropped alternatives
+  std::vector<double> least_p_;  // smallest possible p-values of dropped alternatives
 };
 
 void require_usable(const CheckInput& input) {

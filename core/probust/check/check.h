@@ -26,9 +26,10 @@ struct CheckInput {
   std::vector<std::int64_t> labels = {};      ///< [n], or empty
   std::vector<std::int64_t> all_labels = {};  ///< labels of all points, if x is a selection; otherwise empty
   std::vector<std::string> label_names = {};  ///< text of each label; empty if labels are numbers
-  std::int64_t guessed_classes = 0;           ///< number of names that were sorted because their classes are unknown
-  std::vector<double> sigmas = {};            ///< noise scales in natural units
-  Shape input_shape = {};                     ///< shape of the model's input at batch 1
+  /// Number of label names that were sorted because their classes are unknown; otherwise 0.
+  std::int64_t guessed_classes = 0;
+  std::vector<double> sigmas = {};  ///< noise scales in natural units
+  Shape input_shape = {};           ///< shape of the model's input at batch 1
   std::int64_t classes = 0;
   std::string decision = {};  ///< decision rule in one line
   /// Computes logits [n, C] of model inputs [n, ...input_shape]. If empty, only the data are checked.
@@ -48,9 +49,10 @@ struct CheckOptions {
   std::vector<std::string> leave_out = {};
 
   bool empty() const { return add.empty() && leave_out.empty(); }
-  /// "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std". `spell` gives the names of options.
+  /// The options as text: "--mean 0.5 --std 0.5, without --layout", or "without --mean, --std". `spell` gives the names of
+  /// options.
   std::string text(OptionSpelling spell = as_field) const;
-  /// The same as advice: "give --mean 0.5", or "leave out --mean, --std".
+  /// The options as advice: "give --mean 0.5", or "leave out --mean, --std".
   std::string advice(OptionSpelling spell = as_field) const;
 };
 
@@ -67,9 +69,10 @@ struct Alternative {
   std::string name;  ///< "CIFAR-10 mean and std", "pixels in 0..1", "labels + 1"
   CheckOptions options = {};
   std::int64_t points = 0, correct = 0;
-  std::int64_t gained = 0, lost = 0;  ///< points that only this, or only the given preprocessing predicts correctly
-  double p_value = 1;                 ///< probability of a split at least this favourable if both are equally good
-  bool better = false;                ///< significantly better than the given one, corrected for the number of alternatives
+  /// Points that are predicted correctly only with this, or only with the given preprocessing.
+  std::int64_t gained = 0, lost = 0;
+  double p_value = 1;   ///< probability of a split at least this favourable if both are equally good
+  bool better = false;  ///< significantly better than the given one, corrected for the number of alternatives
 
   double accuracy() const { return points == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(points); }
 };
@@ -78,14 +81,14 @@ struct CheckReport {
   std::int64_t points = 0, classes = 0;
   std::string decision;  ///< decision rule of the input
   Shape point_shape;
-  float low = 0, high = 0;  ///< over finite stored values
+  float low = 0, high = 0;  ///< smallest and largest finite stored value
   double scale = 1;
-  std::optional<std::int64_t> correct;  ///< with the given options; empty without labels
+  std::optional<std::int64_t> correct;  ///< number of correct predictions with the given options; empty without labels
   std::int64_t predicted_classes = 0;   ///< number of distinct predictions; 0: the model was not run
   std::vector<Alternative> alternatives;
   std::vector<Finding> findings;      ///< warnings first
   CheckOptions options;               ///< all options to add
-  std::vector<std::string> remedies;  ///< what to do besides options
+  std::vector<std::string> remedies;  ///< what to do apart from options
   std::int64_t passes = 0;
   bool complete = true;  ///< false if it was interrupted
 
@@ -114,7 +117,7 @@ std::string check_json(const CheckReport& report, OptionSpelling spell = as_fiel
 std::string check_text(const CheckReport& report, OptionSpelling spell = as_field);
 
 /// A function that computes the logits of raw model inputs with an executor that includes preprocessing (with_preprocessing).
-/// It maps inputs back to natural units, so that the model is not compiled twice. The executor must outlive it.
+/// It maps inputs back to natural units, so that the model is not compiled twice. The executor must outlive the function.
 std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape& input_shape, const Preprocessing& preprocessing);
 
 /// Limits of the check before an estimate: this many points, and this share of the planned passes (3%, or 6% for fewer than

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Findings about the data and the predictions for which no alternative preprocessing is run.
+// Findings about the data and the predictions that need no run with alternative preprocessing.
 #pragma once
 
 #include <span>
@@ -18,12 +18,12 @@ std::vector<Finding> data_findings(const CheckInput& input, const Values& values
 /// Findings about labels and the model's classes.
 std::vector<Finding> label_findings(const CheckInput& input);
 
-/// Findings about predictions: one class for all points; with labels, an accuracy near chance. `explained` says that a better
-/// transform is known, so accuracy needs no finding.
+/// Findings about predictions: one class for all points; with labels, an accuracy near chance. If `explained`, a better
+/// transform is known, so the accuracy needs no finding.
 std::vector<Finding> prediction_findings(const CheckInput& input, const Values& values, std::span<const std::int64_t> predicted,
                                          bool explained);
 
-/// "23.4%".
+/// The share as text: "23.4%".
 std::string percent(double share);
 
 }  // namespace probust

@@ -169,7 +169,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
     const auto row = std::lower_bound(distinct.begin(), distinct.end(), labels[i]);
     if (row != distinct.end() && *row == labels[i]) ++count[row - distinct.begin()][predicted[i]];
   }
-  // Prefers that a label keeps its number if the gain is equal.
+  // If gains are equal, labels keep their numbers.
   constexpr double kSlight = 1e-3;
   for (std::size_t row = 0; row < distinct.size(); ++row) {
     if (distinct[row] < classes) count[row][distinct[row]] += kSlight;

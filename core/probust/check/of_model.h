@@ -16,11 +16,11 @@ namespace probust {
 
 /// A model in the form that the check needs.
 struct CheckedModel {
-  Executor& executor;        ///< runs it after the preprocessing
-  const Shape& input_shape;  ///< at batch 1
+  Executor& executor;        ///< runs the preprocessing and the model
+  const Shape& input_shape;  ///< shape of the model's input at batch 1
   Preprocessing preprocessing = {};
   std::string decision = {};  ///< the decision rule, in one line
-  bool classifies = true;     ///< false for a tolerance of a regression model; then only points and noise are checked
+  bool classifies = true;     ///< false for a regression model with a tolerance; then only points and noise are checked
 };
 
 /// Checks whether the points x [N, ...], the preprocessing and the labels [N] (may be empty; -1 means none) suit the model, on
@@ -28,12 +28,12 @@ struct CheckedModel {
 CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::vector<std::int64_t>& labels,
                         const std::vector<double>& sigmas);
 
-/// A shorter check before an estimate: at most 100 points, and 3% of the planned passes, or 6% for fewer than 1000 points.
-/// `points` is the number of all points if the request has a selection of them; 0: it has all. Without labels, the model is not
-/// run. Throws like check_model.
+/// A shorter check before an estimate: at most 100 points, and 3% of the planned passes, or 6% for fewer than 1000
+/// points. `points` is the number of points in the data if the request has only some of them, otherwise 0. Without
+/// labels, the model is not run. Throws like check_model.
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);
 
-/// The same check for points that were already selected out of `points`; `planned` is the number of passes of the estimate. The
+/// first_check for points that were already selected out of `points`; `planned` is the number of passes of the estimate. The
 /// check's own passes do not count in the executor's progress.
 CheckReport first_check(CheckInput input, Executor& executor, std::int64_t points, std::int64_t planned);
 

@@ -10,9 +10,9 @@ namespace probust {
 
 /// Red, green and blue along one axis of a point, `stride` elements apart.
 struct Colours {
-  std::int64_t stride = 0;  ///< 0: there are none
+  std::int64_t stride = 0;  ///< 0 if a point has no colours
 
-  /// The element with the value if the order of colours is reversed: BGR for RGB.
+  /// The element that replaces `element` if the order of colours is reversed (RGB to BGR, or back).
   std::int64_t reversed(std::int64_t element) const {
     return stride == 0 ? element : element + 2 * stride * (1 - element / stride % 3);
   }
@@ -23,12 +23,12 @@ struct Colours {
 struct Transform {
   double scale = 1;
   std::vector<double> mean = {}, std = {};  ///< none, one, or one per channel
-  int channel_axis = 0;                     ///< of a point
+  int channel_axis = 0;                     ///< axis of a point that has the channels
   Arrangement arrangement = {};
   Colours reverse = {};  ///< the colours of a point, if they are to be reversed
 };
 
-/// The value for a channel. `otherwise` if there are no values; a single value applies to all channels.
+/// The value for a channel: `otherwise` if there are no values; a single value applies to all channels.
 double value_of_channel(const std::vector<double>& values, std::int64_t channel, double otherwise);
 
 /// The model inputs [n, ...input_shape] of stored points [n, ...].

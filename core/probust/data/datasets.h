@@ -28,7 +28,7 @@ struct MadeData {
 /// One kind of data. To add one, write its function and add a line to datasets.cpp.
 struct MadeDataKind {
   std::string_view name;
-  std::string_view summary;  ///< one line for people
+  std::string_view summary;  ///< one line of help
   std::int64_t least, most;  ///< the smallest and largest number of classes
   std::int64_t classes;      ///< default number of classes
   double noise;              ///< default standard deviation of the noise
@@ -46,12 +46,13 @@ std::span<const MadeDataKind> made_data_kinds();
 /// The kind with this name. Throws Error{usage} listing the names.
 const MadeDataKind& made_data_kind(std::string_view name);
 
-/// What to generate.
+/// The number and properties of the points to generate.
 struct MadeDataOptions {
   std::int64_t count = 500;
-  std::optional<std::int64_t> classes{};  ///< default: that of the kind
-  std::optional<double> noise{};          ///< standard deviation of the noise added to every element; default: that of the kind
-  std::optional<std::int64_t> side{};     ///< pixels per side of images, 8 to 256; default: that of the kind
+  std::optional<std::int64_t> classes{};  ///< by default, that of the kind
+  /// Standard deviation of the noise added to every element; by default, that of the kind.
+  std::optional<double> noise{};
+  std::optional<std::int64_t> side{};  ///< pixels per side of images, 8 to 256; by default, that of the kind
   std::uint64_t seed = 0;
 };
 
@@ -59,7 +60,7 @@ struct MadeDataOptions {
 /// Error{usage} for options that the kind does not support, Error{resources} if a tensor cannot hold the points.
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options);
 
-/// The same as a job, point by point.
+/// make_data as a job, point by point.
 class DataMaker final : public Job {
  public:
   /// Throws as make_data does.

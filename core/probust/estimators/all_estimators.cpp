@@ -34,8 +34,8 @@ std::int64_t passes_one(std::int64_t, const EstimatorSpec&) { return 1; }
 // The passes for two normal variables. For one variable, there are fewer.
 std::int64_t passes_grid(std::int64_t, const EstimatorSpec& asked) { return (asked.samples + 1) * (asked.samples + 1); }
 
-constexpr double kDefaultBudget = 100;  ///< of auto, in forwards
-constexpr double kDefaultCells = 256;   ///< of quadrature, per side
+constexpr double kDefaultBudget = 100;  ///< default parameter of auto, in forwards
+constexpr double kDefaultCells = 256;   ///< default parameter of quadrature: number of cells per side
 
 constexpr EstimatorDefinition kEstimators[] = {
     {.name = "auto",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// auto:N picks an estimator for a budget of N forwards per point, by the measurements in docs/estimators.md: normal margins
-// with covariances from all points if there are few noisy samples; gradients of the mean under the noise from a hundred
-// forwards on; shared draws of the noise if there are enough points; and subset simulation if a pilot finds that failures are
-// too rare for the budget. Events other than the survival of the target are counted. The row names the estimator that was used.
+// auto:N picks an estimator for a budget of N forwards per point, based on the measurements in docs/estimators.md: normal
+// margins with covariances from all points if there are few noisy samples; gradients of the mean under the noise from a
+// hundred forwards on; shared draws of the noise if there are enough points; and subset simulation if a pilot finds that
+// failures are too rare for the budget. Events other than the survival of the target are counted. The row names the estimator
+// that was used.
 #include <algorithm>
 
 #include "probust/estimators/common.h"
@@ -21,7 +22,8 @@ constexpr std::int64_t kMostClassesToPool = 200, kMostSamplesToPool = 500;
 // With few points, the common effect of a draw is uncertain; with many samples, a point's own samples suffice.
 constexpr std::size_t kLeastPointsToShare = 60;
 constexpr std::int64_t kLeastSamplesToShare = 12, kMostSamplesToShare = 500;
-constexpr std::int64_t kMostMarginsToShare = 5000;  // of all samples of a point: those of a block are in memory
+// Limit on the margins of all samples of a point, because those of a whole block are in memory.
+constexpr std::int64_t kMostMarginsToShare = 5000;
 
 // Whether shared draws improve the estimates of this many points.
 bool shares(const Executor& executor, std::size_t points, const Noise& noise, std::int64_t budget) {

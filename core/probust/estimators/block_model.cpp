@@ -14,7 +14,8 @@
 namespace probust {
 namespace {
 
-constexpr double kWidths[] = {0.1, 0.4};    // of the Gaussian similarities, relative to the mean squared distance of the logits
+// Widths of the Gaussian similarities, relative to the mean squared distance of the logits.
+constexpr double kWidths[] = {0.1, 0.4};
 constexpr std::size_t kNearest = 1;         // index of the narrower Gaussian similarity
 constexpr Eigen::Index kElements = 4096;    // maximum number of elements of a point that are compared: enough for a cosine
 constexpr double kLeastShape = 0.03;        // lower limit for the eigenvalues of a whitened shape, whose mean is about 1

@@ -63,14 +63,15 @@ using DrawnCovariance = std::function<Eigen::MatrixXd(std::uint32_t number)>;
 /// if given, is added to the covariance of their margins.
 double std_error_of_z(const BlockModel& model, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more = nullptr);
 
-/// How much counts of survivors among `samples` noisy samples scatter around the estimated probabilities, in excess of what
-/// normal margins imply, in standard errors. The expected square of a difference is at most p (1 - p) / samples, because an
+/// How much more the numbers of survivors among `samples` noisy samples scatter around the estimated probabilities than normal
+/// margins imply, in standard errors. The expected square of a difference is at most p (1 - p) / samples, because an
 /// efficient estimate is uncorrelated with its difference to the share of survivors (Hausman, "Specification tests in
 /// econometrics", Econometrica 1978). So the excess of good estimates is negative on average. Estimates that are not finite are
 /// skipped; without any, the excess is 0.
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& survivors, std::int64_t samples);
 
-/// The same for points that are estimated by this function: estimate(i) gives the estimate of point i, or nothing to skip it.
+/// excess_scatter of points whose estimates are not computed yet: estimate(i) returns the estimate of point i, or nothing to
+/// skip it.
 double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
                       const std::function<std::optional<Estimate>(std::int64_t i)>& estimate);
 
@@ -80,8 +81,8 @@ inline constexpr double kContradicted = 1;
 /// At most 64 of n points, evenly spaced: enough to recognise margins that are far from normal.
 std::vector<std::int64_t> spread_out(std::int64_t n);
 
-/// Whether the counts of some of the points contradict normal margins with the moments of the points' own pairs. A cheap test
-/// before more is computed.
+/// Whether the numbers of survivors at some of the points contradict normal margins whose moments come from the points' own
+/// pairs. This cheap test runs before the block model is computed.
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop);
 
 /// The given pairs of each point, and more pairs up to `count`.

@@ -59,8 +59,8 @@ Eigen::VectorXd mv_sigmoid_gradient(const NormalProblem& problem, double p) {
 double delta_std_error(const NormalProblem& problem, const Linearization& linearization, const Eigen::VectorXd& dp_dz,
                        double sigma, std::int64_t samples) {
   const Eigen::VectorXd weights = dp_dz.cwiseQuotient(problem.deviations);
-  Eigen::RowVectorXd along =
-      Eigen::RowVectorXd::Zero(linearization.sampled.cols());  // for each noisy sample, along the gradient of p
+  // For each noisy sample, the component of its margins along the gradient of p.
+  Eigen::RowVectorXd along = Eigen::RowVectorXd::Zero(linearization.sampled.cols());
   for (std::size_t a = 0; a < problem.rows.size(); ++a)
     along += weights[static_cast<Eigen::Index>(a)] * linearization.sampled.row(problem.rows[a]);
   const double variance = (along.array() - along.mean()).square().sum() / std::max(1.0, static_cast<double>(along.size() - 1));

@@ -46,10 +46,10 @@ enum class NormalCdf { exact, mv_sigmoid };
 Estimate from_linearization(const Linearization& linearization, std::int64_t target, double sigma, NormalCdf cdf,
                             std::int64_t samples, const std::atomic<bool>* stop = nullptr);
 
-/// The same for margins with known moments, by the normal CDF.
+/// from_linearization for margins with known moments, by the normal CDF.
 Estimate from_moments(const MarginMoments& moments, std::int64_t target, const std::atomic<bool>* stop = nullptr);
 
-/// The same linearised classifier with class `other` as its target.
+/// The linearization with class `other` as its target.
 Linearization retargeted(const Linearization& linearization, std::int64_t target, std::int64_t other);
 
 /// from_linearization with NormalCdf::exact for many linearizations [N] with targets [N].
@@ -60,7 +60,7 @@ std::vector<Estimate> from_linearizations(Executor& executor, std::span<const Li
 struct ProbabilityRule {
   NormalCdf cdf = NormalCdf::exact;
   std::int64_t samples = 0;                                 ///< number of noisy samples averaged over
-  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first; null: none
+  Linearization (*repair)(const Linearization&) = nullptr;  ///< applied to each linearization first; null if not needed
   std::int64_t forwards = 0, backwards = 0;                 ///< passes per linearization
 };
 
@@ -71,10 +71,10 @@ std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& ho
 /// Whether every operator has a moment rule for this noise. Determined by computing the gradient of one point.
 bool propagates(Executor& executor, const Points& points, const Noise& noise);
 
-/// From this cost on, gradients of the mean under the noise improve estimates more than samples of the same cost.
+/// At this cost and above, gradients of the mean under the noise improve estimates more than samples of the same cost.
 inline constexpr std::int64_t kPropagationPays = 100;
 
-/// From this budget on, auto:N runs a pilot to find points whose failures are too rare to count.
+/// With this budget or more, auto:N runs a pilot to find points whose failures are too rare to count.
 inline constexpr std::int64_t kRareBudget = 1000;
 
 }  // namespace probust

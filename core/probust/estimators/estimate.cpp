@@ -83,8 +83,8 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
-// For noise whose samples of a point are all the same: whether that sample keeps the target, exactly, by one pass. Not inlined,
-// so that browsers download it only when it is needed (wasm/split), like the next one.
+// For noise whose samples of a point are all the same: determines with one pass whether that sample keeps the target. This is
+// exact. Not inlined, so that browsers download it only when it is needed (wasm/split), like by_latents.
 [[gnu::noinline]] std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
   const Points& points = evaluation.points();
   const std::int64_t elements = points.size() == 0 ? 0 : points.x.size() / points.size();
@@ -108,12 +108,13 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
-// Estimators that linearise at the point see nothing of a map that changes nothing to first order there.
+// Whether the estimator linearises at the point and so misses what a map changes only to second order.
 bool sees_first_order_only(const EstimatorSpec& estimator) {
   return uses_gradients(*estimator.definition) && estimator.samples == 0 && !estimator.is_auto();
 }
 
-// The same question about the latents of a map. Empty if the executor cannot run the map: then the noise can only be sampled.
+// Estimates for noise that is a map, from the same problem for its latents. Empty if the executor cannot run the map: then the
+// noise can only be sampled.
 [[gnu::noinline]] std::optional<std::vector<Estimate>> by_latents(Evaluation& evaluation, const Noise& noise,
                                                                   const EstimatorSpec& estimator) {
   auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise);

@@ -18,7 +18,7 @@ struct Event {
   /// [C] The group of each class. Any class of the target's group counts as the target. If empty, every class is a group of its
   /// own.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< also compute the probability that each class is predicted, or is among the `top`
+  bool per_class = false;  ///< whether to compute also the probability that each class is predicted, or is among the `top`
   std::int64_t top = 1;    ///< the target survives if it is among this many largest logits; lower indices win ties
 
   bool plain() const { return group.empty() && !per_class && top == 1; }

@@ -23,9 +23,9 @@ struct EstimatorDefinition {
 
   /// The events that it supports besides the survival of the target (Event).
   enum class Answers : std::uint8_t {
-    target,              ///< none
-    groups_and_top,      ///< by counting noisy samples
-    groups_and_classes,  ///< by one normal probability per class
+    target,              ///< no other events
+    groups_and_top,      ///< groups and --top, by counting noisy samples
+    groups_and_classes,  ///< groups and --per-class, by one normal probability per class
     every_event
   };
 
@@ -51,7 +51,7 @@ struct EstimatorDefinition {
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
-  std::optional<Share> share = {};  ///< for estimators that come in several forms
+  std::optional<Share> share = {};  ///< what this form shares, for estimators that come in several forms
 
   /// Computes one estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;

@@ -31,7 +31,7 @@ void Evaluation::each_linearized(const Linearizing& how,
   const std::int64_t bytes = numbers * static_cast<std::int64_t>(sizeof(double));
   if (bytes > budget)
     throw Error{ErrorCode::resources, option("memory"),
-                "is too small: the products of one point's margin gradients take " + std::to_string(bytes >> 10) + "K",
+                "is too small: the products of one point's margin gradients need " + std::to_string(bytes >> 10) + "K",
                 "give at least " + std::to_string((bytes >> 8) + 1) + "K, or use mc:N"};
   if (known_bytes_ + n * bytes <= budget) {
     known_bytes_ += n * bytes;

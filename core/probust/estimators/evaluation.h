@@ -43,9 +43,9 @@ class Evaluation {
   const Tensor& logits() const { return logits_; }
   const Event& event() const { return event_; }
 
-  /// Calls use(some, first) with the linearizations of the points from `first` on, for one part of the points after the other.
-  /// They are cached for the next call unless they take too much of the executor's memory. Throws Error{resources} if the
-  /// memory is too small for one point.
+  /// Calls use(some, first) with the linearizations of `some` points, beginning with point `first`, for one part of the points
+  /// after the other. They are cached for the next call unless they take too much of the executor's memory. Throws
+  /// Error{resources} if the memory is too small for one point.
   void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
 
  private:

@@ -75,7 +75,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   return whole;
 }
 
-// Estimates from `some` linearizations, those of the points from `first` on.
+// Estimates from `some` linearizations, which are those of the points that begin with point `first`.
 std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first,
                                         double sigma, const ProbabilityRule& rule) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());
@@ -108,7 +108,7 @@ void attach_labels(const Evaluation& evaluation, std::span<const Linearization> 
 
 std::vector<Estimate> to_estimates(Evaluation& evaluation, const Linearizing& how, double sigma, const ProbabilityRule& rule) {
   const auto rivals = std::clamp<std::int64_t>(evaluation.executor().classes() - 1, 1, kMostRivals);
-  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // that are in memory for each point
+  const std::int64_t matrices = rule.repair == nullptr ? 2 : 4;  // number of matrices in memory for each point
   const std::int64_t step = std::max<std::int64_t>(1, evaluation.executor().options().memory / (8 * matrices * rivals * rivals));
   std::vector<Estimate> estimates;
   evaluation.each_linearized(how, [&](std::span<const Linearization> part, std::int64_t begin) {

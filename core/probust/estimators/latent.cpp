@@ -8,7 +8,8 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kMostLatentElements = std::int64_t{1} << 28;  // of a block of points with its latents
+// Limit on the elements of a block of points with their latents.
+constexpr std::int64_t kMostLatentElements = std::int64_t{1} << 28;
 
 }  // namespace
 

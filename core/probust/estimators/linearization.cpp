@@ -12,8 +12,8 @@ namespace probust {
 namespace {
 
 constexpr std::size_t kAlwaysUsed = 64;
-constexpr double kNegligible = 1e-5,
-                 kNegligibleShare = 1e-3;  // of the failure probability: absolute, and relative to that of the most likely rival
+// Failure probabilities below these are negligible: absolute, and relative to that of the most likely rival.
+constexpr double kNegligible = 1e-5, kNegligibleShare = 1e-3;
 
 // How many of the rivals, sorted by z, must be used so that the failure probabilities of the others are negligible; at most
 // kMostRivals.
@@ -71,7 +71,7 @@ void standardise(NormalProblem& problem, const Eigen::VectorXd& margins, const E
   problem.degenerate = margins.size() > 0 && problem.rows.empty();
 }
 
-// Sets R and the deviations from the covariance of the rows.
+// Computes R and the standard deviations, given the covariance of the rows.
 void correlate(NormalProblem& problem, Eigen::MatrixXd covariance) {
   const auto m = static_cast<Eigen::Index>(problem.rows.size());
   problem.R = std::move(covariance);

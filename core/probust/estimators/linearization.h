@@ -42,7 +42,7 @@ enum class Wanted { z_and_R, all_z };
 NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma,
                              Wanted wanted = Wanted::z_and_R);
 
-/// The same for normal margins with these moments: z_i is the mean of margin i divided by its standard deviation.
+/// The problem of normal margins with these moments: z_i is the mean of margin i divided by its standard deviation.
 NormalProblem normal_problem(const MarginMoments& moments, std::int64_t target);
 
 }  // namespace probust

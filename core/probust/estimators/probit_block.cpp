@@ -18,7 +18,7 @@ namespace {
 // most 1.1; on the MNIST LeNet it was at least 4.8.
 constexpr double kFarFromNormal = 2.5;
 
-// Whether the counts of some of the points contradict a block model of these points, without propagated moments.
+// Whether the numbers of survivors at some of the points contradict a block model of these points, without propagated moments.
 bool contradicts_block_model(const Evaluation& evaluation, const SharedPoints& shared, const std::vector<Pairs>& sampled,
                              const StopToken* stop) {
   const std::vector<std::int64_t> some = spread_out(shared.points.size());

@@ -297,7 +297,7 @@ std::int64_t dimensions_of(const Points& points, const Noise& noise) {
   if (normals == 1 || normals == 2) return normals;
   throw Error{ErrorCode::usage, "quadrature",
               normals == 0 ? "needs noise that is a function of normal variables"
-                           : "needs noise of one or two normal variables, not " + std::to_string(normals),
+                           : "needs noise that depends on one or two normal variables, not on " + std::to_string(normals),
               "use mc:N for " + noise.shape->name()};
 }
 

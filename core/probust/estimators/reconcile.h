@@ -8,7 +8,7 @@
 namespace probust {
 
 /// Two estimates of p = Phi(zeta) from the same noisy samples. A model's estimate of zeta is precise but has an unknown model
-/// error; the count of samples that keep the target is unbiased but imprecise.
+/// error; the share of samples that keep the target is unbiased but imprecise.
 struct Evidence {
   double z = 0;          ///< the model's estimate of zeta
   double std_error = 0;  ///< sampling error of z
@@ -19,7 +19,7 @@ struct Evidence {
 
 struct Reconciled {
   double z;          ///< median of zeta
-  double std_error;  ///< of p: half the distance between its quantiles at Phi(-1) and Phi(1)
+  double std_error;  ///< standard error of p: half the distance between its quantiles at Phi(-1) and Phi(1)
 };
 
 /// The posterior of zeta = z - b - e. The model error b has a prior of the given scale; the sampling error e of z is normal. An

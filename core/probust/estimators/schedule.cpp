@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::int64_t kPilotSamples = 12;
 constexpr std::uint64_t kSchedulePilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;                               // samples of a point whose estimate the pilot finds certain
-constexpr double kMost = static_cast<double>(kMostSamples) / 2;  // samples of any point; rounding may increase it
+constexpr std::int64_t kLeast = 8;  // samples of a point whose estimate the pilot finds certain
+// Maximum number of samples of a point; rounding may increase it.
+constexpr double kMost = static_cast<double>(kMostSamples) / 2;
 
 // The nearest even number on a scale with 8 steps per octave. The scale has few values, because points with equal numbers run
 // together.

@@ -20,13 +20,13 @@ namespace probust {
 /// The draw that each point of a block uses for each of its pairs: pair k of point i uses draw draw[k][i] of stratum k. The
 /// draws of a stratum are used by equally many points, to within one; which points share a draw is random for each stratum.
 struct SharedNoise {
-  std::int64_t draws = 0;                         ///< per stratum
+  std::int64_t draws = 0;                         ///< number of draws per stratum
   std::vector<std::vector<std::int64_t>> draw{};  ///< [pairs][points]
 
   bool shared() const { return draws > 0; }
   /// Drops all but the first `pairs` pairs.
   void keep(std::int64_t pairs) { draw.resize(std::min<std::size_t>(draw.size(), pairs)); }
-  /// The same for some of the points.
+  /// The draws of some of the points.
   SharedNoise of(const std::vector<std::int64_t>& points) const;
 };
 
@@ -50,9 +50,9 @@ struct CommonErrors {
   Eigen::MatrixXd covariance;  ///< [n, n] covariance of the remaining errors, in units of the even parts' mean variance
 };
 
-/// `even` [n][r, pairs] are the even parts of the pairs, minus their mean over the point's pairs; `variance` [n] is the
-/// variance of the even part of a pair at each point, averaged over the r coordinates. Without shared draws, the correction is
-/// zero.
+/// Computes the common errors. `even` [n][r, pairs] are the even parts of the pairs, minus their mean over the point's pairs;
+/// `variance` [n] is the variance of the even part of a pair at each point, averaged over the r coordinates. Without shared
+/// draws, the correction is zero.
 CommonErrors common_errors(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
                            const Eigen::VectorXd& variance, const SharedNoise& noise);
 

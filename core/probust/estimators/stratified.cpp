@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mc:N:stratified, Monte Carlo with samples spread evenly along the direction in which the prediction changes most. Let w be
-// the standard normals that the noise is a function of. The component of sample j along a unit vector v is the quantile of (j +
-// u_j) / N with u_j uniform; the other components are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5).
-// Unbiased for any v. Here v is the gradient of p for the classifier linearised at x, without the interaction of rivals. The
-// variance perpendicular to v, which is most of it, is not reduced (docs/estimators.md).
+// the standard normals that the noise is a function of. The component of sample j along a unit vector v is the quantile of (j
+// + u_j) / N with u_j uniform; the other components are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). The
+// estimate is unbiased for any v. Here v is the gradient of p for the classifier linearised at x, without the interaction of
+// rivals. The variance perpendicular to v, which is most of it, is not reduced (docs/estimators.md).
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -15,15 +15,16 @@
 // p = Phi((gamma - m) / s) - Phi((-gamma - m) / s), and p_fail includes both tails.
 namespace probust {
 
-/// The classifier of points [d + K] with logits [f(x) - f - gamma, f - f(x) - gamma, 0] of size 2K + 1, for a regression model f
-/// with K outputs and d inputs. Its classes: output k is too low; output k is too high; all outputs are within the tolerance (the
-/// last class, which loses ties). Throws Error{usage} unless gamma is positive and finite.
+/// The classifier of points [x, y] with the 2K + 1 logits [y - f(x) - gamma, f(x) - y - gamma, 0], for a regression model f
+/// with d inputs and K outputs; y are the outputs without noise. Its classes: output k is too low; output k is too high; all
+/// outputs are within the tolerance (the last class, which loses ties). Throws Error{usage} unless gamma is positive and
+/// finite.
 Graph within_tolerance(const Graph& regression, double gamma);
 
-/// Its points [N, d + K]: each row of x [N, ...] followed by the outputs [N, K] at it.
+/// The points of this classifier [N, d + K]: each row of x [N, ...] followed by the outputs [N, K] at it.
 Tensor with_outputs(const Tensor& x, const Tensor& outputs);
 
-/// Its noise: `shape` on the first d elements, none on the K outputs.
+/// The noise for this classifier: `shape` on the first d elements, none on the K outputs.
 std::shared_ptr<const NoiseShape> on_inputs(std::shared_ptr<const NoiseShape> shape, std::int64_t d, std::int64_t outputs);
 
 }  // namespace probust

@@ -18,20 +18,20 @@ struct HeadSplit;
 
 /// Noisy samples in lanes: lane l is sample (begin + l) % count of point (begin + l) / count. Sample c of a point has the
 /// number stride * (first + c) + offset in the generator.
-struct CopyRange {
+struct SampleRange {
   std::int64_t first = 0, count = 1, begin = 0, lanes = 0;
   double scale = 1;  ///< scale of the noise; negative for the second samples of antithetic pairs
   int stride = 1, offset = 0;
   bool of_pairs = false;  ///< whether sample c belongs to pair first + c, whose draw points may share
 
   std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
-  std::int64_t copy(std::int64_t lane) const { return (begin + lane) % count; }
-  std::int64_t sample(std::int64_t lane) const { return stride * (first + copy(lane)) + offset; }
-  bool operator==(const CopyRange&) const = default;
+  std::int64_t column(std::int64_t lane) const { return (begin + lane) % count; }
+  std::int64_t sample(std::int64_t lane) const { return stride * (first + column(lane)) + offset; }
+  bool operator==(const SampleRange&) const = default;
 };
 
-/// The points of a call and the shape of their noise, in a form that a device can read. Refers to both, so they must outlive
-/// it.
+/// The points of a call and the shape of their noise, in a form that a device can read. Refers to both, which must outlive
+/// this object.
 struct PlacedPoints {
   PlacedPoints(const Points& all, const NoiseShape& noise) : points(all), shape(noise) {}
   virtual ~PlacedPoints() = default;
@@ -39,9 +39,9 @@ struct PlacedPoints {
   PlacedPoints& operator=(const PlacedPoints&) = delete;
 
   /// The position that is part of the key of a lane's noise.
-  std::int64_t position(const CopyRange& copies, std::int64_t lane) const {
-    const std::int64_t i = copies.point(lane);
-    return copies.of_pairs && !points.draws.empty() ? points.draws[copies.first + copies.copy(lane)][i] : points.index[i];
+  std::int64_t position(const SampleRange& range, std::int64_t lane) const {
+    const std::int64_t i = range.point(lane);
+    return range.of_pairs && !points.draws.empty() ? points.draws[range.first + range.column(lane)][i] : points.index[i];
   }
 
   const Points& points;
@@ -63,7 +63,7 @@ struct Seeds {
 struct Sweep {
   LinearizeAt at;
   Batch batch;                   ///< the maximum numbers of examples and seeds in a run
-  const Noise* noise = nullptr;  ///< with LinearizeAt::noise_mean
+  const Noise* noise = nullptr;  ///< the noise, with LinearizeAt::noise_mean; otherwise null
   bool to_first_layer =
       false;  ///< whether the gradients are those with respect to the outputs of the first layer (passes/first_layer_split.h)
 };
@@ -122,11 +122,11 @@ class BatchInputs {
   virtual std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) = 0;
   /// Loads points [count, elements] without noise.
   virtual void load(int worker, const float* points, std::int64_t count) = 0;
-  virtual void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  virtual void draw(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
   /// Announces the next draw to devices that can draw while they run.
-  virtual void draw_soon(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  virtual void draw_soon(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
   /// Mirrors the samples in the lanes at their points.
-  virtual void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  virtual void reflect(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
 
  protected:
   ~BatchInputs() = default;
@@ -139,7 +139,7 @@ class BatchRuns {
   /// Compiles the programs of a sweep, and chooses a batch for this number of seeds. Error{unsupported} if there are no
   /// gradients.
   virtual Sweep prepare(LinearizeAt at, std::int64_t rows) = 0;
-  /// The same for gradients at the input that are only added to sums. The device may end such sweeps at the first layer.
+  /// Like prepare, for gradients at the input that are only added to sums. The device may end such sweeps at the first layer.
   virtual Sweep prepare_sums(std::int64_t rows) = 0;
   /// Runs a sweep for the examples in the lanes, which belong to the points at positions `index` of the data. Calls
   /// take(first_row, rows) for each group of seeds; during the call, the gradients of that group can be reduced.
@@ -167,7 +167,7 @@ class BatchCounts {
   /// Counters [points][classes], initially zero.
   virtual std::unique_ptr<DeviceBuffer> make_counts(std::int64_t points) = 0;
   /// Counts, for each lane of the last forward, the class with the largest logit.
-  virtual void count_winners(int worker, const CopyRange& copies, DeviceBuffer& counts) = 0;
+  virtual void count_winners(int worker, const SampleRange& range, DeviceBuffer& counts) = 0;
   virtual PredictionCounts read_counts(const DeviceBuffer& counts) = 0;
 
  protected:
@@ -187,10 +187,10 @@ class BatchGradients {
   /// Makes room for the gradients that a sweep will keep: [examples][rows][elements].
   virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
   virtual void keep(int worker, GradientForm form) = 0;
-  /// Creates sums [points][rows] of the gradients from such sweeps over noisy samples.
+  /// Creates sums [points][rows] of the gradients from sweeps `which` over noisy samples.
   virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
   /// Adds the gradients at samples to the sums of their points, in the order of the samples.
-  virtual void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& sums) = 0;
+  virtual void add(int worker, const PlacedPoints& placed, const SampleRange& range, DeviceBuffer& sums) = 0;
   /// [rows, samples] The products of each sample's noise and the gradients at that sample, for the last sweep whose gradients
   /// were added.
   virtual Eigen::MatrixXd along_own(int worker) = 0;
@@ -202,7 +202,7 @@ class BatchGradients {
   /// [rows, rows] U Uᵀ for the kept gradients U of each example.
   virtual std::vector<Eigen::MatrixXd> grams(int worker, GradientForm form) = 0;
   /// [rows, samples] The products of each sample's noise and the raw gradients of its point.
-  virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) = 0;
+  virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
   /// Reads the raw gradients of each example [rows, elements], if DeviceFacts::reads_gradients.
   virtual void read_kept(int worker, std::span<Eigen::MatrixXf> to) = 0;
   /// Frees the kept gradients early, instead of at the next sweep.
@@ -234,8 +234,8 @@ class BatchDevice {
   virtual void release() = 0;
   /// A device with the same limits for the classifier without its last layer; null unless DeviceFacts::splits_head.
   virtual std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) = 0;
-  /// The same for a part of the classifier, with this share of the memory; null if there is none. Error{resources} if a single
-  /// example does not fit.
+  /// A device for a part of the classifier, with this share of the memory; null if the device cannot run parts.
+  /// Error{resources} if a single example does not fit.
   virtual std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) = 0;
   /// Executor::normal_solver.
   virtual normal::ProblemSolver* normal_solver() = 0;

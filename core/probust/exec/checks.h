@@ -15,7 +15,7 @@ std::int64_t checked_rows(const Executor& executor, const Tensor& x);
 /// Like check(executor, points), and also requires that the noise fits the points.
 void check(const Executor& executor, const Points& points, const NoiseShape& shape);
 
-/// The same. If points share draws, also requires draws for at least `pairs` pairs.
+/// Like check(executor, points, shape). If points share draws, also requires draws for at least `pairs` pairs.
 void check_pairs(const Executor& executor, const Points& points, const NoiseShape& shape, std::int64_t pairs);
 
 }  // namespace probust

@@ -6,11 +6,11 @@
 namespace probust {
 namespace {
 
-// Averages whose first step does all the work, for executors that cannot divide it.
-class AveragesAtOnce final : public Averages {
+// An AverageJob whose first step does all the work, for executors that cannot divide it.
+class AverageJobAtOnce final : public AverageJob {
  public:
-  AveragesAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)
-      : Averages(executor.progress.stop),
+  AverageJobAtOnce(Executor& executor, Points points, Noise noise, std::int64_t samples)
+      : AverageJob(executor.progress.stop),
         executor_(executor),
         points_(std::move(points)),
         noise_(std::move(noise)),
@@ -33,7 +33,7 @@ class AveragesAtOnce final : public Averages {
   std::vector<Linearization> made_;
 };
 
-// Converts the answer to a question to its own type.
+// Converts the answer to a question to the type that the question names.
 template <class Asked>
 Result<typename Asked::Answer> asked(Executor& executor, const Asked& question) {
   Result<ExecutorAnswer> answer = executor.answer(question);
@@ -78,8 +78,8 @@ Result<std::vector<Projection>> Executor::project(const Points& points, const st
   return asked(*this, ProjectNoise{points, rivals, noise, count, known, at});
 }
 
-std::unique_ptr<Averages> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples) {
-  return std::make_unique<AveragesAtOnce>(executor, points, noise, samples);
+std::unique_ptr<AverageJob> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples) {
+  return std::make_unique<AverageJobAtOnce>(executor, points, noise, samples);
 }
 
 }  // namespace probust

@@ -22,8 +22,8 @@ class ProblemSolver;
 }
 
 /// LinearizeAveraged as a job, because a point may have very many noisy samples. Counts progress in samples per point. The
-/// executor must outlive it.
-class Averages : public Job {
+/// executor must outlive the job.
+class AverageJob : public Job {
  public:
   /// The result, once the job is finished.
   virtual std::vector<Linearization> value() const = 0;
@@ -68,7 +68,7 @@ class Executor {
   virtual Result<ExecutorAnswer> answer(const ExecutorQuestion& question) = 0;
 
   /// LinearizeAveraged as a job. The gradients of all points are in memory until it is finished, so pass few points.
-  virtual Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) = 0;
+  virtual Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) = 0;
 
   /// Runs one batch of `points` (at most forward_batch() or gradient_batch()) on one thread, with the forward or the gradient
   /// program. Returns the time per kind of step, longest first; empty if the executor cannot measure it.
@@ -114,8 +114,9 @@ class Executor {
   Progress own_progress_;
 };
 
-/// An Averages whose first step does all the work, for executors that cannot divide it. `executor` must outlive it.
-std::unique_ptr<Averages> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples);
+/// An AverageJob whose first step does all the work, for executors that cannot divide the work. `executor` must outlive the
+/// job.
+std::unique_ptr<AverageJob> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples);
 
 /// Throws Error unless x has one row of the model's shape per index and target, and all targets are classes of the model.
 void check(const Executor& executor, const Points& points);

@@ -42,7 +42,7 @@ struct ExecutorFacts {
   bool handles_missing = false;
   /// Backward passes per linearization: one per margin, or fewer if the last layer is linear with few inputs.
   std::int64_t backwards_to_linearize = 0;
-  Batch forward_batch{};  ///< of a forward run
+  Batch forward_batch{};  ///< batch of a forward run
   /// Callers that store margins or noise derive the number of points per call from `memory`.
   ExecutorOptions options{};
 };

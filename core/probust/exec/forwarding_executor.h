@@ -12,18 +12,18 @@ namespace probust {
 /// other functions are those of the inner executor.
 class ForwardingExecutor : public Executor {
  public:
-  /// `inner` must outlive it.
+  /// `inner` must outlive this object.
   explicit ForwardingExecutor(Executor& inner) : Executor(&inner.progress), inner_(inner) {}
 
   const ExecutorFacts& facts() const final { return inner_.facts(); }
   bool piecewise_constant() final { return inner_.piecewise_constant(); }
   Batch gradient_batch() const final { return inner_.gradient_batch(); }
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
     return inner_.averages(points, noise, samples);
   }
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }
   void release() override { inner_.release(); }
-  /// The inner one's: what it does with questions is lost unless this is overridden.
+  /// Returns the inner executor's result, so the questions to it bypass this executor. Override this if that matters.
   Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override { return inner_.after(map); }
   normal::ProblemSolver* normal_solver() final { return inner_.normal_solver(); }
 

@@ -17,7 +17,7 @@ namespace probust {
 struct Linearization {
   Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
   /// [m, m] U C Uᵀ with the margin gradients u_i as rows of U and the noise covariance C at unit scale. If `last` is set: [w,
-  /// w], the same for the gradients of the w inputs of the last layer.
+  /// w], with the gradients of the w inputs of the last layer as rows of U.
   Eigen::MatrixXd gram;
   /// [m, samples] For each noisy sample j: its margins g_j, and the products of its noise eps_j with the averaged gradients (U
   /// eps_j) and with the gradients at that sample (U_j eps_j). Empty if nothing was sampled.
@@ -47,7 +47,7 @@ struct Pairs {
 /// Room for `count` pairs of each of n points.
 std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int64_t count);
 
-/// Writes `some` pairs of a point to `all`, from column `first` on.
+/// Writes `some` pairs of a point to `all`, beginning at column `first`.
 void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 
 /// How often each class has the largest logit, [N][C].

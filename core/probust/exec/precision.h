@@ -12,7 +12,7 @@ enum class Precision : std::uint8_t {
   bf16,     ///< 8 bits, sums in float32; images between convolutions are stored in 16 bits
 };
 
-/// "float32", "tf32" or "bf16".
+/// The name of a precision: "float32", "tf32" or "bf16".
 constexpr const char* name_of(Precision precision) {
   return precision == Precision::tf32 ? "tf32" : precision == Precision::bf16 ? "bf16" : "float32";
 }

@@ -15,9 +15,9 @@
 #include "probust/exec/points.h"
 #include "probust/noise/noise.h"
 
-// The questions to an executor, as values. Each question refers to its arguments, which must outlive it, and names the type of
-// its answer. N is the number of points, C of classes, and m = C - 1 of margins (or fewer:
-// ExecutorFacts::backwards_to_linearize).
+// The questions to an executor, as values. Each question refers to its arguments, which must outlive the question, and names
+// the type of its answer. N is the number of points, C is the number of classes, and m = C - 1 is the number of margins. (Fewer
+// backwards may be enough: ExecutorFacts::backwards_to_linearize.)
 namespace probust {
 
 /// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h),
@@ -90,8 +90,8 @@ struct PairMargins {
 
 /// Projects the noise of pairs 0 .. count - 1 on the gradients of the margins over `rivals` [N][k] (classes, not rows; k is the
 /// same for every point), and computes the margins of pairs `known` .. count - 1. Costs 2 (count - known) forwards per point,
-/// plus one forward and k backwards with LinearizeAt::input, or about twice that with LinearizeAt::noise_mean. Error{unsupported}
-/// if an operator has no moment rule and `at` is noise_mean.
+/// plus one forward and k backwards with LinearizeAt::input, or about twice that with LinearizeAt::noise_mean.
+/// Error{unsupported} if an operator has no moment rule and `at` is noise_mean.
 struct ProjectNoise {
   using Answer = std::vector<Projection>;
   const Points& points;

@@ -45,7 +45,7 @@ struct GridAttributes {
   /// The image beyond its border: zeros; its nearest pixel; or its reflection, about the outer edges of its outermost pixels (one
   /// pixel occurs twice) or about their centres.
   enum class Padding : std::uint8_t { zeros, border, reflect_edges, reflect_centres };
-  std::int64_t rows = 0, columns = 0;  ///< of the image
+  std::int64_t rows = 0, columns = 0;  ///< size of the image
   Interpolation interpolation = Interpolation::linear;
   Padding padding = Padding::zeros;
   float cubic = -0.5F;  ///< Keys' parameter a; -0.5 is Catmull-Rom's spline

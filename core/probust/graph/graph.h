@@ -43,8 +43,8 @@ struct Graph {
   std::vector<ValueId> inputs() const;
 };
 
-/// Whether an operator interprets NaN as a missing value: decision trees do, and so does the comparison of a value with itself,
-/// as imputers do. Other operators, such as maxima, may lose a NaN by accident.
+/// Whether an operator interprets NaN as a missing value: a decision tree, or the comparison of a value with itself,
+/// which imputers use. Other operators, such as maxima, may lose a NaN by accident.
 bool handles_missing(const Graph& graph);
 
 /// The tensor of a `constant` node.

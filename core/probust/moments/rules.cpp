@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Moments of each operator's value for independent Gaussian operands with mean m and variance v (s = v^(1/2)). Linear in one
-// random operand: the operator itself on the mean, with squared weights on the variance. Bilinear: the variance of a product of
-// independents. Rectifiers: exact (Frey and Hinton, "Variational learning in nonlinear Gaussian belief networks", 1999). Maxima:
-// Clark, "The greatest of a finite set of random variables" (1961), eqs. 2-4, one after the other. Smooth functions: five points
-// of Gauss-Hermite quadrature. Functions with a singularity and softmax: the first-order expansion at the mean.
+// Moments of each operator's value for independent Gaussian operands with mean m and variance v (s = v^(1/2)). Operators
+// that are linear in one random operand apply to its mean and, with squared weights, to its variance. Bilinear
+// operators: the variance of a product of independent variables. Rectifiers: exact (Frey and Hinton, "Variational
+// learning in nonlinear Gaussian belief networks", 1999). Maxima of several values: Clark, "The greatest of a finite set
+// of random variables" (1961), eqs. 2-4, for one value after the other. Smooth functions: five points of Gauss-Hermite
+// quadrature. Functions with a singularity and softmax: the first-order expansion at the mean.
 #include "probust/moments/rules.h"
 
 #include <algorithm>
@@ -183,7 +184,7 @@ Moments minimum(Graph& g, const Node& node, Operands in) {
 
 constexpr float kNever = -1e6F;  // the mean of a cell in the padding: so low that it is never the maximum
 
-// The cells of windows, with one operand per tap: the cell of each output position at that tap.
+// The image cells in the windows of a max_pool, one value per tap: the cells under this tap at all output positions.
 class Taps {
  public:
   Taps(Graph& g, const Moments& x, const Window& window) : g_(g), window_(window), x_(padded(x)) {}
@@ -211,7 +212,7 @@ class Taps {
     return first;
   }
 
-  // The cell of each output position at a tap of its own; the image's first cell if the tap is -1.
+  // For each output position, the cell under the tap that `taps` has for it; the image's first cell if that is -1.
   Moments at(const Moments& image, const std::vector<std::int64_t>& taps) const {
     const Shape shape = g_[image.mean].shape, output = window_.output();
     const std::int64_t cells = element_count(window_.image);

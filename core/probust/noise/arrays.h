@@ -17,7 +17,7 @@ struct PerPoint {
   std::int64_t elements;  ///< elements of a point
   std::int64_t width;     ///< numbers per row
   bool varies;            ///< whether there is one row per point; otherwise one for all
-  std::string where;      ///< for messages
+  std::string where;      ///< the file, for messages
 
   std::span<const float> at(std::uint32_t point) const {
     return std::span(values).subspan(varies ? static_cast<std::size_t>(point) * static_cast<std::size_t>(width) : 0,
@@ -27,7 +27,7 @@ struct PerPoint {
   void fit(std::int64_t points_elements, std::int64_t points) const;
 };
 
-/// "NAME" at scale 1, otherwise "NAME:0.5".
+/// The text of a noise: "NAME" at scale 1, otherwise "NAME:0.5".
 std::string text_with_scale(const std::string& name, double scale);
 
 /// Gaussian noise given by a named array. Derived classes interpret the array.

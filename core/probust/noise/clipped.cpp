@@ -80,6 +80,8 @@ class Clipped final : public NoiseShape {
 
 }  // namespace
 
+std::string without_clipping(const std::string& noise) { return noise.substr(0, noise.rfind("|clip:")); }
+
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range) {
   if (!std::isfinite(range.low) || !std::isfinite(range.high) || range.low >= range.high) {
     throw Error{ErrorCode::usage, option("clip"), "cannot be " + shortest_text(range.low) + "," + shortest_text(range.high),

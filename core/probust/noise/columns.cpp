@@ -157,9 +157,9 @@ class OnColumns : public NoiseShape {
   }
 
  private:
-  static constexpr std::uint32_t kStreams = 1U << 8;  // parts use streams that are multiples of this; other uses do not
+  static constexpr std::uint32_t kStreams = 1U << 8;  // the streams of parts are multiples of this; other streams are not
   std::vector<NoisePart> parts_;
-  std::string name_;  // if it is not made of the parts
+  std::string name_;  // the given name; empty if the name lists the parts
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 64;  // lanes generated at once, so that the loops below vectorise
 
-// Four draws from four words.
+// The four draws that each lane of a block gets from its four words.
 using Four = std::array<std::array<float, kBlock>, 4>;
 
 inline void normals(const PhiloxCounter& words, std::int64_t i, Four& z) {

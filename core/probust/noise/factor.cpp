@@ -137,7 +137,7 @@ class PivotedCholesky {
     }
   }
 
-  // Takes the element with the largest remaining share of its variance. Returns false if only rounding errors remain.
+  // Eliminates the element with the largest remaining share of its variance. Returns false if only rounding errors remain.
   bool take_pivot() {
     std::int64_t pivot = -1;
     double largest = kRounding;

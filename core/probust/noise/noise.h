@@ -46,13 +46,13 @@ struct Quantization {
   std::int64_t levels = 0;
 };
 
-/// Noise with independent elements, in a form that a device can draw: element e of a noisy sample of point i is x[e] + d (scale
-/// z), with a unit draw z, and then clipped. d is deviations[e], or deviations[i d + e] if deviations vary from point to point,
-/// or 1 if there are none.
+/// Noise with independent elements, in a form that a device can draw: element e of a noisy sample of point i is x[e] + s scale
+/// z with a unit draw z, and then clipped. For points of d elements, s is deviations[e], deviations[i d + e] if `varies`, or 1
+/// if there are no deviations.
 struct ElementNoise {
   enum class Draw : std::uint8_t { normal, uniform, laplace };
   Draw draw = Draw::normal;
-  float deviation = 1;  ///< of a unit draw
+  float deviation = 1;  ///< standard deviation of a unit draw
   std::span<const float> deviations{};
   bool varies = false;
   std::optional<Quantization> range{};
@@ -60,15 +60,20 @@ struct ElementNoise {
 
 class NoiseShape;
 
-/// Noise as a map x' = T(x, z): an image that is rotated by an angle z, say. An executor can run it in front of a classifier
-/// (Executor::after), as a classifier of points [x, z] with noise on z only, so that every estimator applies.
+/// Noise as a map x' = T(x, z), such as the rotation of an image by an angle z. An executor can run the map in front of a
+/// classifier (Executor::after): both together are a classifier of points [x, z] with noise on z only, so every estimator
+/// applies.
 struct NoiseMap {
   Graph graph;                                  ///< (x of the point's shape, z [k]) -> x'
   std::int64_t latents = 0;                     ///< k
   std::shared_ptr<const NoiseShape> latent;     ///< the distribution of z around 0
-  std::shared_ptr<const NoiseShape> on_points;  ///< the same for points [x, z]
-  /// The parts of the map that change nothing to first order at z = 0, as a blur of width |z|; empty if there are none.
+  std::shared_ptr<const NoiseShape> on_points;  ///< the noise on points [x, z]: `latent` on z, none on x
+  /// The names of the parts of the map that change nothing to first order at z = 0, such as a blur of width |z|; empty if
+  /// there are none.
   std::string flat{};
+  /// The elements of z that become parameters with uniform distributions: no value of such a parameter is more probable than
+  /// another.
+  std::vector<std::int64_t> uniform{};
 };
 
 /// The shape of a noise distribution at unit scale: how to draw from it, and how to turn margin gradients into a covariance.
@@ -96,7 +101,7 @@ class NoiseShape {
   virtual bool one_parameter() const { return true; }
 
   /// Makes x noisy: adds `scale` times one unit draw per lane to x, laid out [elements][lanes]. A negative scale gives the
-  /// antithetic draws: for additive noise, those mirrored at x.
+  /// antithetic draws: for additive noise, the draws mirrored at x.
   virtual void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const = 0;
 
   /// Turns margin gradients U (laid out [elements][lanes], lane i at point points[i]) in place into U L, where L Lᵀ is the
@@ -137,8 +142,9 @@ class NoiseShape {
   /// Throws Error{unreadable}, or Error{usage} for columns, if the model does not fit `points` points of `elements` elements.
   virtual void fit(std::int64_t elements, std::int64_t points) const;
 
-  /// The same noise for points of this shape, if it depends on more than their number of elements, as a rotation does; null: it
-  /// does not. Noise that does must be bound before it is drawn. Throws Error{usage} if it does not apply to such points.
+  /// This noise for points of this shape, if it depends on more than their number of elements, as a rotation does; otherwise
+  /// null. Noise that depends on the shape must be bound before it is drawn. Throws Error{usage} if it does not apply to such
+  /// points.
   virtual std::shared_ptr<const NoiseShape> bound(const Shape& /*point*/) const { return nullptr; }
 
   /// Whether all samples of a point are the same, as with a fixed rotation.
@@ -147,10 +153,10 @@ class NoiseShape {
   /// Whether its samples should be clipped to [0, 1] if the data are in this range (clip_like_data).
   virtual bool clips_like_data() const { return false; }
 
-  /// The map, if the noise is one and a graph computes it; else null.
+  /// The map, if the noise is one that a graph can compute; otherwise null.
   virtual std::shared_ptr<const NoiseMap> map() const { return nullptr; }
 
-  /// The same noise with clipped samples, if it clips them itself; null: `clipped` does.
+  /// This noise with its samples clipped, if it clips them itself; null if `clipped` does.
   virtual std::shared_ptr<const NoiseShape> clipped_to(const Quantization& /*range*/) const { return nullptr; }
 
  protected:
@@ -224,8 +230,8 @@ struct Columns {
 /// Noise on some columns. The others have no noise.
 std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> shape, Columns columns);
 
-/// Different noise on different columns, under this name, or one that lists the parts. Throws Error{usage} in `fit` if two parts
-/// share a column.
+/// Different noise on different columns. If `name` is empty, the name lists the parts. Throws Error{usage} in `fit` if two
+/// parts share a column.
 struct NoisePart {
   Noise noise;
   Columns columns;
@@ -234,6 +240,9 @@ std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::str
 
 /// Noise whose samples are clipped and, if the range has levels, rounded.
 std::shared_ptr<const NoiseShape> clipped(std::shared_ptr<const NoiseShape> shape, Quantization range);
+
+/// The text of a noise without the range to which its samples are clipped: "rotate:10" for "rotate:10|clip:0,1".
+std::string without_clipping(const std::string& noise);
 
 /// Random numbers for one sample of one point.
 class NoiseStream {
@@ -254,8 +263,8 @@ class NoiseStream {
 using Sampler = std::function<void(NoiseStream&, double scale, std::span<float> x)>;
 std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw);
 
-/// A user's own perturbation x' = T(x, z) with k standard normals z, as a graph (x, z [.., k]) -> x', or as a function of noisy
-/// samples x [n, ...] and z [n, k] that returns as many x'. The function may be called by several threads at once.
+/// A user's own perturbation x' = T(x, z) with k standard normals z: either a graph (x, z [.., k]) -> x', or a function that
+/// returns x' for n noisy samples x [n, ...] and z [n, k]. The function may be called by several threads at once.
 struct OwnPerturbation {
   std::shared_ptr<const Graph> graph{};
   std::function<Tensor(Tensor x, Tensor z)> function{};
@@ -269,14 +278,14 @@ struct NoiseSource {
   std::function<OwnPerturbation(const std::string& name)> perturbation{};
 };
 
-/// An additive noise model, as lists show it.
+/// An additive noise model, described for lists.
 struct AdditiveNoise {
   std::string_view name;
   std::string_view written;    ///< all forms, for hints: "gaussian:0.1, gaussian:cov=FILE ..."
-  std::string_view example;    ///< one of them
+  std::string_view example;    ///< one of these forms
   std::string_view summary;    ///< what it does to a point
-  std::string_view parameter;  ///< and its unit
-  std::string_view identity;   ///< the parameter that changes nothing; empty if it is no number
+  std::string_view parameter;  ///< what the number is, with its unit
+  std::string_view identity;   ///< the number at which it changes nothing; empty if there is no such number
   std::string_view number;     ///< the meaning of a number after the name
 };
 std::vector<AdditiveNoise> additive_noise_models();

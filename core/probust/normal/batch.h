@@ -35,7 +35,7 @@ class BatchSolver final : public ProblemSolver {
   /// Without threads (a single-threaded WebAssembly module), the calling thread does all the work.
   explicit BatchSolver(int threads = 1) : solvers_(threads < 1 ? 1 : static_cast<std::size_t>(threads)) {}
 
-  /// answers[i] is what mvn_cdf or mvn_cdf_factor gives for problems[i], bit for bit, for any number of threads. An invalid
+  /// answers[i] is the result of mvn_cdf or mvn_cdf_factor for problems[i], bit for bit, for any number of threads. An invalid
   /// problem gets its status and does not affect the others. Once each thread has solved the largest problem, nothing more is
   /// allocated.
   void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options = {}) override;

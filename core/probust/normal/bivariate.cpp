@@ -2,8 +2,8 @@
 //
 // Drezner and Wesolowsky, "On the computation of the bivariate normal integral", J. Statist. Comput. Simul. 35 (1990), and Genz,
 // "Numerical computation of rectangular bivariate and trivariate normal and t probabilities", Statistics and Computing 14 (2004).
-// The derivative of P(X > h, Y > k) by rho is the bivariate density (Plackett 1954); it is integrated from rho = 0, or, if |rho|
-// is large, from rho = +-1.
+// The derivative of P(X > h, Y > k) with respect to rho is the bivariate density (Plackett 1954); it is integrated from rho =
+// 0, or, if |rho| is large, from rho = +-1.
 #include "probust/normal/bivariate.h"
 
 #include <algorithm>
@@ -68,8 +68,8 @@ double lost_from_equality(double h, double k, double rho) {
   return (leading + 0.5 * a * rest) / kTwoPi;
 }
 
-/// The part of P(X > h, Y > k) that does not change if both limits change sign, for X, Y with correlation rho: all but one
-/// term.
+/// The part of P(X > h, Y > k) that does not change if both limits change sign, for X, Y with correlation rho. It consists of
+/// all terms but one.
 struct Start {
   double rho;       ///< 0, 1 or -1: the correlation at which the integral starts
   double integral;  ///< the integral that is added
@@ -112,7 +112,7 @@ Peak find_peak(double h, double k, double rho, double s) {
 /// P(X > h, Y > k) for |rho| < 1 and finite limits. All terms are positive, so there is no cancellation.
 double upper_by_conditioning(double h, double k, double rho) {
   constexpr double kReach = 9.5;
-  constexpr int kMostPanels = 100;  // the integrand is smooth, so more are needed only if s is dominated by rounding
+  constexpr int kMostPanels = 100;  // the integrand is smooth, so only rounding in s can require more
   if (h < k) std::swap(h, k);
   const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
   const Peak peak = find_peak(h, k, rho, s);
@@ -137,7 +137,7 @@ double upper_by_conditioning(double h, double k, double rho) {
   return pdf(at) * tail * integrate(integrand, breaks, 0.0, kMostPanels).q;
 }
 
-/// P(X > h, Y > k) from the start or, if its two terms cancel, by conditioning.
+/// P(X > h, Y > k) computed from the start or, if its two terms cancel, by conditioning.
 double upper(const Start& start, double h, double k, double rho) {
   const double both = upper_from(start, h, k);
   if (!(rho < 0.0 && rho > -1.0 && both < 0.01 * complement(h) * complement(k))) return both;

@@ -7,7 +7,7 @@
 //
 // Let E = R - a a^T off the diagonal and 0 on it. By Plackett, p for a a^T + tau E has the derivatives L p, L^2 p, ... at
 // tau = 0, with L = 1/2 sum_ij E_ij d/dz_i d/dz_j. Given T = t the one-factor p is a product P = prod_i Phi(x_i) with
-// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) by z_i,
+// x_i = (z_i - a_i t) / s_i, s_i^2 = 1 - a_i^2. With the derivatives of log Phi(x_i) with respect to z_i,
 //
 //     r_i = phi(x_i) / (s_i Phi(x_i)),   d_i = -r_i (x_i / s_i + r_i),   g = 1/2 r^T E r,   F_ij = E_ij^2,
 //
@@ -101,10 +101,11 @@ MatrixXd residual(const MatrixXd& R, const VectorXd& loading) {
 struct Nodes {
   ArrayXd kept;    ///< weight times P
   ArrayXd failed;  ///< weight times 1 - P, computed directly
-  ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) by z_i
+  ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) with respect to z_i
 };
 
-/// The step resolves the steepest factor, of width s_i, and also a product of many factors, which is steeper than each of them.
+/// The step resolves the steepest factor, whose width is `least_s`, and also a product of many factors, which is steeper than
+/// each of them.
 ArrayXd factor_nodes(const VectorXd& z, double least_s) {
   const double step = 0.6 * least_s / std::sqrt(1.0 + 0.5 * std::log(static_cast<double>(z.size())));
   const double reach = std::clamp(quantile_complement(1e-17 * std::max(complement(z.minCoeff()), 1e-285)), 8.5, 38.0);
@@ -166,7 +167,7 @@ Corrections correct(const Nodes& nodes, const MatrixXd& E) {
 
 double bounded_exp(double x) { return rational::exp(std::max(x, -700.0)); }
 
-/// The remainder of the Taylor series after two terms for the pairs alone, the sum over i < j of
+/// The remainder of the Taylor series after two terms, for pairs alone: the sum over i < j of
 ///
 ///     integral from a_i a_j to R_ij of phi_2(z_i, z_j; rho) d rho,
 ///

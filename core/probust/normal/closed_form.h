@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// An approximation to the multivariate normal probability p = P(X <= z), X ~ N(0, R), that costs microseconds: the one-factor fit
-// R_ij ~ a_i a_j with first- and second-order corrections for the residual. It is not exact, but says when to trust it; for p
-// itself use multivariate.h. A limit of +inf has no effect, any -inf gives p = 0, an empty z gives p = 1, and p_fail = 1 - p is
-// computed directly.
+// An approximation to the multivariate normal probability p = P(X <= z), X ~ N(0, R), that costs microseconds: the one-factor
+// fit R_ij ~ a_i a_j with first- and second-order corrections for the residual. It is not exact, but reports whether it can be
+// trusted; for p itself use multivariate.h. A limit of +inf has no effect, any -inf gives p = 0, an empty z gives p = 1, and
+// p_fail = 1 - p is computed directly.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ struct SecondOrder {
 /// 99 variables driven by two to seven factors.
 SecondOrder second_order(std::span<const double> z, const Eigen::MatrixXd& R);
 
-/// The same for given loadings (m, clamped to [-0.999, 0.999]).
+/// second_order for given loadings (m, clamped to [-0.999, 0.999]) instead of fitted ones.
 SecondOrder second_order(std::span<const double> z, const Eigen::MatrixXd& R, const Eigen::VectorXd& loading);
 
 }  // namespace probust::normal

@@ -29,8 +29,9 @@ using Eigen::Index;
 
 constexpr double kStep = 1.0 / 64;
 constexpr double kLargestLoading = 0.97;  ///< beyond this, the terms of the expansion grow without bound
-constexpr double kRounding = 1e-11;       ///< of differences divided by kStep^2, plus the error of the expansion
-constexpr int kIntegrands = 4;            ///< for R, and for R(t) at -kStep, 0 and kStep
+/// Rounding error of differences divided by kStep^2, plus the error of the expansion.
+constexpr double kRounding = 1e-11;
+constexpr int kIntegrands = 4;  ///< for R, and for R(t) at -kStep, 0 and kStep
 
 /// The integrand for one Cholesky factor, given as its rows, divided by their diagonals and stored one after the other.
 class Integrand {

@@ -16,7 +16,7 @@
 namespace probust::normal {
 
 struct Controlled {
-  double p, error;  ///< absolute
+  double p, error;  ///< p and its absolute error
   std::int64_t points;
 };
 

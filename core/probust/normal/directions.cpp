@@ -184,7 +184,7 @@ Look first_look(const Faces& faces, std::uint64_t seed, Arena& arena) {
   return {{kept.data(), kept.rows(), count}, look.mean().points()};
 }
 
-/// p of those faces, minus a correction for all faces.
+/// p of the binding faces (Look), minus a correction for all faces.
 class TwoLevels {
  public:
   TwoLevels(const Faces& all, const Look& look, std::uint64_t seed, Arena& arena)
@@ -249,7 +249,7 @@ class TwoLevels {
 std::optional<Integral> directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal,
                                    Arena& arena) {
   constexpr std::uint64_t kNextStream = 0x9e3779b97f4a7c15ULL;
-  constexpr Index kFewFaces = 4;  // per column
+  constexpr Index kFewFaces = 4;  // minimum number of faces per column that must matter
   constexpr double kLeast = 0.05;
   const Arena::Scope scope(arena);
   const Faces all = scaled(z, U, arena);

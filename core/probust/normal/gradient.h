@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Derivatives of the multivariate normal probability p = P(X <= z), X ~ N(0, R), by limits and correlations:
+// Derivatives of the multivariate normal probability p = P(X <= z), X ~ N(0, R), with respect to limits and correlations:
 //
 //     dp = sum_i dz_i d(z_i) + sum_{i<j} dR_ij d(R_ij),     d(p_fail) = -dp.
 //
@@ -17,10 +17,10 @@ namespace probust::normal {
 struct MvnGradient {
   Probability value;         ///< p, as from mvn_cdf
   Eigen::VectorXd dz;        ///< dp / dz_i, size m
-  Eigen::VectorXd dz_error;  ///< absolute, as Probability::error
+  Eigen::VectorXd dz_error;  ///< absolute errors, as in Probability::error
   Eigen::MatrixXd dR;        ///< dp / dR_ij, m x m, symmetric, zero diagonal; R_ij and R_ji move together. Empty if not requested
   Eigen::MatrixXd dR_error;
-  Status status;  ///< the worst of all; if it means that there are no numbers, every entry above is NaN
+  Status status;  ///< the worst status of all results; if it means that there are no numbers, every entry above is NaN
 
   bool valid() const { return status == Status::ok || status == Status::not_reached; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Cools, Kuo and Nuyens, "Constructing embedded lattice rules for multivariate integration", SIAM J. Sci. Comput. 28 (2006), for
-// the criterion; Hickernell, "Obtaining O(N^(-2+eps)) convergence for lattice quadrature rules" (2002), for the tent map.
+// Cools, Kuo and Nuyens, "Constructing embedded lattice rules for multivariate integration", SIAM J. Sci. Comput. 28 (2006),
+// for the criterion; Hickernell, "Obtaining O(N^(-2+eps)) convergence for lattice quadrature rules" (2002), for the tent map.
 #include "probust/normal/lattice.h"
 
 #include <algorithm>
@@ -73,8 +73,8 @@ double LatticeMean::mean(const std::array<double, kShifts>& sums) const {
 }
 
 double LatticeMean::standard_error() const {
-  // The scatter of the smaller of p and q. Both scatter alike, because p + q is constant, and the smaller one has less
-  // rounding.
+  // The scatter of the smaller of p and q. Both have the same scatter, because p + q is constant, but the smaller one has less
+  // rounding error.
   const auto& sums = p() < q() ? sum_p_ : sum_q_;
   const double centre = mean(sums);
   double squares = 0.0;

@@ -27,7 +27,7 @@ inline constexpr int kShifts = 8;
 /// not periodic. They lie strictly inside (0, 1).
 class ShiftedLattice {
  public:
-  static constexpr std::int64_t kMaxPoints = 1 << 15;  ///< per shift
+  static constexpr std::int64_t kMaxPoints = 1 << 15;  ///< points per shift
 
   /// The memory of `arena` must outlive this object.
   ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena);

@@ -13,7 +13,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 
 constexpr double kInputRounding = 1e-8;       ///< entries of R and lengths of rows of U may be off by this
-constexpr double kEigenvalueRounding = 1e-9;  ///< times m
+constexpr double kEigenvalueRounding = 1e-9;  ///< an eigenvalue of R may be m times this below 0
 
 }  // namespace
 

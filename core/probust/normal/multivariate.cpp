@@ -147,7 +147,7 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
 /// The maximum number of limits for telescoping: the work grows with the cube, and the preparation with the fourth power.
 constexpr Index kTelescope = 128;
 constexpr double kRareTails = 0.5;         ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
-constexpr double kTelescopeTails = 2.0;    ///< the same if R has full rank
+constexpr double kTelescopeTails = 2.0;    ///< this limit if R has full rank
 constexpr Index kControlFrom = 24;         ///< with fewer limits, plain separation is fast
 constexpr Index kControlTo = 400;          ///< preparation time grows with the cube
 constexpr double kControlTails = 0.005;    ///< lower limit of the sum of tails, because its error is absolute
@@ -206,7 +206,7 @@ std::optional<Probability> try_polygon(const Orthant& orthant, Arena& arena) {
 
 Goal goal_of(const Options& options) { return {options.abs, options.rel_q, options.seed, options.max_points, options.stop}; }
 
-/// For ascending limits and rows of U of length 1. `bias` is the error from the part of R that U does not represent.
+/// Requires ascending limits and rows of U of length 1. `bias` is the error from the part of R that U does not represent.
 std::optional<Probability> try_directions(std::span<const double> z, const Matrix& U, double bias, const Options& options,
                                           Arena& arena) {
   constexpr double kFinest = 2e-6;  // smallest error that single precision allows

@@ -45,7 +45,7 @@ namespace probust::normal {
 struct Options {
   double abs = 1e-4;       ///< goal: error <= abs
   double rel_q = 1e-2;     ///< goal: error_fail <= rel_q * p_fail
-  std::uint64_t seed = 0;  ///< of the random shifts
+  std::uint64_t seed = 0;  ///< seed of the random shifts
   /// The number of integrand evaluations after which the status is `not_reached`. A first sample (about 64 evaluations per
   /// limit) is always taken. A mean over one lattice never uses more than 262,144. If one method has used them up, the next
   /// method may use as many again.
@@ -72,8 +72,8 @@ std::string_view describe(Status status);
 struct Probability {
   double p;                 ///< P(X <= z); NaN if the input was not valid
   double p_fail;            ///< 1 - p, computed directly
-  double error;             ///< of p, absolute: an upper bound of the true error (for sampling methods, with high probability)
-  double error_fail;        ///< of p_fail, absolute
+  double error;             ///< absolute error of p: an upper bound (for sampling methods, with high probability)
+  double error_fail;        ///< absolute error of p_fail
   std::string_view method;  ///< one of the methods above; "none" if the input was not valid
   std::int64_t points;      ///< integrand evaluations
   Status status;
@@ -90,12 +90,13 @@ using Matrix = Eigen::Ref<const Eigen::MatrixXd>;
 /// eigenvalues).
 Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& options = {});
 
-/// The same for R = U U^T with the m x d factor U, whose rows have length 1 (rows with rounding errors up to 1e-8 are
+/// P(X <= z) for R = U U^T with the m x d factor U, whose rows have length 1 (rows with rounding errors up to 1e-8 are
 /// rescaled). Preferable if d is small: no eigenvalues need checking, and only the part of R that matters is computed.
 Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
 
-/// Both functions, for a thread with many problems. The results are the same, but memory is reused, so nothing is allocated
-/// after the largest problem. (Eigen itself allocates when it checks an R or multiplies a U of several hundred rows.)
+/// Both functions, for a thread with many problems. The results are the same, but memory is reused, so once the largest
+/// problem has been solved, nothing more is allocated. (Eigen itself allocates when it checks an R or multiplies a U of
+/// several hundred rows.)
 class Solver {
  public:
   Probability cdf(std::span<const double> z, const Matrix& R, const Options& options = {});

@@ -13,10 +13,10 @@
 namespace probust::normal {
 namespace {
 
-/// The numbers that the integrand needs of each variable given T, padded to whole lanes with limits that are never exceeded.
+/// The numbers per variable that the integrand needs, given T, padded to whole lanes with limits that are never exceeded.
 struct Given {
   std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
-  std::span<Lanes> r, d;                   ///< first and second derivatives of log Phi(x_i) by z_i
+  std::span<Lanes> r, d;                   ///< first and second derivatives of log Phi(x_i) with respect to z_i
 };
 
 Given prepare(const Orthant& orthant, std::span<const double> loading, Arena& arena) {

@@ -12,7 +12,7 @@ using MatrixView = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 /// without copying.
 struct Orthant {
   Eigen::Index size = 0;
-  const double* limits = nullptr;        ///< size
+  const double* limits = nullptr;        ///< [size]
   const double* correlations = nullptr;  ///< column j starts at j * stride
   Eigen::Index stride = 0;
 

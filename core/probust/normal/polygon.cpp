@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Owen, "Tables for computing bivariate normal probabilities", Ann. Math. Statist. 27 (1956), section 2: a polygon's probability
-// is a sum over its sides. The region beyond a side, seen from the origin, has a difference of two bivariate probabilities. The
-// sides are found by intersecting half-planes in the order of their angles (Preparata and Shamos, "Computational Geometry", 1985,
-// section 7.2).
+// is a sum over its sides. The probability of the region beyond a side, as seen from the origin, is a difference of two bivariate
+// probabilities. The sides are found by intersecting half-planes in the order of their angles (Preparata and Shamos,
+// "Computational Geometry", 1985, section 7.2).
 #include "probust/normal/polygon.h"
 
 #include <algorithm>
@@ -44,7 +44,8 @@ bool same_direction(const Face& a, const Face& b) {
 
 /// The faces sorted by angle, only the nearest one of each direction, plus a box outside which the probability is 0.
 std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
-  constexpr double kBeyond = 39.0, kLeast = 1e-200;  // a corner exactly at the origin would have no direction
+  // kLeast: limits of zero would put a corner at the origin, where it has no direction.
+  constexpr double kBeyond = 39.0, kLeast = 1e-200;
   const std::span<Face> faces = arena.take<Face>(z.size() + 4);
   for (std::size_t i = 0; i < z.size(); ++i) {
     const double limit = std::abs(z[i]) < kLeast ? kLeast : std::clamp(z[i], -2.0 * kBeyond, 2.0 * kBeyond);

@@ -53,7 +53,7 @@ struct Integral {
   std::int64_t points = 0;
 };
 
-/// Ascending ends of panels.
+/// The ends of panels, in ascending order.
 class Breaks {
  public:
   static constexpr int kMost = 256;

@@ -91,7 +91,7 @@ PROBUST_HOST_DEVICE inline double mills_ratio(double x) {
       -0.0003396035708776809, -0.0001367789035719232, 8.484836739208205e-05,  -7.684908682748478e-06, -8.89862766164069e-06,
       2.8733498780015047e-06, 7.179050384572645e-07,  -4.969401878809618e-07, -4.60941301111988e-08,  6.681076627543772e-08,
       1.8790261758680693e-09, -5.52731011184202e-09};
-  const double inverse = 1.0 / ((x + 5.5) * (x + 2.0));  // one division for two
+  const double inverse = 1.0 / ((x + 5.5) * (x + 2.0));  // one division instead of two
   return horner(kPolynomial, (x - 5.5) * (x + 2.0) * inverse) * ((x + 5.5) * inverse);
 }
 

@@ -66,7 +66,7 @@ std::string layout_name(Layout layout) {
   return layout == Layout::nchw ? "nchw" : layout == Layout::nhwc ? "nhwc" : layout == Layout::whcn ? "whcn" : "auto";
 }
 
-// A flat point as the image [C, H, W] that an input with three axes expects in this layout.
+// The axes by which a flat point is viewed as an image [C, H, W], for an input with three axes in this layout.
 Shape view_of_flat(const Shape& axes, Layout layout) {
   if (layout == Layout::nhwc) return {axes[2], axes[0], axes[1]};
   return layout == Layout::whcn ? Shape{axes[0], axes[2], axes[1]} : axes;

@@ -155,7 +155,7 @@ class OutputChooser {
     }
     narrow();
     if (candidates_.empty()) refuse_none();
-    // If the model need not decide, the first output is used.
+    // If no class has to be determined, the first output is used.
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
@@ -224,7 +224,7 @@ class OutputChooser {
     if (value.id == kNoValue || value.integer || !is_vector(graph_[value.id].shape)) return false;
     if (element_count(graph_[value.id].shape) < 2 || graph_[value.id].extent == Extent::constant) return false;
     const bool sorted = is_top_k(outputs_.proto.graph, name);
-    // If the model need not decide, the numbers of the output itself are used.
+    // If no class has to be determined, the values of the output itself are used.
     if (!deciding() && !sorted) return false;
     candidates_.push_back({.name = name,
                            .value = value.id,
@@ -245,7 +245,7 @@ class OutputChooser {
 
   void narrow() {
     prefer(candidates_, [](const Candidate& each) { return !each.copy; });
-    if (!deciding())  // if the model need not decide: an output of numbers before a label
+    if (!deciding())  // if no class has to be determined, prefers outputs of several numbers to labels
       prefer(candidates_, [&](const Candidate& each) { return element_count(graph_[each.value].shape) > 1; });
     merge();
     if (candidates_.size() < 2) return;
@@ -326,7 +326,8 @@ class OutputChooser {
   std::string remedy() const {
     const std::vector<std::string> inner = inner_candidates();
     if (inner.empty()) return "export the model with one value per class, [1, C], or with a single number";
-    return "choose the output that determines the class with " + option("output_name") + ", for example " + join(inner, " or ");
+    return "choose an inner tensor that determines the class with " + option("output_name") + ", for example " +
+           join(inner, " or ");
   }
 
   [[noreturn]] void refuse_none() const {

@@ -105,7 +105,7 @@ bool counts_up(const std::vector<std::int64_t>& labels) {
   return true;
 }
 
-// The node that computes a value of the graph.
+// Finds the node that computes a value of the graph.
 class Makers {
  public:
   explicit Makers(const GraphProto& graph) : graph_(graph) {

@@ -312,7 +312,7 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
     return deciding;
   } else if (bounded && range.low == std::round(range.low) && range.high == range.low + 1) {  // a label of two values
     own.at = (range.low + range.high) / 2;
-  } else if (range.low != 0 || bounded) {  // values that are never negative and unbounded are compared with 0
+  } else if (range.low != 0 || bounded) {  // such a number is compared with 0 only if it is unbounded and never negative
     return std::nullopt;
   }
   back = own;

@@ -51,17 +51,17 @@ ValueId before_ordering(const Graph& graph, ValueId id);
 /// become [0, s], with class 1 if s > 0. Products, sums and choices of probabilities become their logarithms.
 Deciding decide_by_largest(Graph& graph, ValueId id, const std::string& name);
 
-/// One number as the logits [0, s - t] of two classes: class 1 if it is above the threshold, which is given in the output's own
-/// units. The default threshold is 0.5 for probabilities, 0 for numbers of both signs, and the middle for a label with two
-/// values. `looks_like_probability` is called if the graph does not show the number's range: it returns whether the number
-/// stays in 0..1 for trial inputs. `integer` says whether it is a label, which must have two values. `crosses_zero` is called
-/// if 0 would be the threshold of a number that is not the output of a layer: it returns whether trial inputs give both signs.
-/// Empty if nothing determines the threshold between the classes.
+/// One number as the logits [0, s - t] of two classes: class 1 if it is above the threshold, which is given in the output's
+/// own units. The default threshold is 0.5 for probabilities, 0 for numbers of both signs, and the middle for a label with two
+/// values. `looks_like_probability` is whether the number stays in 0..1 for trial inputs; it is used only if the graph does
+/// not show the number's range. `integer` is whether the number is a label, which must have two values. `crosses_zero` is
+/// called if 0 would be the threshold of a number that is not the output of a layer: it returns whether trial inputs give both
+/// signs. Empty if nothing determines the threshold between the classes.
 std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std::string& name,
                                             const std::optional<double>& threshold, bool looks_like_probability, bool integer,
                                             const std::function<bool()>& crosses_zero);
 
-/// Whether the graph determines the range of a number, so that `looks_like_probability` is not called.
+/// Whether the graph determines the range of a number, so that `looks_like_probability` is not needed.
 bool shows_range(const Graph& graph, ValueId id);
 
 }  // namespace probust::onnx

@@ -25,7 +25,7 @@ enum DataType : std::int32_t {
   kBfloat16 = 16
 };
 
-/// "float32", "int64", ...
+/// The name of a type: "float32", "int64", ...
 std::string type_name(std::int32_t type);
 
 /// Bytes of one element in raw_data; 0 for types without numbers.

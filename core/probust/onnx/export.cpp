@@ -131,7 +131,7 @@ class Exporter {
     return node.extent == Extent::example && (node.op == Op::input || is_row(node.shape) || node.shape[0] == 1);
   }
 
-  // The extents after the batch.
+  // The extents after the batch axis.
   Shape own_extents(ValueId id) const {
     const Node& node = graph_[id];
     const bool whole = node.op == Op::input || node.shape.size() == 1;
@@ -248,7 +248,7 @@ class Exporter {
   std::vector<std::string> operands(const Node& node) {
     std::vector<std::string> names;
     names.reserve(node.inputs.size());
-    const std::size_t rank = std::max<std::size_t>(2, node.shape.size());  // with the batch
+    const std::size_t rank = std::max<std::size_t>(2, node.shape.size());  // including the batch axis
     for (const ValueId input : node.inputs) {
       const Node& operand = graph_[input];
       const bool constant = operand.op == Op::constant;
@@ -339,8 +339,8 @@ class Exporter {
   std::int64_t opset_ = kLeastOpset;
   int extra_ = 0;                   ///< number of names that are not values of the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
-  std::vector<std::string> names_;  ///< of each value; empty: not written
-  std::string graph_bytes_;         ///< of the GraphProto written so far
+  std::vector<std::string> names_;  ///< name of each value; empty if it is not written
+  std::string graph_bytes_;         ///< bytes of the GraphProto written so far
 };
 
 }  // namespace

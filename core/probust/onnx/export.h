@@ -22,8 +22,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 /// reshapes and elementwise operators, or values whose first extent is not that of one example.
 Result<std::string> export_onnx(const Graph& classifier, std::string_view name, const Metadata& metadata = {});
 
-/// The same, with trees as a TreeEnsembleRegressor of ai.onnx.ml 1. A separate function, because browsers export no trees and
-/// need not download this code.
+/// export_onnx with trees as a TreeEnsembleRegressor of ai.onnx.ml 1. A separate function, because browsers export no trees
+/// and need not download this code.
 Result<std::string> export_onnx_with_trees(const Graph& classifier, std::string_view name, const Metadata& metadata = {});
 
 }  // namespace probust

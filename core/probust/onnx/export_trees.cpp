@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trees as the lists of a TreeEnsembleRegressor: one entry per node, tree after tree, each tree from its root on.
+// Trees as the lists of a TreeEnsembleRegressor: one entry per node, tree after tree, each tree beginning with its root.
 // lower_trees.cpp reads them.
 #include "probust/onnx/node_attributes.h"
 
@@ -25,7 +25,7 @@ std::string_view name_of(Mode mode) {
     case Mode::not_equal:
       return "BRANCH_NEQ";
     case Mode::member:
-      break;  // the operator has none
+      break;  // TreeEnsembleRegressor has no membership tests
   }
   return "";
 }
@@ -39,7 +39,7 @@ class TreeLists {
  public:
   explicit TreeLists(const Trees& trees) : trees_(trees), seen_(trees.nodes.size(), false) {}
 
-  // Whether the trees could be written.
+  // Adds the nodes of a tree. Returns false if the tree cannot be written.
   bool add_tree(std::int64_t tree) {
     std::vector<std::int32_t> order = {trees_.roots[static_cast<std::size_t>(tree)]};
     for (std::size_t at = 0; at < order.size(); ++at) {
@@ -65,7 +65,7 @@ class TreeLists {
   }
 
  private:
-  // Adds a node whose children are numbered from `children` on.
+  // Adds a node whose children have the numbers `children` and `children` + 1.
   void add_node(std::int64_t tree, std::int64_t number, const TreeNode& node, std::int64_t children) {
     const bool leaf = node.mode == Mode::leaf;
     tree_.push_back(tree);

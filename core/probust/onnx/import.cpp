@@ -101,7 +101,7 @@ Result<std::invoke_result_t<Way>> attempt(const Way& way) {
 std::string open_input(const ModelProto& proto) {
   const Result<std::string> name = attempt([&] {
     require_opset(proto);
-    const ImportOptions options;  // a temporary would look as if the input referred to it
+    const ImportOptions options;  // not a temporary, because compilers would warn that the input refers to it
     const ValueInfo& input = find_input(proto, options);
     return needs_data_shape(input) ? input.name : std::string();
   });
@@ -342,7 +342,7 @@ Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   return x;
 }
 
-// Whether an output [n, 1] is one number per row of the input [n, ...]. An output [n] could be either and is read as classes.
+// Whether an output [n, 1] is one number per row of the input [n, ...]. An output [n] contains the scores of n classes.
 bool is_number_per_row(const Shape& input, const Shape& output) {
   return input.size() > 1 && input[0] > 1 && output.size() > 1 && output[0] == input[0] && element_count(output) == output[0];
 }
@@ -387,7 +387,7 @@ Model import_without_batch(const ModelProto& proto, const ImportOptions& options
   return model;
 }
 
-// If the output is one number per row, imports the model with separated rows; empty if that fails.
+// If the output is one number per row, imports the model as a function of a single row; empty if that fails.
 std::optional<Model> with_rows_apart(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes,
                                      const Shape& input, const Shape& output) {
   if (!is_number_per_row(input, output)) return std::nullopt;

@@ -60,7 +60,7 @@ struct Model {
 };
 
 struct ImportOptions {
-  std::string output_name;  ///< the output or inner tensor that determines the class; empty: the only possible one
+  std::string output_name;  ///< the output or inner tensor that determines the class; if empty, the only one that can
   /// Whether the model must decide between classes, so that `classes` is at least 2. If so, one number is compared with a
   /// threshold, and operators that saturate (clipping, logarithms, sigmoids, a second softmax) are removed if they keep the
   /// order of classes. Otherwise the numbers of the output are used, without a final ArgMax or Softmax.
@@ -68,13 +68,13 @@ struct ImportOptions {
   /// If one number decides: class 1 if it is above this, in the output's own units. Empty: 0 for scores, 0.5 for probabilities.
   std::optional<double> threshold = {};
   std::vector<std::int64_t> outputs = {};  ///< the values of the output to use as classes, in this order; empty: all
-  std::int64_t data_classes =
-      0;  ///< number of classes among the data's labels, which may help to choose between several outputs; 0: unknown
+  /// The number of classes among the data's labels, which may help to choose between several outputs; 0: unknown.
+  std::int64_t data_classes = 0;
   /// The input's shape for one example, e.g. [1, 3, 224, 224], if the model has dynamic extents besides the batch.
   Shape input_shape = {};
   /// The shape of one point of the data, e.g. [3, 224, 224]. Determines extents that neither the model nor `input_shape` gives.
   Shape data_shape = {};
-  Layout layout = Layout::automatic;  ///< the order in which the input takes points of `data_shape`
+  Layout layout = Layout::automatic;  ///< the order in which the input expects points of `data_shape`
   ExternalFiles external = {};        ///< opens files with weights that are stored outside the model
 };
 
@@ -84,7 +84,7 @@ struct ImportOptions {
 /// operator and opset; or the input with dynamic extents), usage (no such output, an input shape that does not fit).
 Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options = {});
 
-/// An ONNX graph as a function of its inputs, unchanged, with its own batch and outputs.
+/// An ONNX graph as a function of its inputs. It keeps its batch axis and all of its outputs.
 struct Function {
   Graph graph;
   std::vector<std::string> inputs, outputs;  ///< names, in the order of the graph's
@@ -92,7 +92,7 @@ struct Function {
 
 struct FunctionOptions {
   std::map<std::string, Tensor> fixed;  ///< values of inputs that are treated as constants
-  std::int64_t batch = 0;               ///< the first extent of inputs that leave it open; 0: it must be fixed
+  std::int64_t batch = 0;               ///< the first extent of inputs that leave it open; if 0, it must be fixed
 };
 
 /// Imports an ONNX graph with any number of inputs and outputs of declared shapes. The declared shapes and fixed inputs must

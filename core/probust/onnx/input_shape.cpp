@@ -64,7 +64,7 @@ bool fits(const Shape& declared, const Shape& extents) {
   return declared.size() == extents.size() && std::equal(declared.begin(), declared.end(), extents.begin(), same);
 }
 
-// The same without extents of 1 on both sides: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
+// fits() with extents of 1 ignored on both sides, which returns the fitted shape: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
 std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
   auto next = extents.begin();
   const auto pass_ones = [&] { next = std::find_if(next, extents.end(), [](std::int64_t extent) { return extent != 1; }); };
@@ -89,7 +89,7 @@ std::optional<Shape> fitted_by_count(Shape declared, std::int64_t values) {
   return declared;
 }
 
-// The axes after the batch, for points of a shape.
+// The extents of the input's axes after the batch axis, for points of shape `point`; empty if they do not fit.
 std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout layout) {
   const std::vector<AxisOrder> orders = orders_to_try(point, layout, declared);
   for (const AxisOrder& order : orders) {

@@ -311,7 +311,7 @@ class Logarithms {
     return build::reshape(graph_, log_sum(graph_, append(graph_, Op::gather, {logs}, others), 0), shape);
   }
 
-  // Values with weights, added.
+  // A term of a sum: a value times a weight.
   struct Term {
     ValueId value;
     double weight;
@@ -480,10 +480,10 @@ bool levels_off(const Graph& graph, ValueId v) {
       case Op::concat:
         std::for_each(node.inputs.begin(), node.inputs.end(), read);
         break;
-      case Op::matmul:  // costs of classes
+      case Op::matmul:  // expected costs of the classes
         if (is_whole_softmax(graph, before_moves(graph, node.inputs[0]))) return true;
         break;
-      default:  // also the largest of some
+      default:  // also the entry with the largest value
         if (moves_elements(node.op) || node.op == Op::take) read(node.inputs[0]);
         break;
     }

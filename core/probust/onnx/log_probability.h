@@ -11,17 +11,17 @@ namespace probust::onnx {
 /// logarithms.
 ValueId log_of_probability(Graph& graph, ValueId v);
 
-/// log v - log(1 - v) of one number; kNoValue as above, and if log(1 - v) has no rule.
+/// log v - log(1 - v) of one number. The value is kNoValue if log v or log(1 - v) has no rule.
 struct LogOdds {
   ValueId value = kNoValue;
-  bool level = false;  ///< whether it levels off if the parts of a mean are near 0 and 1, as for votes
+  bool level = false;  ///< whether it changes little if the parts of a mean are near 0 and 1, as votes are
 };
 LogOdds log_odds(Graph& graph, ValueId v);
 
 /// Whether `v` is computed, without a layer in between, from values that level off (Sigmoid, Softmax, Tanh, Erf).
 bool levels_off(const Graph& graph, ValueId v);
 
-/// The same values without infinite logarithms: log v + c for probabilities v and constants c, with any sum, difference or
+/// `v` without infinite logarithms. It may contain log p + c for probabilities p and constants c, with any sum, difference or
 /// constant factor. Returns `v` itself if it contains no such logarithm.
 ValueId with_finite_logs(Graph& graph, ValueId v);
 

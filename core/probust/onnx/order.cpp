@@ -23,7 +23,7 @@ bool moves_elements(Op op) {
 
 bool is_single(const Graph& graph, ValueId id) { return element_count(graph[id].shape) == 1; }
 
-// The same numbers in the same order: the operand of reshapes, and of transposes and slices that change only the shape.
+// The operand of reshapes, and of transposes and slices that change only the shape: it has the same numbers in the same order.
 ValueId before_moves(const Graph& graph, ValueId id) {
   while (true) {
     const Node& node = graph[id];

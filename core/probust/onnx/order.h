@@ -26,7 +26,7 @@ bool is_whole_softmax(const Graph& graph, ValueId id);
 /// The operand of a Softsign, x / (1 + |x|); kNoValue if the value is not a Softsign.
 ValueId softsign_operand(const Graph& graph, ValueId id);
 
-/// The operand of an operator that keeps the order of a vector's elements; kNoValue for other operators. `strict` says whether
+/// The operand of an operator that keeps the order of a vector's elements; kNoValue for other operators. `strict` is whether
 /// different elements stay different before rounding to float32. Operators that reverse the order (negation) are not handled.
 struct Step {
   ValueId operand = kNoValue;

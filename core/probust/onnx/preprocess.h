@@ -17,7 +17,7 @@ Layout parse_layout(const std::string& text, const std::string& where);
 /// The steps from stored data, after scaling, to the model's input.
 struct Preprocessing {
   std::vector<double> mean;  ///< subtracted first: none, one for all, or one per channel (per element of [d] data)
-  std::vector<double> std;   ///< then divided by; the same form
+  std::vector<double> std;   ///< the divisors after that, in the same form
   Layout layout = Layout::automatic;
 };
 

@@ -246,7 +246,7 @@ ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found) {
   }
 }
 
-// [0, s - at], or [0, at - s] if class 1 is below.
+// The logits [0, s - at], or [0, at - s] if class 1 is below.
 ValueId two_logits(Graph& graph, const Threshold& t) {
   ValueId score = build::reshape(graph, t.value, {1});
   if (!t.above) score = build::negate(graph, score);

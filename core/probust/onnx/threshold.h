@@ -9,12 +9,13 @@
 
 namespace probust::onnx {
 
-/// Class 1 if the value is above (or below) `at`. If `at` is infinite: always or never.
+/// The rule that the class is 1 if the value is above (or below) `at`, and 0 otherwise. If `at` is infinite, the class does not
+/// depend on the value.
 struct Threshold {
   ValueId value = kNoValue;
   double at = 0;
   bool above = true;
-  std::string before{};   // the last operator removed that users know
+  std::string before{};   // name of the last operator that was removed and that users know
   bool compared = false;  // whether a comparison was removed, so that the number has two values
   bool odds = false;      // whether the value is the logarithm of the odds of a probability
   bool level = false;     // whether these log-odds level off: see LogOdds
@@ -34,7 +35,7 @@ std::optional<Threshold> odds_threshold(Graph& graph, const Threshold& own);
 /// Sets `found` to the threshold.
 ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found);
 
-/// [0, s - at], or [0, at - s] if class 1 is below.
+/// The logits [0, s - at], or [0, at - s] if class 1 is below.
 ValueId two_logits(Graph& graph, const Threshold& t);
 
 }  // namespace probust::onnx

@@ -51,7 +51,7 @@ Range absolute_range(Range a) {
   return {a.low <= 0 && a.high >= 0 ? 0 : std::min(std::fabs(a.low), std::fabs(a.high)), most};
 }
 
-// Row t of the sum over trees: each tree adds one of its leaves.
+// The range of the sums over trees, for all targets: each tree adds one of its leaves.
 Range range_of_trees(const Trees& trees) {
   if (trees.aggregate != Trees::Aggregate::sum) return {};
   Range total{0, 0};

@@ -47,7 +47,7 @@ struct RawTensor {
   protozero::data_view raw;
   std::vector<std::string> texts;
   bool external = false;
-  std::map<std::string, std::string> place;  // of external data: location, offset, length
+  std::map<std::string, std::string> place;  // where external data are: location, offset, length
 };
 
 void read_entry(pbf_reader message, std::map<std::string, std::string>& entries) {

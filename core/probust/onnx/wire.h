@@ -91,7 +91,7 @@ struct ModelProto {
   Opsets opsets;
   GraphProto graph;
   std::map<std::string, std::string> metadata;                             ///< the model's properties
-  std::size_t external_bytes = 0;                                          ///< of weights read from other files
+  std::size_t external_bytes = 0;                                          ///< bytes of weights read from other files
   std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
 };
 

@@ -15,7 +15,7 @@ namespace probust {
 /// operands do not fit the operator.
 ValueId append(Graph& graph, Op op, std::vector<ValueId> inputs, Attributes attributes = {}, std::string name = {});
 
-/// Appends an input that takes one tensor of `shape` per example (or per seed and example).
+/// Appends an input: one tensor of `shape` per example (or per seed and example).
 ValueId append_input(Graph& graph, Shape shape, Extent extent, std::string name);
 
 /// Appends a constant.

@@ -30,7 +30,7 @@ double flops_elementwise(const Attributes&, std::span<const Shape>, const Shape&
 /// Zero, for operators that only move data.
 double flops_none(const Attributes&, std::span<const Shape>, const Shape& y);
 
-/// For a derivative that is zero almost everywhere, or that is never needed.
+/// A vjp for operators whose derivative is zero almost everywhere, or is never needed.
 ValueId vjp_zero(Graph& graph, ValueId y, std::size_t operand, ValueId cotangent);
 
 /// Throws Error{unreadable} unless the shape has this axis.

@@ -4,8 +4,8 @@
 //   relu_variance   V = Var max(X, 0) = (a^2 + b) Phi(t) + a s phi(t) - E^2
 //   normal_cdf      P(X > 0) = Phi(t)
 //   normal_density  of X at 0: phi(t) / s
-// The family is closed: E f(X) has the derivatives E f'(X) by a and E f''(X) / 2 by b (Price's theorem). Variances are at least
-// 1e-30; at or below this the variable equals its mean, and its density is 0.
+// The family is closed: the derivative of E f(X) is E f'(X) with respect to a, and E f''(X) / 2 with respect to b (Price's
+// theorem). Variances are at least 1e-30; at or below this the variable equals its mean, and its density is 0.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

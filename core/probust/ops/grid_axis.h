@@ -9,23 +9,23 @@
 
 namespace probust {
 
-/// Interpolation along one axis of an image, for `grid_sample`. At a position r, tap k reads pixel cell(first + k) with a weight
-/// that is a cubic polynomial in u, the distance of r from the pixel before it (from the nearest pixel, if taps == 1). A plain
-/// value, which kernels copy to devices.
+/// Interpolation along one axis of an image, for `grid_sample`. At a position r, tap k reads pixel cell(first + k) with a
+/// weight that is a cubic polynomial in u, the distance of r from the pixel before it (from the nearest pixel, if taps == 1).
+/// This is a plain value that kernels can copy to devices.
 struct GridAxis {
   static constexpr int kTaps = 4, kPowers = 4;
 
   std::int32_t extent = 1;         ///< pixels
   std::int32_t taps = 1;           ///< 1, 2 or 4
-  std::int32_t before = 0;         ///< taps before the pixel from which u is measured
-  float lowest = 0, highest = 0;   ///< farther pixels than these read the same
-  std::int32_t period = 0;         ///< of an image that is reflected; 0 for others
-  bool zeros = false;              ///< beyond the border
-  bool twice = false;              ///< a reflected image has its outermost pixels twice
+  std::int32_t before = 0;         ///< number of taps before the pixel from which u is measured
+  float lowest = 0, highest = 0;   ///< pixels are clamped to this range, beyond which all positions read the same
+  std::int32_t period = 0;         ///< the period of a reflected image; otherwise 0
+  bool zeros = false;              ///< whether the image is zero beyond its border
+  bool twice = false;              ///< whether a reflected image has its outermost pixels twice
   float weight[kPowers][kTaps]{};  ///< [power of u][tap]
 
   struct Place {
-    std::int32_t first;  ///< tap
+    std::int32_t first;  ///< number of the first tap's cell, before cell() maps it into the image
     float u;             ///< NaN if the position is not finite
   };
 

@@ -3,9 +3,9 @@
 // pixels: pixel 0 has its centre at 0. The interpolating function is a sum over pixels,
 //   y[n, c, q] = sum_{i, j} w(b[n, 0, q] - i) w(b[n, 1, q] - j) x[n, c, i, j],
 // with w piecewise polynomial: a box, a triangle, or Keys' kernel ("Cubic convolution interpolation for digital image
-// processing", 1981, eq. 15). So its derivative by the row or the column is the same sum with the derivative of w, which is an
-// attribute, and with grid_sample_transpose, which is linear in the image, the family is closed. At kinks of w, the derivative is
-// that on the right. Positions that are not finite give NaN.
+// processing", 1981, eq. 15). So its derivative with respect to the row or the column is the same sum with the derivative of
+// w; an attribute gives the order of derivatives. Together with grid_sample_transpose, the transpose with respect to the
+// image, the family is closed. At kinks of w, the derivative is that on the right. Positions that are not finite give NaN.
 #include <vector>
 
 #include "probust/ops/build.h"
@@ -19,7 +19,7 @@ namespace {
 using Interpolation = GridAttributes::Interpolation;
 using Padding = GridAttributes::Padding;
 
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 22;  // along an axis: positions are float32
+constexpr std::int64_t kMostPixels = std::int64_t{1} << 22;  // along an axis, because positions are float32
 
 int degree(Interpolation interpolation) {
   return interpolation == Interpolation::nearest ? 0 : interpolation == Interpolation::linear ? 1 : 3;
@@ -64,7 +64,8 @@ GridAxis axis_of(const GridAttributes& attributes, std::int64_t extent, std::int
   axis.zeros = attributes.padding == Padding::zeros;
   axis.twice = attributes.padding == Padding::reflect_edges;
   if (axis.twice) axis.period = 2 * axis.extent;
-  if (attributes.padding == Padding::reflect_centres) axis.period = 2 * (axis.extent - 1);  // one pixel is its own border
+  // For a single pixel, the period is 0, so the pixel is repeated, as with Padding::border.
+  if (attributes.padding == Padding::reflect_centres) axis.period = 2 * (axis.extent - 1);
   const std::int32_t last = axis.period > 0 ? axis.period - 1 : axis.extent + axis.before;
   axis.lowest = static_cast<float>(axis.period > 0 ? 0 : axis.before - axis.taps);
   axis.highest = static_cast<float>(last);
@@ -150,7 +151,7 @@ void eval_grid_sample_transpose(const Attributes& attributes, std::span<const Te
   for (std::size_t i = 0; i < sums.size(); ++i) y.data[i] = static_cast<float>(sums[i]);
 }
 
-// The derivative of sum_{c, q} values[c, q] (image sampled at the positions)[c, q] by the positions.
+// The derivative of sum_{c, q} values[c, q] (image sampled at the positions)[c, q] with respect to the positions.
 ValueId by_position(Graph& g, ValueId image, ValueId values, ValueId positions, const GridAttributes& grid) {
   Shape along = g[positions].shape;
   along[1] = 1;
@@ -182,7 +183,7 @@ ValueId vjp_grid_sample_transpose(Graph& g, ValueId y, std::size_t operand, Valu
   return operand == 0 ? append(g, Op::grid_sample, {v, positions}, grid) : by_position(g, v, values, positions, grid);
 }
 
-// The weights of a position, and a product for every channel and tap.
+// Counts the weights of each position, and a product for every channel and tap.
 double flops_grid(const Attributes& attributes, std::span<const Shape> in, const Shape&) {
   const auto taps = static_cast<double>(degree(std::get<GridAttributes>(attributes).interpolation) + 1);
   const double positions = count(in[1]) / 2;

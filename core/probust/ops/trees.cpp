@@ -106,7 +106,7 @@ void eval_trees(const Attributes& attributes, std::span<const Tensor* const> in,
   }
 }
 
-// About one comparison per level of each tree.
+// The number of operations: about one comparison per level of each tree.
 double flops_trees(const Attributes& attributes, std::span<const Shape>, const Shape& y) {
   const Trees& trees = trees_of(attributes);
   const double per_tree = static_cast<double>(trees.nodes.size()) / std::max<double>(1, static_cast<double>(trees.roots.size()));

@@ -41,7 +41,7 @@ Graph pool_first(const Graph& graph) {
   for (ValueId id = 0; id < static_cast<ValueId>(graph.nodes.size()); ++id) {
     Node node = graph[id];
     if (dropped[id]) {
-      place.push_back(place[node.inputs[0]]);  // read by the max_pool
+      place.push_back(place[node.inputs[0]]);  // the max_pool reads the operand of the relu
       continue;
     }
     for (ValueId& input : node.inputs) input = place[input];

@@ -141,7 +141,7 @@ class Rewriter {
     return append_constant(to_, std::move(tensor), from_[id].name);
   }
 
-  // Makes constants the second operand, where the rules below expect them.
+  // Puts constants second in sums and products, where the rules below expect them.
   std::optional<ValueId> constant_last(ValueId id) {
     const Node& node = from_[id];
     const bool commutes = node.op == Op::add || node.op == Op::multiply;

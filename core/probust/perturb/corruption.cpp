@@ -220,7 +220,7 @@ void brightness(const DrawInputs& in, std::span<float> x) {
   }
 }
 
-// About the mean of each channel.
+// Reduces the contrast about the mean of each channel.
 void contrast(const DrawInputs& in, std::span<float> x) {
   const float factor = level_of<float>({{{.75F, .5F, .4F, .3F, .15F}, {.4F, .3F, .2F, .1F, .05F}}}, in);
   change_channels(in.image, x, [&](Plane plane) {

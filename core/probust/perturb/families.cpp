@@ -28,7 +28,7 @@ const Family* family_of(std::string_view name) {
 }
 
 std::array<double, 3> strengths_for(const Family& family, const Image& image) {
-  constexpr double kSide = 32;  // of the image that strengths in pixels are for
+  constexpr double kSide = 32;  // side of the images for which strengths in pixels are given
   std::array<double, 3> strengths = family.strengths;
   if (family.parameters.empty() || family.parameters[0].unit != "pixels") return strengths;
   for (double& strength : strengths) {

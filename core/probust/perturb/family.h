@@ -15,31 +15,32 @@
 // families.cpp lists them.
 namespace probust::perturb {
 
-/// The image beyond its border: its nearest pixel, its reflection about the centres of its outermost pixels, or a constant.
+/// How an image continues beyond its border: by its nearest pixel, its reflection about the centres of its outermost pixels,
+/// or a constant.
 struct Border {
   enum class Kind : std::uint8_t { nearest, reflect, constant } kind = Kind::nearest;
-  float value = 0;  ///< of a constant
+  float value = 0;  ///< the constant
 };
 
-/// How a parameter follows from a normal variable t with mean 0: as it is, as exp(t), or as |t|.
+/// How a parameter is computed from a normal variable t with mean 0: as t, exp(t) or |t|.
 enum class Link : std::uint8_t { plain, exponential, magnitude };
 
 /// One random parameter of a family.
 struct Parameter {
   std::string_view name;
-  std::string_view unit;  ///< of the parameter: "degrees"; "" if it has none
+  std::string_view unit;  ///< unit of the parameter: "degrees"; "" if it has none
   double identity;        ///< the value that changes nothing
   Link link = Link::plain;
-  double lowest = -1e30, highest = 1e30;  ///< of a value that is given
-  bool whole = false;                     ///< whether a value must be a whole number, and fixed
+  double lowest = -1e30, highest = 1e30;  ///< the range of values that a noise text may give
+  bool whole = false;                     ///< whether the parameter must be a fixed whole number
 };
 
-/// What a map is made of: values of the graph.
+/// What a family builds its map from: values of the graph `g`.
 struct MapInputs {
   Graph& g;
   const Image& image;
   ValueId x;                       ///< [channels, rows, columns]
-  std::span<const ValueId> theta;  ///< each parameter, a scalar
+  std::span<const ValueId> theta;  ///< one scalar per parameter
   const Border& border;
   double most = 1e30;  ///< the largest value of the first parameter, if it has a bound
 };
@@ -47,7 +48,7 @@ struct MapInputs {
 /// The image, interpolated by Catmull-Rom's spline, at positions [1, 2, rows, columns] (rows, then columns, in pixels).
 ValueId sample_at(const MapInputs& in, ValueId positions);
 
-/// What a family that is no graph draws with, on the processor.
+/// What a family draws from on the processor, if it is not a graph.
 struct DrawInputs {
   const Image& image;
   std::span<const double> theta;
@@ -58,32 +59,33 @@ struct Family {
   std::string_view name;
   std::string_view summary;  ///< for lists: "turns the image about its centre"
   std::vector<Parameter> parameters;
-  /// What one number after the name means: a scale of the normal variables of all parameters, or the first parameter itself,
-  /// while the others follow their default.
+  /// What a single number after the name means: a scale for the normal variables of all parameters, or the value of the first
+  /// parameter, while the others keep their default.
   enum class Number : std::uint8_t { scale, value } number = Number::scale;
   bool has_border = false;
-  /// Numbers after the name that people would call weak, medium and strong, for surveys; zeros: it is not surveyed. If the first
-  /// parameter is in pixels, they are for an image whose shorter side has 32 (strengths_for).
+  /// The numbers after the name for weak, medium and strong noise in surveys; zeros if the family is not in surveys. If the
+  /// first parameter is in pixels, they are for an image whose shorter side has 32 (strengths_for).
   std::array<double, 3> strengths{};
   /// T(x, theta) as values of a graph: [channels, rows, columns]. Differentiable wherever T is.
   ValueId (*map)(const MapInputs&) = nullptr;
-  /// T(x, theta) in place, x [channels, rows, columns], for families that jump or draw once per pixel.
+  /// T(x, theta) in place, x [channels, rows, columns], for families that are not continuous or draw random numbers for each
+  /// pixel.
   void (*draw)(const DrawInputs&, std::span<float> x) = nullptr;
   /// Whether T(x, -t) = T(x, t) for the normal variables t, so that nothing changes to first order at 0.
   bool even = false;
   bool draws = false;  ///< whether `draw` uses random numbers besides theta
-  /// What hints give as a value and as two bounds, if Number is a value.
+  /// For hints, if `number` is Number::value: an example of a value, and one of two bounds.
   std::string_view example = "0.2", bounds = "0.1,0.3";
 };
 
-/// All families, and the one of this name; null if there is none.
+/// All families, and the family of this name; null if there is none.
 std::span<const Family> families();
 const Family* family_of(std::string_view name);
 
-/// The strengths for images of this size, with two digits.
+/// The strengths for images of this size, rounded to two digits.
 std::array<double, 3> strengths_for(const Family& family, const Image& image);
 
-/// How it is written: "rotate:10".
+/// An example of its noise text: "rotate:10".
 std::string example_of(const Family& family);
 
 // Families by group, for families.cpp.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Geometry: the image, interpolated between its pixels, at positions that an affine map about its centre gives. Interpolation is
-// Catmull-Rom's: bilinear interpolation has a kink at every pixel, so also at the identity, where the derivatives from the two
-// sides would differ.
+// Geometry: the image is interpolated at the positions to which an affine map about its centre takes the pixels. Interpolation
+// is by Catmull-Rom's spline. Bilinear interpolation would have a kink at every pixel, and so also at the identity, where the
+// derivatives from the two sides would differ.
 #include <numbers>
 
 #include "probust/ops/build.h"
@@ -10,10 +10,11 @@
 namespace probust::perturb {
 namespace {
 
-// The position that pixel (row, column) of the result reads, all relative to the centre; the rest is the identity.
+// The affine map from a pixel (row, column) of the result to the position that it reads, both relative to the centre. Missing
+// coefficients are those of the identity.
 struct Affine {
   ValueId row_by_row = kNoValue, row_by_column = kNoValue, column_by_row = kNoValue, column_by_column = kNoValue;  // scalars
-  ValueId row = kNoValue, column = kNoValue;  // what is added, in pixels
+  ValueId row = kNoValue, column = kNoValue;  // added, in pixels
 };
 
 // [1, 1, rows, columns]: the distance of each pixel from the centre along an axis.
@@ -80,7 +81,7 @@ ValueId sample_at(const MapInputs& in, ValueId positions) {
   grid.padding = in.border.kind == Border::Kind::nearest   ? GridAttributes::Padding::border
                  : in.border.kind == Border::Kind::reflect ? GridAttributes::Padding::reflect_centres
                                                            : GridAttributes::Padding::zeros;
-  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // beyond the border is 0 otherwise
+  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // otherwise 0 beyond the border
   const ValueId fill = filled ? build::broadcast(g, build::constant(g, in.border.value), image.planes()) : kNoValue;
   const ValueId x = filled ? build::subtract(g, in.x, fill) : in.x;
   const ValueId batched = build::reshape(g, x, {1, image.channels, image.rows, image.columns});

@@ -9,7 +9,7 @@ namespace {
 
 bool may_be_channels(std::int64_t extent) { return extent == 1 || extent == 3 || extent == 4; }
 
-// Numbers in a row or a column are a list, not an image; a single pixel is one.
+// A single row or column of numbers is a list, not an image, but a single pixel is an image.
 bool is_image(const Image& image) {
   const bool pixel = image.rows == 1 && image.columns == 1;
   return pixel ? image.channels <= 4 : image.rows > 1 && image.columns > 1;

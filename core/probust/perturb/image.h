@@ -23,7 +23,7 @@ struct Image {
 /// channels if the position of the channels would be unclear. Throws Error{usage} with `where` for other shapes.
 Image image_of(const Shape& point, const std::string& where);
 
-/// The value of a point as planes [channels, rows, columns], and back.
+/// A point of the graph as planes [channels, rows, columns], and back.
 ValueId to_planes(Graph& g, const Image& image, ValueId point);
 ValueId from_planes(Graph& g, const Image& image, ValueId planes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JPEG without entropy coding, which loses nothing: ITU-T T.81 (DCT, quantisation tables of annex K) and JFIF (colours). What
+// JPEG without entropy coding, which is lossless: ITU-T T.81 (DCT, quantisation tables of annex K) and JFIF (colours). What
 // these leave open follows the Independent JPEG Group's library at its default settings: tables scaled by quality, 4:2:0 by
 // averages of 2 x 2, chroma interpolated linearly between its samples, borders repeated, the accurate integer DCT.
 #include "probust/perturb/jpeg.h"
@@ -14,7 +14,7 @@ namespace {
 using Block = std::array<std::int32_t, 64>;  // 8 x 8, row-major
 using Samples = std::vector<std::int32_t>;
 
-// Tables K.1 and K.2.
+// Tables K.1 (luminance) and K.2 (chrominance) of the standard.
 constexpr std::array<int, 64> kLuminance = {16, 11, 10, 16, 24,  40,  51,  61,  12, 12, 14, 19, 26,  58,  60,  55,  //
                                             14, 13, 16, 24, 40,  57,  69,  56,  14, 17, 22, 29, 51,  87,  80,  62,  //
                                             18, 22, 37, 56, 68,  109, 103, 77,  24, 35, 55, 64, 81,  104, 113, 92,  //
@@ -33,7 +33,7 @@ Block scaled_table(const std::array<int, 64>& base, double quality) {
 }
 
 // 2^13 sqrt(8) times the orthonormal DCT. Each entry is a sum of the 13-bit constants of Loeffler, Ligtenberg and Moschytz's
-// factorisation (ICASSP 1989), which the library uses: hence 10704 besides 10703. As in the library, each of the two passes
+// factorisation (ICASSP 1989), which the library uses: hence both 10703 and 10704. As in the library, each of the two passes
 // rounds its sums, so that values that lie halfway between two steps are rounded to the same side.
 constexpr Block kCosines = {8192,  8192,   8192,   8192,   8192,   8192,  8192,   8192,    //
                             11363, 9633,   6437,   2260,   -2260,  -6437, -9633,  -11363,  //
@@ -79,9 +79,10 @@ struct CodedPlane {
   }
 };
 
-// A coefficient, 8 times as large as it is, as a multiple of its step: the nearest, and the larger one halfway.
+// Rounds a coefficient, given as 8 times its value, to the nearest multiple of `step`; ties are rounded away from zero.
 std::int32_t quantized(std::int32_t coefficient, std::int32_t step) {
-  const auto size = static_cast<float>(std::abs(coefficient) + 4 * step);  // float32 divides these exactly enough, and fast
+  // In float32, this division is exact enough and fast.
+  const auto size = static_cast<float>(std::abs(coefficient) + 4 * step);
   const std::int32_t steps = static_cast<std::int32_t>(size / static_cast<float>(8 * step)) * step;
   return coefficient < 0 ? -steps : steps;
 }
@@ -124,7 +125,8 @@ void code_grey(const Image& image, const Block& table, std::span<float> x) {
   }
 }
 
-// Products with the coefficients of JFIF in units of 2^-16, as libraries round them.
+// Colours are converted with the coefficients of JFIF in units of 2^-16, rounded as libraries do. kHalf rounds the result;
+// kMiddle is 128 in these units.
 constexpr std::int32_t kHalf = 1 << 15, kMiddle = 128 << 16;
 
 struct Colour {
@@ -136,8 +138,8 @@ Colour colour_of(std::int32_t r, std::int32_t g, std::int32_t b) {
           (32768 * r - 27439 * g - 5329 * b + kMiddle + kHalf - 1) >> 16};
 }
 
-// A chroma plane at full size, its columns extended to twice those of `half`: averages of 2 x 2, which are rounded down and up in
-// turn. The row under the last one is equal to it.
+// Halves a chroma plane by averages of 2 x 2, which are rounded down and up in turn. The columns of `full` are extended to
+// twice those of `half`. Below its last row, that row is repeated.
 void halve(const Samples& full, std::int64_t rows, std::int64_t own_rows, CodedPlane& half) {
   const std::int64_t width = 2 * half.columns;
   for (std::int64_t r = 0; r < own_rows; ++r) {
@@ -151,8 +153,8 @@ void halve(const Samples& full, std::int64_t rows, std::int64_t own_rows, CodedP
   half.repeat_rows_from(own_rows);
 }
 
-// One row of a plane of twice the size, [2 columns]: three quarters of the nearest sample and one quarter of the next one, along
-// both axes. Planes of up to two columns are repeated instead, as in the library.
+// Computes one row, [2 * columns], of a plane at twice its size: along both axes, three quarters of the nearest sample plus one
+// quarter of the next one. If the plane has at most two columns, its samples are repeated instead, as in the library.
 void doubled_row(CodedPlane& half, std::int64_t own_rows, std::int64_t columns, std::int64_t row, Samples& sums,
                  Samples& result) {
   const std::int32_t* near = half.row(row / 2);
@@ -174,7 +176,7 @@ void code_colour(const Image& image, double quality, std::span<float> x) {
   const std::int64_t rows = image.rows, columns = image.columns, pixels = image.pixels();
   const std::int64_t own_rows = (rows + 1) / 2, own_columns = (columns + 1) / 2;
   CodedPlane y(rows, columns), blue(own_rows, own_columns), red(own_rows, own_columns);
-  const std::int64_t width = 2 * blue.columns;  // at least that of y
+  const std::int64_t width = 2 * blue.columns;  // at least the width of y
   Samples full_blue(static_cast<std::size_t>(rows * width)), full_red(full_blue.size());
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* from = x.data() + r * columns;

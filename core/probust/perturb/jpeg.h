@@ -7,12 +7,12 @@
 
 namespace probust::perturb {
 
-/// What a baseline JPEG encoder and decoder make of an image, planes [channels, rows, columns] in place: three channels as one
-/// colour image with 4:2:0 subsampling, others each as a grey one. Values are clamped to [0, 1] and become multiples of 1/255.
-/// The quality, 1 to 100, is rounded to a whole number, which is what encoders take.
+/// Compresses an image, planes [channels, rows, columns], as a baseline JPEG and decodes it again, in place: three channels as
+/// one colour image with 4:2:0 subsampling, otherwise each channel as a grey image. Values are clamped to [0, 1] and become
+/// multiples of 1/255. The quality, 1 to 100, is rounded to a whole number, as encoders require.
 void compress_as_jpeg(const Image& image, double quality, std::span<float> x);
 
-/// jpeg, for transmission.cpp.
+/// The family "jpeg", for the list in transmission.cpp.
 Family jpeg_family();
 
 }  // namespace probust::perturb

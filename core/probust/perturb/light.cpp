@@ -13,14 +13,14 @@ ValueId everywhere(const MapInputs& in, ValueId scalar) { return build::broadcas
 
 ValueId brighter(const MapInputs& in) { return build::add(in.g, in.x, everywhere(in, in.theta[0])); }
 
-// 2^t.
+// x 2^t.
 ValueId exposed(const MapInputs& in) {
   Graph& g = in.g;
   const ValueId factor = append(g, Op::exp, {build::multiply(g, in.theta[0], build::constant(g, std::numbers::ln2_v<float>))});
   return build::multiply(g, in.x, everywhere(in, factor));
 }
 
-// The image's own mean, over all channels, stays as it is.
+// Scales the differences from the mean over all channels, which stays as it is.
 ValueId contrasted(const MapInputs& in) {
   Graph& g = in.g;
   const ValueId sum = build::reduce_sum(g, in.x, {0, 1, 2});
@@ -29,7 +29,8 @@ ValueId contrasted(const MapInputs& in) {
   return build::add(g, mean, build::multiply(g, build::subtract(g, in.x, mean), everywhere(in, in.theta[0])));
 }
 
-// x^gamma as exp(gamma log x), so that the derivative by gamma is finite at black; a negative value counts as black.
+// x^gamma as exp(gamma log x), so that the derivative with respect to gamma is finite at black; a negative value counts as
+// black.
 ValueId gamma_corrected(const MapInputs& in) {
   constexpr float kBlack = 1e-12F;
   Graph& g = in.g;

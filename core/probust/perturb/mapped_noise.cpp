@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Noise x' = T(x, z) as a graph. Drawn on the processor, it runs the graph; an executor can run the graph in front of a
-// classifier instead (NoiseShape::map), with the same draws of z.
+// Noise of perturbations, in four forms. MappedNoise is x' = T(x, z) as a graph, which is run on the processor to draw noise;
+// an executor can run it in front of a classifier instead (NoiseShape::map), with the same draws of z. DrawnNoise calls the
+// function of a family, CalledNoise calls a user's function, and Sequence applies several noises one after the other.
 #include "probust/perturb/mapped_noise.h"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ class MapBuilder {
     add_part({isotropic_gaussian(), stage.scale && !scaled ? *stage.scale : 1}, random_parameters(stage));
   }
 
-  // The user's graph takes x and z in the shapes that it declares.
+  // The user's graph expects x and z in the shapes that it declares.
   void add_own(const Stage& stage, bool scaled) {
     const Graph& own = *stage.own.graph;
     const Shape x = own[own.inputs().at(0)].shape, z = own[own.inputs().at(1)].shape, moved = own[own.outputs.at(0)].shape;
@@ -100,9 +101,10 @@ class MapBuilder {
     add_part({isotropic_gaussian(), scaled ? 1 : *stage.scale}, stage.own.latents);
   }
 
-  // A scalar; `at` is the next latent.
+  // The value of a parameter, a scalar. `at` is the position of the next latent.
   ValueId parameter(const Distribution& distribution, Link link, std::int64_t& at) {
     if (distribution.kind == Distribution::Kind::fixed) return build::constant(g_, static_cast<float>(distribution.low));
+    if (distribution.kind == Distribution::Kind::uniform) map_->uniform.push_back(at);
     const ValueId t = build::reshape(g_, latent(at++, 1), {});
     if (distribution.kind == Distribution::Kind::uniform) {
       const auto low = static_cast<float>(distribution.low), width = static_cast<float>(distribution.high - distribution.low);
@@ -125,7 +127,7 @@ class MapBuilder {
   std::shared_ptr<NoiseMap> map_ = std::make_shared<NoiseMap>();
   Graph& g_ = map_->graph;
   ValueId z_ = kNoValue, planes_ = kNoValue;
-  std::int64_t next_ = 0;  // latent
+  std::int64_t next_ = 0;  // position of the next latent
   std::vector<NoisePart> parts_;
 };
 
@@ -155,7 +157,7 @@ class SharedProgram {
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
-// What all noise in this file has in common.
+// The common base of the noise in this file.
 class PerturbedNoise : public SampledNoise {
  public:
   explicit PerturbedNoise(NoiseName name) : SampledNoise(name.name), name_(std::move(name)) {}
@@ -206,7 +208,7 @@ class MappedNoise final : public PerturbedNoise {
   SharedProgram program_;
 };
 
-// Lane by lane, each as planes.
+// Noise drawn by the function of a family, lane by lane, on planes.
 class DrawnNoise final : public PerturbedNoise {
  public:
   DrawnNoise(NoiseName name, Stage stage, const Image& image)
@@ -233,9 +235,9 @@ class DrawnNoise final : public PerturbedNoise {
   }
 
  private:
-  static constexpr std::uint32_t kOwnStream = 1U << 7;  // apart from the parameters' draws
+  static constexpr std::uint32_t kOwnStream = 1U << 7;  // separate from the stream of the parameters' draws
 
-  // A few neighbouring lanes at once, so that a cache line of x is read once for all of them.
+  // Draws a few neighbouring lanes at once, so that a cache line of x is read once for all of them.
   void draw(const NoiseLanes& lanes, double scale, const float* z, float* x) const {
     constexpr std::int64_t kBlock = 16, kBlockElements = 1 << 20;
     const auto count = static_cast<std::int64_t>(lanes.points.size()), normals = random_parameters(stage_);
@@ -274,7 +276,7 @@ class DrawnNoise final : public PerturbedNoise {
   Image image_;
 };
 
-// x [lanes, ...] and z [lanes, k] as rows, for a user's function.
+// Noise computed by a user's function, which is called with x [lanes, ...] and z [lanes, k].
 class CalledNoise final : public PerturbedNoise {
  public:
   CalledNoise(NoiseName name, OwnPerturbation own, const Image& image)

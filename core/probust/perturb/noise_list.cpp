@@ -15,7 +15,7 @@ using perturb::Parameter;
 
 constexpr std::array kGaussianStrengths = {0.02, 0.05, 0.1};
 
-// "angle in degrees", "share of the image".
+// A parameter with its unit: "angle in degrees", "share of the image".
 std::string text_of(const Parameter& parameter) {
   std::string text(parameter.name);
   if (parameter.unit.empty() || parameter.unit == parameter.name) return text;
@@ -29,7 +29,8 @@ std::string names_from(const Family& family, std::size_t first) {
   return join(names, " and ");
 }
 
-// The parameters that a number determines: the first one, or all, which then have one unit.
+// The parameters that a single number determines: the first one or, if the number is a scale, all, which then have the same
+// unit.
 std::string parameters_of_number(const Family& family) {
   const std::string first = text_of(family.parameters[0]);
   if (family.number == Family::Number::value || family.parameters.size() == 1) return first;

@@ -17,7 +17,7 @@ namespace probust {
 namespace perturb {
 namespace {
 
-// A sequence of stages, for points of any shape: what it does is known once it is bound to one.
+// A sequence of stages for points of any shape. What it computes is determined when it is bound to a shape.
 class Perturbation final : public NoiseShape {
  public:
   Perturbation(std::vector<Stage> stages, std::optional<Quantization> clip) : stages_(std::move(stages)), clip_(clip) {
@@ -61,17 +61,17 @@ class Perturbation final : public NoiseShape {
                 "please report it"};
   }
 
-  // A stage that is neither a map nor additive.
+  // The noise of a stage that is neither a map nor additive.
   static std::shared_ptr<const NoiseShape> of_stage(const Stage& stage, const NoiseName& name, const Image& image) {
     return stage.own.latents > 0 ? called_noise(name, stage.own, image) : drawn_noise(name, stage, image);
   }
 
-  // One map if all stages are maps; else maps of the stages between those that are not.
+  // A single map if all stages are maps; otherwise a sequence of noises, in which neighbouring maps are combined.
   std::shared_ptr<const NoiseShape> bind(const Image& image) const {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
     if (stages_.size() == 1 && !clip_) return of_stage(stages_[0], name_, image);
-    // The scale of a single stage is that of the whole noise, which multiplies the parts' own.
+    // A single stage's scale is already the scale of the whole noise, which multiplies that of each part.
     const auto own_scale = [this](const Stage& stage) { return name_.scaled ? 1 : stage.scale.value_or(1); };
     std::vector<Noise> parts;
     for (std::size_t first = 0; first < stages_.size();) {
@@ -101,22 +101,6 @@ class Perturbation final : public NoiseShape {
   mutable std::shared_ptr<const NoiseShape> bound_;
 };
 
-// The parts of a text between plus signs outside parentheses that a name of a noise model follows.
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-    const std::string rest = text.substr(i + 1);
-    const bool next = text[i] == '+' && depth == 0 && !rest.empty() && !parse_double(rest.substr(0, 1)) && rest[0] != '.';
-    if (next)
-      parts.emplace_back();
-    else
-      parts.back() += text[i];
-  }
-  return parts;
-}
-
 constexpr std::string_view kCorruption = "corruption:";
 
 [[noreturn]] void refuse_corruption(const std::string& part) {
@@ -129,22 +113,9 @@ constexpr std::string_view kCorruption = "corruption:";
               "write corruption:NAME:3 with one of the names " + names};
 }
 
-// The family with the longest name that the text begins with, up to its end or a colon: "corruption:fog" of "corruption:fog:3".
-// Null if there is none.
-const Family* family_in(const std::string& part) {
-  const Family* longest = nullptr;
-  for (const Family& family : families()) {
-    const std::size_t size = family.name.size();
-    const bool begins = part.starts_with(family.name) && (part.size() == size || part[size] == ':');
-    if (begins && (longest == nullptr || size > longest->name.size())) longest = &family;
-  }
-  if (longest == nullptr && (part + ":").starts_with(kCorruption)) refuse_corruption(part);
-  return longest;
-}
-
 constexpr const char* kList = "probust noise list, or use transform:FILE.onnx for your own";
 
-// Names like the first unknown one of the text, as examples.
+// Examples of the noise models whose names are most like the first unknown name of the text.
 std::string known_noise_like(const std::string& text) {
   std::vector<std::string> names;
   const std::vector<NoiseEntry> known = noise_list();
@@ -160,7 +131,7 @@ std::string known_noise_like(const std::string& text) {
   return {};
 }
 
-// Additive noise. The hint of an unknown name also lists perturbations.
+// Parses additive noise. The hint about an unknown name also lists perturbations.
 Noise additive(const std::string& text, const NoiseSource& source) {
   try {
     return parse_additive_noise(text, source);
@@ -172,8 +143,6 @@ Noise additive(const std::string& text, const NoiseSource& source) {
     throw;
   }
 }
-
-bool is_own(const std::string& part) { return (part + ":").starts_with("transform:"); }
 
 Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source) {
   std::vector<Stage> stages;
@@ -194,6 +163,34 @@ Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source
 
 }  // namespace
 
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    const std::string rest = text.substr(i + 1);
+    const bool next = text[i] == '+' && depth == 0 && !rest.empty() && !parse_double(rest.substr(0, 1)) && rest[0] != '.';
+    if (next)
+      parts.emplace_back();
+    else
+      parts.back() += text[i];
+  }
+  return parts;
+}
+
+const Family* family_in(const std::string& part) {
+  const Family* longest = nullptr;
+  for (const Family& family : families()) {
+    const std::size_t size = family.name.size();
+    const bool begins = part.starts_with(family.name) && (part.size() == size || part[size] == ':');
+    if (begins && (longest == nullptr || size > longest->name.size())) longest = &family;
+  }
+  if (longest == nullptr && (part + ":").starts_with(kCorruption)) refuse_corruption(part);
+  return longest;
+}
+
+bool is_own(const std::string& part) { return (part + ":").starts_with("transform:"); }
+
 Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
   const double scale = stages.size() == 1 ? stages[0].scale.value_or(1) : 1;
   return {std::make_shared<const Perturbation>(std::move(stages), clip), scale};
@@ -202,13 +199,28 @@ Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
 }  // namespace perturb
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
-  // The usual case touches nothing else: browsers download the rest only when it is needed (wasm/split).
+  // The usual case uses none of the code below, which browsers download only when it is needed (wasm/split).
   if (text.find('+') == std::string::npos && begins_with_additive_noise(text)) return parse_additive_noise(text, source);
   const std::vector<std::string> parts = perturb::parts_of(text);
   if (std::any_of(parts.begin(), parts.end(),
                   [](const std::string& part) { return perturb::family_in(part) != nullptr || perturb::is_own(part); }))
     return perturb::perturbed(parts, source);
   return perturb::additive(text, source);
+}
+
+Noise parse_noise_of_row(const std::string& text, const NoiseSource& source) {
+  const std::string unclipped = without_clipping(text);
+  if (unclipped.size() == text.size()) return parse_noise(text, source);
+  constexpr std::string_view kClip = "clip:", kLevels = "levels:";
+  const std::vector<std::string> range = split(text.substr(unclipped.size() + 1), '|');
+  const std::vector<std::string> bounds = split(range[0].substr(kClip.size()), ',');
+  const auto low = parse_double(bounds.front()), high = parse_double(bounds.back());
+  const auto levels = range.size() < 2 ? 0 : parse_integer(range[1].substr(std::min(range[1].size(), kLevels.size())));
+  if (bounds.size() != 2 || !low || !high || !levels || range.size() > 2)
+    throw Error{ErrorCode::usage, "noise '" + text + "'", "has a range that cannot be read", "write rotate:10|clip:0,1"};
+  Noise noise = parse_noise(unclipped, source);
+  noise.shape = clipped(noise.shape, {*low, *high, *levels});
+  return noise;
 }
 
 void DataRange::include(std::span<const float> values) {
@@ -226,7 +238,7 @@ DataRange range_of(std::span<const float> values) {
 
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range) {
   std::optional<DataRange> of_data;
-  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that share a shape still do afterwards
+  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that shared a shape share the clipped one
   for (Noise& noise : noises) {
     if (!noise.shape->clips_like_data()) continue;
     if (!of_data) of_data = range();
@@ -243,7 +255,8 @@ Noise bound_to(Noise noise, const Tensor& x, const Shape& point) {
 std::string known_noise() {
   std::string text = known_additive_noise();
   for (const perturb::Family& family : perturb::families()) {
-    if (!family.name.starts_with(perturb::kCorruption)) text += ", " + perturb::example_of(family);  // many of one kind
+    // Corruptions are left out, because there are many.
+    if (!family.name.starts_with(perturb::kCorruption)) text += ", " + perturb::example_of(family);
   }
   return text + ", corruption:fog:3";
 }

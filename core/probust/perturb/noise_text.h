@@ -15,6 +15,10 @@ namespace probust {
 /// "rotate:5+gaussian:0.05". Throws Error{usage} with a hint.
 Noise parse_noise(const std::string& text, const NoiseSource& source = {});
 
+/// Parses the text of a noise as rows have it: also with the range to which its samples are clipped, as in
+/// "rotate:10|clip:0,1". Throws Error{usage}.
+Noise parse_noise_of_row(const std::string& text, const NoiseSource& source = {});
+
 /// The smallest and the largest value of all data, without NaN.
 struct DataRange {
   double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
@@ -26,7 +30,8 @@ DataRange range_of(std::span<const float> values);
 /// noise stays as it is. `range` is called at most once, and only if a perturbation needs it.
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range);
 
-/// The noise for the points x [N, ...] of a model whose points have this shape: an image's shape is that of x, unless x is flat.
+/// The noise bound to points x [N, ...] for a model with points of shape `point`. Images have the shape of x or, if x is flat,
+/// `point`.
 Noise bound_to(Noise noise, const Tensor& x, const Shape& point);
 
 /// How noise is written, for hints: "gaussian:0.1, ..., rotate:10, ...".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optics: an image that is out of focus, or moves while it is taken.
+// Optics: an image that is out of focus, or a camera that moves during the exposure.
 #include <algorithm>
 #include <cmath>
 
@@ -9,11 +9,11 @@
 namespace probust::perturb {
 namespace {
 
-constexpr float kLeast = 1e-5F;              // the least weight, of the largest: 4.8 standard deviations away
+constexpr float kLeast = 1e-5F;              // the smallest weight, relative to the largest: that at 4.8 standard deviations
 constexpr std::int64_t kLargestRadius = 64;  // in pixels: enough for a width of 13
 
-// [2 radius + 1] Gaussian weights of standard deviation `width`, with sum 1. A weight below kLeast of the largest is exactly 0,
-// which a kernel can leave out, and so are all but one at width 0.
+// [2 radius + 1] Gaussian weights of standard deviation `width`, with sum 1. Weights below kLeast times the largest are
+// exactly 0, so that a kernel can leave them out. At width 0, all but one are 0.
 ValueId gaussian_weights(Graph& g, ValueId width, std::int64_t radius) {
   constexpr float kLeastVariance = 1e-6F;
   const Shape shape{2 * radius + 1};
@@ -56,7 +56,8 @@ ValueId filtered(const MapInputs& in, ValueId x, ValueId weights, std::int64_t a
 ValueId blurred(const MapInputs& in) {
   Graph& g = in.g;
   const Image& image = in.image;
-  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // beyond the border is 0 otherwise
+  // Whether pixels beyond the border have a constant value other than 0.
+  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;
   const ValueId fill = filled ? build::broadcast(g, build::constant(g, in.border.value), image.planes()) : kNoValue;
   const double reach = std::ceil(std::min(in.most * std::sqrt(-2 * std::log(double{kLeast})), double{kLargestRadius}));
   const std::int64_t radius = std::min(static_cast<std::int64_t>(reach), std::max(image.rows, image.columns));
@@ -67,8 +68,8 @@ ValueId blurred(const MapInputs& in) {
   return filled ? build::add(g, x, fill) : x;
 }
 
-// The mean of the image along a path through each pixel: a vector (across, down) from half of it before to half of it after, at
-// kSteps positions of Simpson's rule.
+// The mean of the image along a line through each pixel, by Simpson's rule at kSteps positions. The line is the vector theta
+// (across, down), with its middle at the pixel.
 ValueId moved_while_taken(const MapInputs& in) {
   constexpr int kSteps = 9;
   Graph& g = in.g;

@@ -9,7 +9,7 @@
 namespace probust {
 namespace {
 
-constexpr double kSmallMean = 10;  // PTRS holds from here on
+constexpr double kSmallMean = 10;  // PTRS is valid from here on
 
 double searched(double mean, NoiseStream& random) {
   double count = 0, probability = std::exp(-mean), left = random.uniform();
@@ -21,7 +21,7 @@ double searched(double mean, NoiseStream& random) {
   return count;
 }
 
-// log k!; Stirling's series is exact to 1e-12 from 10 on. std::lgamma writes a global variable, so threads cannot share it.
+// log k!; Stirling's series is exact to 1e-12 for k >= 10. std::lgamma writes a global variable, so threads cannot share it.
 double log_factorial(double k) {
   static constexpr std::array<double, 10> kFactorials = {1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880};
   if (k < 10) return std::log(kFactorials[static_cast<std::size_t>(k)]);

@@ -9,7 +9,7 @@
 namespace probust::perturb {
 namespace {
 
-// Half of a Gaussian, from its middle on.
+// The weights of half a Gaussian, from its middle outwards.
 std::vector<double> half_gaussian(double deviation, std::int64_t radius) {
   std::vector<double> half(static_cast<std::size_t>(radius + 1), 1.0);
   for (std::int64_t i = 1; i <= radius; ++i) {
@@ -29,7 +29,7 @@ Plane gaussian_kernel(double deviation, std::int64_t radius, bool upright) {
   return kernel;
 }
 
-// The part from `first` to `end` of an axis whose pixels have their centres in that of new pixel i.
+// The pixels first .. end - 1 along an axis whose centres lie within a pixel of the new size.
 struct Cells {
   std::int64_t first, end;
 };
@@ -44,7 +44,7 @@ Cells cells_of(std::int64_t i, std::int64_t size, std::int64_t new_size) {
   return cells.end > cells.first ? cells : Cells{std::min(cells.first, size - 1), std::min(cells.first, size - 1) + 1};
 }
 
-// Where value i of an axis of n values lies once its middle part is enlarged.
+// Maps index i along an axis of an enlarged plane to a position in the original plane, of the same size n.
 class Magnifier {
  public:
   Magnifier(std::int64_t n, double factor) {

@@ -14,7 +14,7 @@ void count_photons(const DrawInputs& in, std::span<float> x) {
   for (float& value : x) value = static_cast<float>(poisson(double{value} * photons, in.random) / photons);
 }
 
-// One number per pixel says whether it fails and, if so, whether it is black or white in all channels.
+// One random number per pixel determines whether it fails and, if so, whether it is black or white in all channels.
 void fail_pixels(const DrawInputs& in, std::span<float> x) {
   const double share = in.theta[0];
   const std::int64_t pixels = in.image.pixels();

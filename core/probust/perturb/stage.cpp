@@ -15,7 +15,7 @@ double linked(Link link, double t) {
   return link == Link::exponential ? std::exp(t) : link == Link::magnitude ? std::fabs(t) : t;
 }
 
-// "name(a,b)" as its numbers; empty if the text has another form.
+// The numbers in "name(a,b)"; empty if the text has another form.
 std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name) {
   if (!text.starts_with(std::string(name) + "(") || !text.ends_with(")")) return std::nullopt;
   std::vector<double> numbers;
@@ -112,7 +112,8 @@ class Parser {
     stage_.scale = *number;
   }
 
-  // The given distribution: of all parameters, or of the first, while the others are uniform in their range.
+  // Sets the distribution of all parameters or, if a number stands for the first parameter (Number::value), only of that one;
+  // the others are then uniform in their range.
   void set_values(const Distribution& given, const std::string& text) {
     for (std::size_t k = 0; k < family_.parameters.size(); ++k) {
       const Parameter& own = family_.parameters[k];

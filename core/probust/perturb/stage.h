@@ -13,7 +13,7 @@ namespace probust::perturb {
 struct Distribution {
   enum class Kind : std::uint8_t { normal, uniform, fixed } kind = Kind::normal;
   double low = 0;   ///< fixed: the value. normal: the scale s of t = s z, from which theta follows (Link)
-  double high = 0;  ///< uniform between low and high
+  double high = 0;  ///< uniform: the values are between low and high
 };
 
 /// One step of a sequence of perturbations: a family with the distributions of its parameters, or additive noise.
@@ -21,13 +21,14 @@ struct Stage {
   const Family* family = nullptr;
   std::vector<Distribution> theta{};  ///< [parameters]
   Border border{};
-  Noise noise{};          ///< if there is no family
-  OwnPerturbation own{};  ///< if it has a graph or a function: the user's, instead of a family or noise
-  std::string text;       ///< canonical, without the scale if `scale` is one
-  /// The scale of all parameters, if one number gives it: it can vary without another graph.
+  Noise noise{};  ///< the additive noise, if there is no family
+  /// The user's perturbation, if it has a graph or a function; then there is neither a family nor other noise.
+  OwnPerturbation own{};
+  std::string text;  ///< canonical text of the stage, without the scale if `scale` is one
+  /// The scale of all parameters, if the text gives it as one number. A different scale does not need another graph.
   std::optional<double> scale{};
 
-  /// Whether a graph computes it.
+  /// Whether a graph can compute the stage.
   bool maps() const {
     if (own.latents > 0) return own.graph != nullptr;
     return family != nullptr ? family->map != nullptr : noise.shape->additive();
@@ -37,16 +38,27 @@ struct Stage {
 /// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws Error{usage}.
 Stage parse_stage(const Family& family, const std::string& text);
 
-/// The stage of "transform:NAME" or "transform:NAME:scale" with what `source` gives for the name. Throws Error{usage}.
+/// The stage of "transform:NAME" or "transform:NAME:scale", with the perturbation that `source` has for the name. Throws
+/// Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
+
+/// The parts of a sequence: the texts between plus signs outside parentheses that a name of a noise model follows.
+std::vector<std::string> parts_of(const std::string& text);
+
+/// The family with the longest name that the part of a sequence begins with, up to its end or a colon: "corruption:fog" of
+/// "corruption:fog:3". Null if there is none. Throws Error{usage} for an unknown corruption.
+const Family* family_in(const std::string& part);
+
+/// Whether a part of a sequence is a user's own perturbation, "transform:NAME".
+bool is_own(const std::string& part);
 
 /// The number of normal variables of a stage's parameters.
 std::int64_t random_parameters(const Stage& stage);
 
-/// theta of these normals [random_parameters]; each times `scale` if the stage has a scale.
+/// The parameters theta for these normals [random_parameters], which are multiplied by `scale` if the stage has one.
 std::vector<double> parameters_of(const Stage& stage, std::span<const float> normals, double scale);
 
-/// Noise that applies these stages one after the other; `clip` at the end, if given.
+/// Noise that applies these stages one after the other and then clips to `clip`, if given.
 Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip = {});
 
 }  // namespace probust::perturb

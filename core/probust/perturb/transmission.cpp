@@ -9,8 +9,8 @@
 namespace probust::perturb {
 namespace {
 
-// How much of each of n cells a window of length `width` covers that begins at `start` [cells]: exact areas, so that a shift of
-// the window is continuous.
+// How much of each of n cells is covered by a window of length `width` that begins at `start`, in cells. Areas are exact, so
+// that they are continuous in the position of the window.
 ValueId covered(Graph& g, std::int64_t n, ValueId start, ValueId width) {
   Tensor first({n}), last({n});
   for (std::int64_t i = 0; i < n; ++i) {
@@ -23,7 +23,8 @@ ValueId covered(Graph& g, std::int64_t n, ValueId start, ValueId width) {
   return append(g, Op::relu, {build::subtract(g, right, left)});
 }
 
-// A patch with a share of the image's area and its proportions; its position is uniform among those inside the image.
+// Covers a part of the image with a patch of its proportions and a given share of its area, at a position that is uniform
+// among those inside the image.
 ValueId occluded(const MapInputs& in) {
   Graph& g = in.g;
   const Image& image = in.image;

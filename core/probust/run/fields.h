@@ -66,7 +66,7 @@ void for_each_field(R& row, Visit&& visit) {
   visit(Column{"classes", true}, e.classes);
 }
 
-/// The same for an empty row, to list the columns.
+/// for_each_field for an empty row, to list the columns.
 template <typename Visit>
 void for_each_column(Visit&& visit) {
   const Row none{};

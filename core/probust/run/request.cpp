@@ -153,7 +153,7 @@ std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, cons
   }
   if (!budget.share.empty()) share_among(estimators, budget);
   if (budget.total && std::count_if(estimators.begin(), estimators.end(), [](const auto& each) { return each.is_auto(); }) > 1)
-    refuse_option("total_budget", "needs auto exactly once", "leave out auto:N");
+    refuse_option("total_budget", "needs auto to be listed exactly once", "leave out auto:N");
   return estimators;
 }
 

@@ -43,17 +43,17 @@ std::vector<std::vector<std::string>> split_groups(const std::string& text);
 Event event_of(const std::vector<std::vector<std::string>>& groups, bool per_class, std::int64_t top, std::int64_t classes,
                std::span<const std::string> names);
 
-/// The budget of `auto`, and what points share.
+/// The budget of `auto`, and what is shared between points.
 struct AutoBudget {
   std::optional<double> each{};   ///< forwards per point and noise model
   std::optional<double> total{};  ///< forwards for all points and noise models together
-  bool independent = false;       ///< whether `share` is none for auto
-  std::string share{};            ///< as in parse_share, for estimators whose name does not say it; empty: the default
+  bool independent = false;       ///< whether auto shares nothing between points
+  std::string share{};            ///< as in parse_share, for estimators whose text does not give it; empty: the default
 };
 
-/// Parses estimators; without texts, "auto". With a budget per point, "auto" becomes "auto:N". Throws Error{usage} also in
-/// these cases: a budget is not a number of at least 2; there is a budget but no auto; there is a total but several autos; no
-/// estimator supports the sharing.
+/// Parses estimators; no texts stand for "auto". With a budget per point, "auto" becomes "auto:N". Throws Error{usage}
+/// also in these cases: a budget is not a number of at least 2; there is a budget but no auto; there is a total but
+/// several autos; no estimator supports the sharing.
 std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, const AutoBudget& budget);
 
 /// Whether the estimator fits a model to noisy samples, which calibration requires.

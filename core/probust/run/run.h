@@ -20,8 +20,8 @@ bool borrows(std::span<const EstimatorSpec> estimators);
 /// The number of points to estimate together: kBlock if an estimator pools points, otherwise few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 
-/// The number of points from this position on to estimate together. Blocks of `size` begin at multiples of it, so that pooled
-/// estimates do not depend on where a run starts or was interrupted.
+/// The number of points to estimate together, beginning at this position. Blocks of `size` begin at multiples of it, so that
+/// pooled estimates do not depend on where a run starts or was interrupted.
 inline std::int64_t points_in_block(std::int64_t position, std::int64_t size) { return size - position % size; }
 
 /// Estimates at several scales of one noise shape, [scales][points]: estimate_curve of analysis/curve.h.
@@ -30,7 +30,7 @@ using CurveEstimator = Result<std::vector<std::vector<Estimate>>> (*)(Executor&,
                                                                       std::span<const double> sigmas, const EstimatorSpec&,
                                                                       const Event&);
 
-/// The position after the noise models from `first` on that differ only in scale (a sweep).
+/// The position after the last noise model that differs from the one at `first` only in scale (the end of a sweep).
 std::size_t end_of_sweep(std::span<const Noise> noises, std::size_t first);
 
 /// Estimates of `auto` for all points of the data, computed with a common total of forwards.
@@ -49,19 +49,21 @@ struct EstimateRequest {
   Event event{};                       ///< what must survive, if not only the target
   bool other_labels = false;  ///< whether labels that are not classes of the model count as none instead of being an error
   std::int64_t offset = 0;    ///< position of the first point in the data, which is part of the key of the noise
-  std::vector<std::int64_t> index{};  ///< [N] positions of all points, ascending; empty: from `offset` on
+  std::vector<std::int64_t> index{};  ///< [N] positions of all points, ascending; empty: consecutive, starting at `offset`
   std::uint64_t seed = 0;
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
-  /// The regression model for which the executor is within_tolerance; it must outlive the run. Points and noises are then those
-  /// of the regression model (tolerance.h). Null for a classifier.
+  /// The regression model that the executor runs as a classifier within a tolerance (within_tolerance); it must outlive the
+  /// run. Points and noises are then those of the regression model (tolerance.h). Null for a classifier.
   Executor* regression = nullptr;
-  bool others = false;         ///< whether there are other estimators, which this run does not compute
-  bool one_block = false;      ///< whether all points form one block
-  std::vector<bool> wanted{};  ///< [noise models * estimators] whether to answer each question; empty: all. A sweep is not split
-  std::int64_t total = 0;      ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
-  std::shared_ptr<const Scheduled> scheduled{};  ///< the schedule of the total over all points; null: the request has all points
-  CurveEstimator curve = nullptr;                ///< how to estimate sweeps; null: each scale separately
+  bool others = false;     ///< whether there are other estimators, which this run does not compute
+  bool one_block = false;  ///< whether all points form one block
+  /// [noise models * estimators] which estimates to compute; empty: all. Either all or none of a sweep's must be wanted.
+  std::vector<bool> wanted{};
+  std::int64_t total = 0;  ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
+  /// Estimates by `auto` that share `total` among all points of the data; null if this request contains all points.
+  std::shared_ptr<const Scheduled> scheduled{};
+  CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: each scale separately
   /// Called once if this is one of several estimators and is not supported, with its name in rows and the reason.
   std::function<void(const std::string&, const Error&)> refused{};
 };
@@ -81,7 +83,7 @@ class EstimateRun final : public ExecutorJob {
   /// [N, C] The logits of the points of finished blocks, without noise.
   const Tensor& logits() const { return logits_; }
 
-  /// The schedule of the total once it is known; null without a total.
+  /// The estimates that share the total, once they are known; null without a total.
   const std::shared_ptr<const Scheduled>& scheduled() const { return request_.scheduled; }
 
   /// The expected total of forward and backward passes.
@@ -110,7 +112,7 @@ class EstimateRun final : public ExecutorJob {
   Points points_;
   Tensor logits_;
   std::int64_t first_ = 0;                        // first point of the block
-  std::unique_ptr<Evaluation> evaluation_;        // for the block
+  std::unique_ptr<Evaluation> evaluation_;        // evaluation of the block's points
   std::size_t next_ = 0;                          // next question of the block
   std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty until computed
   std::vector<Row> rows_;

@@ -12,8 +12,8 @@ namespace probust {
 
 struct Augmentation {
   double sigma = 0;       ///< standard deviation of Gaussian noise, in the units of x
-  bool flip = false;      ///< mirror images left to right, with probability 1/2
-  std::int64_t crop = 0;  ///< shift images by up to this many pixels in each direction, filling with zeros
+  bool flip = false;      ///< whether to mirror images left to right, with probability 1/2
+  std::int64_t crop = 0;  ///< maximum number of pixels by which images are shifted in each direction; zeros fill the gap
   bool images() const { return flip || crop > 0; }
 };
 

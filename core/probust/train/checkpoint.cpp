@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Little-endian fields after a line that names the format: texts and arrays with their length before them, and at the end the
-// checksum of everything before it (FNV-1a, 64 bits).
+// A checkpoint is a line that names the format, then little-endian fields (texts and arrays with their length before them),
+// and then the checksum of all bytes before it (FNV-1a, 64 bits).
 #include "probust/train/checkpoint.h"
 
 #include <cmath>

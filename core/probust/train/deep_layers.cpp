@@ -101,7 +101,7 @@ class Average final : public NetworkLayer {
     const Shape shape = g.graph[x].shape;
     std::vector<std::int64_t> averaged;
     for (std::size_t axis = 0; axis < axes_; ++axis) {
-      if (axis != kept_) averaged.push_back(static_cast<std::int64_t>(axis) + 1);  // after the batch
+      if (axis != kept_) averaged.push_back(static_cast<std::int64_t>(axis) + 1);  // axis 0 is the batch
     }
     return build::reshape(g.graph, mean_over(g.graph, x, averaged), {shape[0], shape[kept_ + 1]});
   }

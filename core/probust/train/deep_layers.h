@@ -7,8 +7,8 @@
 
 namespace probust::layer {
 
-/// [C, ...] -> the same, with mean 0 and variance 1 over the batch and all pixels of a channel, scaled and shifted (Ioffe and
-/// Szegedy, ICML 2015). Outside training, it uses running statistics.
+/// [C, ...] -> [C, ...] with mean 0 and variance 1 over the batch and all pixels of a channel, then scaled and shifted (Ioffe
+/// and Szegedy, ICML 2015). Outside training, it uses running statistics.
 Pointer batch_norm();
 
 /// branch(x) + shortcut(x); without layers, the shortcut is x (He et al., CVPR 2016).
@@ -23,12 +23,12 @@ Pointer tokens();
 /// [tokens, d] -> [d]: the mean over the tokens.
 Pointer average_tokens();
 
-/// [tokens, d] -> the same, every token with mean 0 and variance 1, scaled and shifted (Ba, Kiros and Hinton 2016,
+/// [tokens, d] -> [tokens, d], every token with mean 0 and variance 1, then scaled and shifted (Ba, Kiros and Hinton 2016,
 /// arXiv:1607.06450).
 Pointer layer_norm();
 
-/// [tokens, d] -> the same: attention of every token to all, softmax(Q Kᵀ / sqrt(d / heads)) V, with d split into `heads` parts
-/// (Vaswani et al., NeurIPS 2017). `heads` must divide d.
+/// [tokens, d] -> [tokens, d]: attention of every token to all tokens, softmax(Q Kᵀ / sqrt(d / heads)) V, with d split into
+/// `heads` parts (Vaswani et al., NeurIPS 2017). `heads` must divide d.
 Pointer attention(std::int64_t heads);
 
 }  // namespace probust::layer

@@ -17,8 +17,8 @@ struct TransformerSize {
   std::int64_t patch = 4, width = 64, depth = 4, heads = 4;
 };
 
-/// "vit": a vision transformer (Dosovitskiy et al., ICLR 2021) without a class token: the logits are of the mean over the tokens.
-/// Points are images [C, H, W]; pixels beyond whole patches are not used.
+/// "vit": a vision transformer (Dosovitskiy et al., ICLR 2021) without a class token: the logits are computed from the mean
+/// over the tokens. Points are images [C, H, W]; pixels beyond whole patches are not used.
 Network vit(const Shape& point, std::int64_t classes, const NetworkOptions& options = {}, const TransformerSize& size = {});
 
 /// The network of this name: "linear", "mlp:64,64", "cnn", "resnet18" or "vit". Throws Error{usage} listing the names, and

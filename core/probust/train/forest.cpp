@@ -17,7 +17,8 @@ namespace probust {
 namespace {
 
 constexpr std::uint32_t kBootstrap = 0x2017, kFeatures = 0x2018;  ///< streams of the generator
-constexpr std::int64_t kDeepest = 30;                             ///< the path to a node is a 32-bit number
+/// Maximum depth, because the path to a node is a 32-bit number.
+constexpr std::int64_t kDeepest = 30;
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 30;
 
 using Which = std::vector<std::int64_t>;  // points, by their numbers
@@ -58,7 +59,7 @@ void check_options(const ForestOptions& options, std::int64_t points, std::int64
 
 // A threshold splits the points of a node into those with feature <= threshold and the others.
 struct Question {
-  std::int64_t feature = -1;  ///< -1: no split
+  std::int64_t feature = -1;  ///< -1 if there is no split
   float threshold = 0;
   double purity = -1;  ///< see purity_of
 };
@@ -90,7 +91,7 @@ class ForestBuilder {
     pending_.clear();
     trees.roots.push_back(add_node(points_of_tree(), 1, 0));
     for (std::size_t next = 0; next < pending_.size(); ++next) {
-      const Pending at = std::move(pending_[next]);  // adding trees may reallocate the others
+      const Pending at = std::move(pending_[next]);  // growing a node may reallocate pending_
       grow(at);
     }
   }
@@ -135,7 +136,7 @@ class ForestBuilder {
     trees.nodes[at.node] = node;
   }
 
-  // A weight for every class, so that readers of the exported file do not mistake one class's score for binary scores.
+  // Stores a weight for every class, so that readers of the exported file do not mistake one class's score for binary scores.
   void make_leaf(std::int32_t node, const Counts& counts, std::size_t points) {
     trees.nodes[node].first = static_cast<std::int32_t>(trees.weights.size());
     trees.nodes[node].count = static_cast<std::int32_t>(counts.size());

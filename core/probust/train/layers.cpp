@@ -98,7 +98,8 @@ class MaxPool final : public NetworkLayer {
   explicit MaxPool(std::int64_t size) : size_(size) {}
 
   Shape declare(const Shape& in, Declaration&) const override {
-    if (in.size() != 3 || in[1] < size_ || in[2] < size_) misfit("pooling", in, "give images [C, H, W] of at least its size");
+    if (in.size() != 3 || in[1] < size_ || in[2] < size_)
+      misfit("pooling", in, "give images [C, H, W] that are at least as large as the pooling window");
     return {in[0], in[1] / size_, in[2] / size_};
   }
 

@@ -10,14 +10,14 @@
 
 namespace probust {
 
-/// The function between two layers. gelu is x Phi(x), by the error function (Hendrycks and Gimpel 2016, arXiv:1606.08415); silu
-/// is x sigmoid(x) (Elfwing, Uchibe and Doya 2018, arXiv:1702.03118).
+/// The function between two layers. gelu is x Phi(x), computed with the error function (Hendrycks and Gimpel 2016,
+/// arXiv:1606.08415); silu is x sigmoid(x) (Elfwing, Uchibe and Doya 2018, arXiv:1702.03118).
 enum class Activation : std::uint8_t { relu, tanh, gelu, silu };
 
 /// Reads "relu", "tanh", "gelu" or "silu". Throws Error{usage} naming all of them.
 Activation parse_activation(const std::string& text);
 
-/// Appends the function of every element of x.
+/// Applies the activation to every element of x.
 ValueId append_activation(Graph& graph, ValueId x, Activation activation);
 
 /// The factor of 1 / inputs in the variance of initial weights: 2 for rectifiers and the functions like them (He et al., ICCV
@@ -34,11 +34,11 @@ Pointer flatten();
 /// [d] -> [width], or [tokens, d] -> [tokens, width]: x W + b with W of variance gain / d.
 Pointer dense(std::int64_t width, double gain);
 
-/// How a filter moves. All axes are alike.
+/// The filter of a convolution, and how it moves; the same along all axes.
 struct ConvOptions {
   std::int64_t kernel = 3, stride = 1, pad = 0;
-  double gain = 2;   ///< filters have variance gain / inputs of a pixel
-  bool bias = true;  ///< superfluous before a normalization
+  double gain = 2;   ///< initial filter values have variance gain / (number of inputs of an output)
+  bool bias = true;  ///< whether there is a bias; superfluous before a normalization
 };
 
 /// [C, H, W] -> [channels, H', W'].
@@ -47,7 +47,7 @@ Pointer conv(std::int64_t channels, const ConvOptions& options);
 /// The maxima of windows: [C, H, W] -> [C, H / size, W / size], rounded down.
 Pointer max_pool(std::int64_t size);
 
-/// Element-wise.
+/// Applies the activation to every element.
 Pointer activate(Activation activation);
 
 }  // namespace layer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Small networks: perceptrons, and the convolutional network of the papers. Deeper ones are in deep_models.h.
+// Small networks: perceptrons, and the convolutional network of Han et al. Deeper ones are in deep_models.h.
 #pragma once
 
 #include "probust/train/layers.h"

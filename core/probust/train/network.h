@@ -23,8 +23,8 @@ struct Parameter {
 /// Collects the parameters that layers declare, with their initial values.
 class Declaration {
  public:
-  /// Random values are keyed by `seed` and the number of random parameters before. Throws Error{resources} if there are more than
-  /// `most` elements in all, before memory is allocated.
+  /// Random values are keyed by `seed` and the number of random parameters declared before. Throws Error{resources} if there
+  /// are more than `most` elements in all, before memory is allocated.
   Declaration(std::uint64_t seed, std::int64_t most) : seed_(seed), left_(most) {}
 
   /// Prefixes the names of the following parameters: "conv" becomes "conv1", "conv2", ...
@@ -67,14 +67,14 @@ class LayerGraph {
   std::size_t weight_ = 0, statistic_ = 0;
 };
 
-/// A function of a batch [rows, ...] that treats rows alike. Immutable, so that copies of a network share it.
+/// A layer: maps a batch [rows, ...] to a batch with as many rows. Immutable, so copies of a network share it.
 class NetworkLayer {
  public:
   virtual ~NetworkLayer() = default;
   /// Declares the parameters for one row of shape `in` and returns the shape of one row of the result. Throws Error{usage} if
   /// `in` does not fit.
   virtual Shape declare(const Shape& in, Declaration& parameters) const = 0;
-  /// Appends the layer's function of x [rows, in...].
+  /// Appends the layer, applied to x [rows, in...].
   virtual ValueId append(LayerGraph& g, ValueId x) const = 0;
 };
 
@@ -95,7 +95,7 @@ struct Network {
 
 /// How initial weights are drawn.
 struct NetworkOptions {
-  std::uint64_t seed = 0;                       ///< of the random weights
+  std::uint64_t seed = 0;                       ///< seed of the random weights
   std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, their gradients and the optimizer's moments
 };
 

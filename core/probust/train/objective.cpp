@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// vjp makes the gradient of the loss with respect to the points; a second vjp makes the gradient of the whole objective with
+// One vjp adds the gradient of the loss with respect to the points; a second one adds the gradient of the whole objective with
 // respect to the weights.
 #include "probust/train/objective.h"
 
@@ -29,7 +29,8 @@ ValueId sum_all(Graph& g, ValueId x) {
   return build::reshape(g, build::reduce_sum(g, build::reshape(g, x, {size}), {0}), {});
 }
 
-// Inputs: x, labels, the weights, and if regularised a one and lambda. Outputs: the objective, and the moments of the batch.
+// Inputs: x, labels, the weights and, if regularised, a cotangent of one and lambda. Outputs: the objective, and the batch's
+// moments.
 struct ObjectiveGraph {
   Graph graph;
   std::vector<ValueId> weights;

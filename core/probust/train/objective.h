@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The training objective as graphs: a function of one "example", which is a whole batch and the weights.
+// The training objective as a graph whose single "example" consists of a whole batch and the weights.
 #pragma once
 
 #include <memory>
@@ -43,7 +43,7 @@ class Objective {
   Workspace workspace_;
 };
 
-/// Computes the logits [rows, classes] of batches of `rows` rows, with running statistics. `stop` as above.
+/// Computes the logits [rows, classes] of batches of `rows` rows, with running statistics. `stop` is as in Objective.
 class BatchLogits {
  public:
   BatchLogits(const Network& network, std::int64_t rows, const StopToken* stop = nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Steps against a gradient, and how their length changes.
+// Steps of gradient descent, and schedules of the learning rate.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Optimizer parse_optimizer(const std::string& text);
 
 /// An optimizer's state between steps: a plain value.
 struct OptimizerMoments {
-  std::vector<std::vector<double>> first, second;  ///< of each weight; for sgd, `first` is the velocity
+  std::vector<std::vector<double>> first, second;  ///< moments of each weight's gradient; for sgd, `first` is the velocity
   double first_power = 1, second_power = 1;        ///< powers of beta1 and beta2, for Adam's bias correction
 };
 
@@ -31,7 +31,7 @@ OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& w
 struct StepSize {
   double rate = 5e-3;   ///< learning rate
   double decay = 0;     ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); applied only to weights that decay
-  double momentum = 0;  ///< of sgd: the velocity becomes momentum * velocity + gradient
+  double momentum = 0;  ///< momentum of sgd: the velocity becomes momentum * velocity + gradient
 };
 
 /// Moves the weights by one step; `gradients` are shaped like them.

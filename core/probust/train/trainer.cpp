@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kOrder = 0x5011;  ///< stream of the generator
 // How fast running statistics follow those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
 constexpr float kFollow = 0.1F;
-constexpr double kLeastFactor = 1e-6;  // of a schedule: rates are positive
+constexpr double kLeastFactor = 1e-6;  // smallest factor of a schedule, because rates must be positive
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& hint) {
   throw Error{ErrorCode::usage, where, what, hint};
@@ -103,7 +103,7 @@ double cross_entropy(std::span<const float> logits, std::int64_t label) {
   return std::log(sum) - (logits[label] - largest);
 }
 
-// Computes scores: a batch's memory, and the source of its points.
+// What scoring uses: the compiled network, the points, and memory for a batch.
 struct Scorer {
   BatchLogits& logits;
   const Network& network;

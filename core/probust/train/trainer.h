@@ -17,9 +17,10 @@ namespace probust {
 /// Options fixed before training begins.
 struct TrainerOptions {
   Optimizer optimizer = Optimizer::adam;
-  std::int64_t batch = 32;                      ///< points per step; all of them if there are fewer
-  std::uint64_t seed = 0;                       ///< of orders, noise and other augmentation
-  std::int64_t memory = std::int64_t{1} << 30;  ///< bytes for weights, gradients, moments and a batch; as many for activations
+  std::int64_t batch = 32;  ///< points per step; all of them if there are fewer
+  std::uint64_t seed = 0;   ///< seed of the order of points, of noise and of other augmentation
+  /// Bytes for weights, gradients, moments and a batch, and as many again for activations.
+  std::int64_t memory = std::int64_t{1} << 30;
 };
 
 /// Options that may change from step to step.
@@ -28,10 +29,10 @@ struct TrainingOptions {
   double sigma = 0;       ///< standard deviation of the Gaussian noise added to every input at every step, in the units of x
   double lambda = 0;      ///< factor of the mean of ||grad_x loss||², which is added to the loss
   double decay = 0;       ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); biases do not decay
-  double momentum = 0;    ///< of sgd; below 1
-  bool flip = false;      ///< mirror images at random
-  std::int64_t crop = 0;  ///< shift images at random by up to this many pixels
-  Schedule schedule = Schedule::constant;  ///< of the rate, from the trainer's first step to the last one of a run
+  double momentum = 0;    ///< momentum of sgd; below 1
+  bool flip = false;      ///< whether to mirror images at random
+  std::int64_t crop = 0;  ///< maximum number of pixels by which images are shifted at random
+  Schedule schedule = Schedule::constant;  ///< schedule of the rate, from the trainer's first step to the last one of a run
 };
 
 /// Throws Error{usage} naming the first option that is not finite, is negative, or is zero if it must be positive.
@@ -40,7 +41,7 @@ void check(const TrainingOptions& options);
 /// The performance of a classifier on the points without noise.
 struct Score {
   double loss = 0;      ///< mean cross-entropy
-  double accuracy = 0;  ///< the share of points with the largest logit at their label
+  double accuracy = 0;  ///< share of points whose largest logit is that of the label
 };
 
 /// Mean loss and accuracy of a network on points x [N, point...], N > 0, in batches of `rows`. Throws Error{usage} if points or
@@ -48,9 +49,9 @@ struct Score {
 Score evaluate(const Network& network, const Tensor& x, const std::vector<std::int64_t>& labels, std::int64_t rows = 250,
                const StopToken* stop = nullptr);
 
-/// A classifier under training. Deterministic: a step depends on data, options and the previous steps. Every epoch shuffles the
-/// points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed by a point's
-/// position in x and the epoch.
+/// A classifier that is being trained. Deterministic: a step depends on data, options and the previous steps. Every epoch
+/// shuffles the points and uses as many whole batches as fit; the remaining points are skipped in that epoch. Noise is keyed
+/// by a point's position in x and the epoch.
 class Trainer {
  public:
   /// x [N, point...] with labels 0 .. classes - 1. Throws Error{usage} if sizes, labels or options do not fit, Error{resources}
@@ -121,14 +122,14 @@ class Trainer {
 /// `epochs` more epochs and then the score, as a job. Its steps throw as Trainer::step does.
 class TrainingRun final : public Job {
  public:
-  /// `trainer` must outlive it. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
+  /// `trainer` must outlive this object. Throws Error{usage} if `epochs` is negative or above 2^30, or `options` are invalid.
   TrainingRun(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
   /// Trains until trainer.epoch() is `epochs`, which completes a resumed training.
   static TrainingRun up_to(Trainer& trainer, std::int64_t epochs, const TrainingOptions& options);
 
   std::int64_t planned() const override { return steps_ + scores_; }  ///< training steps, plus batches to score
   std::int64_t done() const override { return done_; }
-  Score score() const;                   ///< once it is finished
+  Score score() const;                   ///< available once the run is finished
   double loss() const { return loss_; }  ///< the objective on the latest batch
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only list of commands. To add one, add its file to this directory, and its function and entry here.
+// The list of commands. To add a command, add its file to this folder, and declare and list its function here.
 #include "cli/command_line.h"
 
 namespace probust::cli {
@@ -12,7 +12,7 @@ Describe describe_inspect, describe_arrays, describe_estimate, describe_export, 
     describe_noise, describe_survey, describe_version, describe_manual;
 
 void describe_all(CommandLine& line) {
-  // In the order of the help.
+  // The commands, in the order of the help.
   Describe* const all[] = {
       describe_inspect,   describe_arrays,  describe_estimate, describe_export,    describe_merge,
       describe_report,    describe_survey,  describe_noise,    describe_mvn,       describe_bench,

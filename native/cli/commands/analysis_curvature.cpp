@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust curvature: how far margins are from linear at the scale of the noise, the papers' error bounds, and the curvature of
-// the smoothed margins.
+// probust curvature: measures how far the margins are from linear at the scale of the noise, with the error bounds of Han et
+// al. and the curvature of the smoothed margins.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,14 +67,14 @@ CurvatureProblem load_curvature_problem(const CurvatureArguments& arguments, con
   return loaded;
 }
 
-// The reason why bounds and eigenvalues are missing; empty if they are not.
+// The reason why bounds and eigenvalues cannot be computed; empty if they can.
 std::string without_gradients(Executor& executor, const Noise& noise) {
   if (!executor.differentiable() || executor.piecewise_constant()) return "the model has no gradients";
   if (noise.shape->name() != isotropic_gaussian()->name()) return "defined only for isotropic Gaussian noise";
   return "";
 }
 
-// Computes one point at a time, so that progress is shown and an interruption is noticed.
+// Computes one point at a time, so that the progress is shown and an interruption takes effect.
 NoiseCurvature curvature_under(CurvatureProblem& loaded, const Noise& noise, const CurvatureArguments& arguments,
                                std::atomic<std::int64_t>& done) {
   Executor& executor = loaded.problem.model.executor();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust curve and agree: p against sigma, and estimators against each other.
+// probust curve: p as a function of sigma. probust agree: compares estimators with each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string sweep_text(const RowSweep& sweep) {
   return (sweep.model.empty() ? "" : sweep.model + ": ") + sweep.shape + ", " + sweep.estimator;
 }
 
-// Sweeps with at least two scales. Throws Error{usage} if there are none.
+// The run's sweeps with at least two scales. Throws Error{usage} if there are none.
 std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arguments) {
   std::vector<RowSweep> sweeps = sweeps_of(run.results.rows);
   const std::size_t all = sweeps.size();
@@ -43,7 +43,7 @@ std::vector<RowSweep> sweeps_to_show(const RunResults& run, const Arguments& arg
   return sweeps;
 }
 
-// "0.12"; "<0.05" or ">0.2" if the scale is outside the sweep.
+// A scale such as "0.12", or "<0.05" or ">0.2" if it is outside the sweep.
 std::string scale_text(const ToleratedScale& scale) {
   const char* sign = scale.kind == Kind::below ? "<" : scale.kind == Kind::above ? ">" : "";
   return sign + fmt::format("{:.4g}", scale.sigma);
@@ -101,7 +101,7 @@ void print_agreement(const std::vector<Comparison>& comparisons) {
   fmt::print("{}relative: mean of |a-b| / max(a, b), from 0 to 1\n", table.text());
 }
 
-// All noises of a pair of estimators are one series.
+// A scatter chart with one series per pair of estimators, which has the points of all noises.
 report::Chart agree_chart(const std::vector<Comparison>& comparisons) {
   report::Chart chart{.title = "p of the same points by two estimators", .mark = report::Mark::scatter, .diagonal = true};
   chart.x = {.label = "a", .low = 0, .high = 1};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// probust distance: the distances at which the prediction changes, for comparison with p. Counts of noisy samples give the
-// radius that randomised smoothing certifies; the model and data give the nearest boundary.
+// probust distance: the distances at which the prediction changes, for comparison with p. From the counts of noisy samples in a
+// run, it computes the radius that randomised smoothing certifies; with the model and data, it also searches for the nearest
+// boundary.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ namespace {
 
 struct FoundBoundaries {
   Boundaries points;
-  bool gradients = true;  ///< otherwise by random search
+  bool gradients = true;  ///< whether the search used gradients; otherwise it was a random search
 };
 
 NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradients) {
@@ -37,7 +38,7 @@ NearestBoundary boundary_of(Executor& executor, const Points& point, bool gradie
   return std::move(found).value().front();
 }
 
-// The boundaries of all points; empty if the search was interrupted, which has then been reported.
+// The nearest boundaries of all points; empty if the search was interrupted, which this function reports.
 std::optional<FoundBoundaries> boundaries_of(const Arguments& arguments) {
   const Dataset data = load_data(arguments);
   LoadedModel model = load_model(arguments, load_options(arguments, point_shape(data.x)));

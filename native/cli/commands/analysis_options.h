@@ -7,8 +7,8 @@
 
 namespace probust::cli {
 
-/// Adds a command that computes something from rows: those of a run, or those of a model and data as for `estimate`.
-/// `threshold` is the name of the option of add_decision_options.
+/// Adds a command that analyses rows, either those of a run, or new estimates of a model on data with the options of
+/// `estimate`. `threshold` is passed to add_decision_options.
 Added<Arguments> add_analysis(CommandLine& line, const std::string& name, const std::string& what, int (*run)(const Arguments&),
                               const std::string& threshold = "--threshold,--decision-threshold");
 

@@ -18,7 +18,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-// How --sigma, --noise and --estimator select rows of a run.
+// Selects rows of a run by --sigma, --noise and --estimator.
 struct Selection {
   std::vector<double> sigmas;
   std::vector<std::string> noises, estimators;
@@ -26,13 +26,14 @@ struct Selection {
   bool takes(const Row& row) const {
     const bool any_noise = sigmas.empty() && noises.empty();
     const bool scale = row.sigma && std::find(sigmas.begin(), sigmas.end(), *row.sigma) != sigmas.end();
-    const bool noise = contains(noises, row.noise) || contains(noises, noise_shape(row.noise, row.sigma));
+    const bool noise = std::any_of(noises.begin(), noises.end(),
+                                   [&](const std::string& text) { return names_noise(text, row.noise, row.sigma); });
     return (any_noise || scale || noise) && (estimators.empty() || contains(estimators, row.estimator));
   }
 };
 
 Selection selection_of(const Arguments& arguments) {
-  Selection selection{{}, arguments.question.noise, {}};
+  Selection selection{{}, single_noises(arguments.question.noise), {}};
   for (const std::string& list : arguments.question.sigma) {
     for (const double sigma : parse_numbers(list, "--sigma")) selection.sigmas.push_back(sigma);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Functions that the analysis commands share: their rows, names, JSON and charts.
+// Functions that the analysis commands share: they select rows, name groups and write charts.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@
 
 namespace probust::cli {
 
-/// Throws Error{usage} if --plot is given and names no .svg file.
+/// Throws Error{usage} if --plot is given but does not name an .svg file.
 void check_plot(const Arguments& arguments);
 
-/// The results of results_of. If they are a run and the output is text, its warnings are printed. For a run, --sigma, --noise
-/// and --estimator select rows: throws Error{usage}, listing the choices, if none remain. Also checks --plot, so that a mistake
-/// is reported before anything is computed.
+/// The results of results_of(). If they are those of a run, prints its warnings (if the output is text), and selects rows by
+/// --sigma, --noise and --estimator; throws Error{usage} that lists the choices if no rows remain. Also checks --plot, so that
+/// a mistake is reported before anything is computed.
 RunResults selected_results(const Arguments& arguments);
 
-/// "gaussian:0.1, mc:100", after the model if it has a name.
+/// The noise and estimator of a group, such as "gaussian:0.1, mc:100", after the name of its model if it has one.
 std::string group_text(const GroupKey& key);
 
 /// Writes the chart to the file of --plot, if given. Throws Error{resources}.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust summary, bias and rank: a run at a glance, by class, and by point.
+// probust summary, bias and rank: the results of a run as a whole, by class, and by point.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string accuracy_text(const CleanAccuracy& model) {
 
 std::string percent_text(double share) { return std::isfinite(share) ? fmt::format("{:.2f}%", 100 * share) : "-"; }
 
-// "73.25%"
+// An accuracy such as "73.25%".
 std::string accuracy_text(const MeanInterval& accuracy) {
   return accuracy.count == 0 ? "-" : fmt::format("{:.2f}%", 100 * accuracy.mean);
 }
@@ -44,10 +44,10 @@ std::string percents_text(double low, double high) {
   return std::isfinite(low) && std::isfinite(high) ? fmt::format("{:.2f}..{:.2f}%", 100 * low, 100 * high) : "-";
 }
 
-// A mean or a quantile of p, without digits that no number of samples could determine.
+// A mean or a quantile of p. Values below 1e-6 are not shown, because no practical number of samples could determine them.
 std::string summary_text(double p) { return p > 0 && p < 1e-6 ? "<1e-06" : probability_text(p); }
 
-// "3 nonfinite, 1 undefined"
+// The points without p by status, such as "3 nonfinite, 1 undefined".
 std::string unanswered_text(const GroupSummary& group) {
   std::string text;
   for (const auto& [status, count] : group.unanswered)
@@ -84,7 +84,7 @@ void print_summary(const Summary& summary, const RunResults& run) {
   fmt::print("{}", table.text());
 }
 
-// The position of a text in a list; the text is added if it is new.
+// The position of a text in a list, to which the text is added if it is new.
 std::size_t place_in(std::vector<std::string>& texts, const std::string& text) {
   const auto found = std::find(texts.begin(), texts.end(), text);
   if (found != texts.end()) return static_cast<std::size_t>(found - texts.begin());
@@ -108,7 +108,8 @@ report::Chart summary_chart(const Summary& summary) {
 
 // ---- bias
 
-// "most fragile: 4", or "most fragile: 4, or 9, 3 (the differences may be chance)"; for at least one class.
+// The most fragile classes, such as "most fragile: 4" or "most fragile: 4, or 9, 3 (the differences may be chance)". There must
+// be at least one.
 std::string fragile_text(const std::vector<std::int64_t>& fragile, const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
   std::vector<std::string> others;
@@ -193,7 +194,8 @@ void print_ranking(const Ranking& ranking, const std::vector<std::string>& names
   print_points(ranking.most, "most robust", names);
 }
 
-// The p of all points in ascending order. If there are many points, only some of them, because a line has limited resolution.
+// The p of all points in ascending order. If there are many points, only some of them are included, because the chart has a
+// limited resolution.
 report::Series in_order(const RowGroup& group) {
   constexpr std::size_t kPlaces = 500;
   std::vector<double> p = group.p();
@@ -286,8 +288,9 @@ void describe_bias(CommandLine& line) {
 
 void describe_rank(CommandLine& line) {
   auto [command, own] = add_analysis(line, "rank", "the least and the most robust points", run_rank);
-  command.add_option("--gallery", own.analysis.gallery, "also write their images to this .html file");
-  command.add_option("--data", own.analysis.images, "for --gallery: the run's data, if the files have moved");
+  command.add_option("--gallery", own.analysis.gallery,
+                     "also write their images, each next to its most probable wrong version, to this .html file");
+  add_picture_options(command, own);
   command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust logits and probust jacobian: arrays in numpy's format.
+// probust logits and probust jacobian: write the model's outputs and their Jacobians as NumPy arrays.
 
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
@@ -21,7 +21,7 @@ int write_interruptibly(Executor& executor, const std::string& output, const Dat
   return run_interruptibly(executor.progress.stop, work, [&] { return output + " is incomplete"; });
 }
 
-// Loads the model without a decision rule, so that its outputs are the model's raw outputs.
+// Loads the model without a decision rule, so that the logits are the model's raw outputs.
 LoadedModel load_outputs(const Arguments& arguments, const Dataset& data) {
   LoadOptions options = load_options(arguments, point_shape(data.x));
   options.decide = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// probust bench: the cost of a forward and of a full margin Jacobian, measured with the calls that `estimate` makes. A forward
-// is a noisy sample of mc:N with its noise and count; a Jacobian is a linearization of taylor with its Gram matrix. Also
-// measures the time per kind of layer. Large models get fewer repetitions and fewer batch sizes, so that it takes less than a
-// minute.
+// probust bench: measures the cost of a forward pass and of a full margin Jacobian, with the calls that `estimate` makes. A
+// forward is a noisy sample of mc:N, including the noise and the count; a Jacobian is a linearization of taylor, including its
+// Gram matrix. Also measures the time per kind of layer. Large models get fewer repetitions and batch sizes, so that the
+// command takes less than a minute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,14 +23,14 @@
 namespace probust::cli {
 namespace {
 
-constexpr double kSeconds = 0.25;     // per measurement
-constexpr int kRepeats = 5;           // the median is used
-constexpr double kSecondsOfAll = 12;  // for all batch sizes of the forward, and again for those of the Jacobian
-constexpr double kSlowestCall = 1.5;  // seconds: batch sizes expected to take longer are skipped
-constexpr double kKindsShown = 0.01;  // of the time: smaller shares are not listed
+constexpr double kSeconds = 0.25;     // time for all repetitions of a measurement
+constexpr int kRepeats = 5;           // repetitions, whose median is used
+constexpr double kSecondsOfAll = 12;  // time for all batch sizes of the forward, and for all of the Jacobian
+constexpr double kSlowestCall = 1.5;  // batch sizes with which a call is expected to take more seconds are skipped
+constexpr double kKindsShown = 0.01;  // kinds of layers with a smaller share of the time are not listed
 
-// Seconds per call: the median over several measurements, each with enough calls to take kSeconds / kRepeats, or the time of
-// the first call if that alone took so long.
+// Seconds per call: the median over kRepeats measurements, each with enough calls to take kSeconds / kRepeats. If the first
+// call takes much longer than all of this, its time is returned.
 double seconds_per_call(const std::function<void()>& call) {
   const Stopwatch first_watch;
   call();
@@ -52,7 +52,7 @@ double seconds_per_call(const std::function<void()>& call) {
   return times[kRepeats / 2];
 }
 
-// The speed of Eigen's product of square matrices on one thread, for comparison with the forward.
+// The speed of Eigen's product of square matrices on one thread, for comparison with the speed of a forward pass.
 double gemm_gflops() {
   constexpr int kSize = 768;
   const Eigen::MatrixXf a = Eigen::MatrixXf::Random(kSize, kSize), b = Eigen::MatrixXf::Random(kSize, kSize);
@@ -96,7 +96,7 @@ struct Measurements {
   }
 };
 
-// Measures the batch sizes that fit the memory and the time, each with a new executor. 0 stands for the executor's own choice.
+// Measures the batch sizes for which memory and time suffice, each with a new executor. 0 stands for the executor's own choice.
 Measurements measure(const std::function<LoadedModel(std::int64_t)>& make, std::initializer_list<std::int64_t> batches,
                      const std::function<Measurement(Executor&)>& measure_one) {
   Measurements result;
@@ -142,7 +142,7 @@ class Bench {
   Measurements jacobian() const {
     return measure([this](std::int64_t batch) { return make(batch); }, {0, 1, 3, 8, 16, 32, 64, 128},
                    [&](Executor& executor) {
-                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // this chooses the batch
+                     auto kinds = executor.profile(random_points(shape_, 1), true).value();  // also chooses the batch size
                      const std::int64_t examples = executor.gradient_batch().examples, count = examples * threads_;
                      if (examples > 1) kinds = executor.profile(random_points(shape_, examples), true).value();
                      const Points points = random_points(shape_, count);
@@ -254,7 +254,7 @@ void describe_bench(CommandLine& line) {
   add_device_options(command, own);
   command.add_flag("--json", own.json, "print one JSON object; with --frontier, one per estimator");
   command.add_flag("--frontier", own.frontier,
-                   "compare errors at equal cost and coverage, for MODEL DATA --sigma ... or a file of such lines");
+                   "compare errors at equal cost and coverage, for MODEL DATA --sigma ... or a file with such lines");
   command.add_option("DATA", own.data.path, "for --frontier: " + known_formats());
   add_data_options(command, own);
   command.add_option("--sigma", own.question.sigma, "for --frontier: noise scales in the data's units").one_argument_each();

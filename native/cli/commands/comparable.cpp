@@ -18,10 +18,10 @@ const std::string* entry_of(const store::Configuration& configuration, const std
   return found == configuration.end() ? nullptr : &found->second;
 }
 
-// Entries that change the meaning of p; "target" shows in the rows.
+// Entries of the configuration that change the meaning of p. "target" is not among them, because the rows contain it.
 constexpr const char* kMeaning[] = {"data", "labels", "scale", "groups", "top", "tolerance"};
 
-// Entries that are preprocessing. With labels, accuracies and the first check show which of two values is correct.
+// Entries for preprocessing. If there are labels, the accuracies and the first check show which of two values is correct.
 constexpr const char* kPreparation[] = {"mean", "std", "layout"};
 
 struct Difference {

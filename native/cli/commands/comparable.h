@@ -16,7 +16,8 @@ namespace probust::cli {
 /// warns if the preprocessing differs.
 void require_comparable(const RunResults& baseline, const RunResults& run, const std::string& path);
 
-/// The same check by the rows of the two: calls `compare`, and adds the file of the run to its Error.
+/// Calls `compare`, which compares the rows of two runs. If it throws an Error about "the run", names the file `path` in it
+/// instead.
 template <class Compare>
 auto comparing(const std::string& path, Compare&& compare) {
   try {
@@ -27,10 +28,10 @@ auto comparing(const std::string& path, Compare&& compare) {
   }
 }
 
-/// "run.sqlite", or with the name of a model "run.sqlite, model small".
+/// The name of a run's file, with the model's name if there is one, such as "run.sqlite, model small".
 std::string run_text(const std::string& path, const std::string& model);
 
-/// "7, 9, 11": at most eight of them, followed by "...".
+/// A list of points such as "7, 9, 11", with "..." after the eighth if there are more.
 std::string points_text(const std::vector<std::int64_t>& points);
 
 }  // namespace probust::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust compare: compares the runs of several models on the same points, each with the first one.
+// probust compare: compares several models on the same points, each with the first model. The models can be from several runs
+// or from a single run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,10 +21,10 @@ namespace probust::cli {
 namespace {
 
 struct CompareArguments : Arguments {
-  std::string against;  ///< an estimator of the baseline; empty: each is compared with the same estimator
+  std::string against;  ///< the baseline's estimator to compare with; if empty, each estimator is compared with the same one
 };
 
-// One model of a run, compared with one of the baseline.
+// The comparison of a model of a run with a model of the baseline.
 struct ComparedRun {
   std::string baseline_path, path;
   std::string baseline_model, model;
@@ -43,7 +44,7 @@ std::vector<PairedComparison> compared_groups(const CompareArguments& arguments,
               "repeat the baseline's command with the other model, or choose one of the baseline's estimators with --against"};
 }
 
-// The comparisons of the models within one run: each with the first one.
+// Compares the models of one run, each with the first.
 std::vector<ComparedRun> compare_models(const CompareArguments& arguments) {
   const std::string& path = arguments.runs[0];
   const Results results = read_results(path).results;
@@ -72,7 +73,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
     const std::vector<std::string> models = models_of(run.results);
     for (const std::string& model : models) {
       const auto partner = baseline_model(known, model);
-      // If one side has one model and the other has several, none of the same name, it is unclear which to compare.
+      // There is no partner if the baseline has several models and none of them has this name.
       if (!partner)
         throw Error{ErrorCode::unreadable, run_text(path, model), "is not among the models of " + first,
                     "give a baseline with a model of this name, or with a single model"};
@@ -83,7 +84,7 @@ std::vector<ComparedRun> compare_runs(const CompareArguments& arguments) {
   return compared;
 }
 
-// The comparison in one sentence, preceded by its noise if there are several.
+// The comparison in one sentence. If there are several noises, it begins with the one that the sentence is about.
 std::string sentence_of(const ComparedRun& compared) {
   const PairedComparison* lead = leading(compared.groups);
   if (lead == nullptr) return "";
@@ -152,7 +153,7 @@ std::string sign_test_text(double p) { return p < 1e-3 ? fmt::format("{:.0e}", p
 
 std::string signed_text(double value) { return (value > 0 ? "+" : "") + four_decimals(value); }
 
-// What the table omits: points of only one run, and points without p.
+// Notes on points that the table omits, because they are in only one of the runs or have no p.
 std::string notes_on(const PairedComparison& group) {
   const GroupKey& key = group.run.noise.empty() ? group.baseline : group.run;
   std::string notes;
@@ -174,7 +175,7 @@ std::string points_interval_text(const MeanInterval& difference) {
   return fmt::format("{:.1f}..{:.1f}", 100 * difference.low, 100 * difference.high);
 }
 
-// Accuracies, if there are labels.
+// Prints the accuracies, if there are labels.
 void print_accuracies(const ComparedRun& compared) {
   TextTable table(
       {"<noise", "<estimator", "labelled", "clean A", "clean B", "under noise A", "under noise B", "B - A", "95% interval"});
@@ -210,7 +211,7 @@ void print_comparison(const ComparedRun& compared) {
   if (!notes.empty()) fmt::print("\n{}", notes);
 }
 
-// The warnings of all runs, each with its file.
+// The warnings of all runs, each after the name of its file.
 std::vector<std::string> warnings_of(const std::vector<std::string>& runs) {
   std::vector<std::string> all;
   for (const std::string& path : runs) {

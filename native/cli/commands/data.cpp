@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust data: points to start with, generated from a seed or published by others.
+// probust data: writes example points to a file (generated ones, or Iris), or downloads published data sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,17 +21,17 @@
 namespace probust::cli {
 namespace {
 
-// The options of this command, besides the common ones.
-struct PointArguments : Arguments {
+// The options that only this command has.
+struct DataCommandOptions : Arguments {
   std::string what;  ///< a kind of generated data, or "fetch"
-  std::string name;  ///< of a published data set
+  std::string name;  ///< the name of a published data set
   std::optional<std::int64_t> count, side, classes;
   std::optional<double> noise;
   std::string from, cache;
   bool unverified = false;
 };
 
-// The lists below the options of `data`.
+// The lists of data sets below the help of `data`.
 std::string points_explained() {
   std::string text = "Generated:\n";
   for (const MadeDataKind& kind : made_data_kinds()) text += fmt::format("  {:<15} {}\n", kind.name, kind.summary);
@@ -77,7 +77,7 @@ void write_csv(const std::string& path, const Dataset& data) {
   write_whole(path, text);
 }
 
-// Checks the output before anything is computed.
+// Checks the path of the output before anything is computed. `table` means that the points can be written as .csv.
 void check_output(const std::string& path, bool table) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "give the file to write with -o"};
   if (path.ends_with(".npz") || (table && path.ends_with(".csv"))) return require_writable(path);
@@ -93,7 +93,7 @@ void write_points(const std::string& path, const Dataset& data) {
   }
 }
 
-void print_written(const PointArguments& arguments, const Dataset& data, std::int64_t classes, Document record) {
+void print_written(const DataCommandOptions& arguments, const Dataset& data, std::int64_t classes, Document record) {
   const Shape shape(data.x.shape.begin() + 1, data.x.shape.end());
   if (arguments.json) {
     record["file"] = arguments.output;
@@ -108,7 +108,7 @@ void print_written(const PointArguments& arguments, const Dataset& data, std::in
 
 // ---- generated points
 
-int generate(const PointArguments& arguments) {
+int generate(const DataCommandOptions& arguments) {
   const MadeDataKind& kind = made_data_kind(arguments.what);
   check_output(arguments.output, kind.side == 0);
   MadeDataOptions options;
@@ -138,7 +138,7 @@ int generate(const PointArguments& arguments) {
 
 // ---- Iris
 
-int write_iris(const PointArguments& arguments) {
+int write_iris(const DataCommandOptions& arguments) {
   check_output(arguments.output, true);
   const Dataset flowers = iris();
   write_points(arguments.output, flowers);
@@ -195,7 +195,7 @@ void print_fetched(const Published& dataset, const Fetched& fetched, const Locat
   fmt::print("class names: --classes {}\n", fetched.class_names);
 }
 
-int fetch_published(const PointArguments& arguments) {
+int fetch_published(const DataCommandOptions& arguments) {
   std::vector<std::string> names;
   for (const Published& dataset : published_datasets()) names.push_back(dataset.name);
   if (arguments.name.empty())
@@ -222,7 +222,7 @@ int fetch_published(const PointArguments& arguments) {
   return 0;
 }
 
-int run_data(const PointArguments& arguments) {
+int run_data(const DataCommandOptions& arguments) {
   const std::initializer_list<GivenOption> generating{{"--count", arguments.count.has_value()},
                                                       {"--side", arguments.side.has_value()},
                                                       {"--classes", arguments.classes.has_value()},
@@ -250,7 +250,7 @@ int run_data(const PointArguments& arguments) {
 }  // namespace
 
 void describe_data(CommandLine& line) {
-  auto [command, own] = line.add<PointArguments>("data", "generated or published data sets to start with", run_data);
+  auto [command, own] = line.add<DataCommandOptions>("data", "generated or published data sets to start with", run_data);
   command.add_option("WHAT", own.what, "a data set listed below, or fetch").required();
   command.add_option("NAME", own.name, "with fetch: a published data set listed below");
   command.add_option("-o,--output", own.output, "file to write: .npz with x and y, or .csv unless points are images");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust estimate: from files to rows. Blocks of points are estimated under every noise model with every estimator, and their
-// rows are written.
+// probust estimate: estimates p for all points of a file, block by block, under every noise model and with every estimator, and
+// writes the rows.
 #include "cli/commands/estimate.h"
 
 #include <fmt/format.h>
@@ -33,10 +33,10 @@ namespace probust::cli {
 namespace {
 
 struct EstimateArguments : Arguments {
-  bool plan = false;  ///< only print the cost
+  bool plan = false;  ///< whether to print only the cost
 };
 
-// Estimates blocks until none remain. Calls `after` after each block, with its number of points.
+// Estimates blocks until none remain. After each block, calls `after` with its number of points.
 void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, const std::function<void(std::int64_t)>& after) {
   while (const auto next = assignments.next(estimator.preferred_count())) {
     stop_if_asked(&stop);
@@ -45,7 +45,7 @@ void work(BlockEstimator& estimator, Assignments& assignments, StopToken& stop, 
   }
 }
 
-// The estimates of one model.
+// Computes the estimates of one model.
 class ModelRun {
  public:
   // `number` counts the models from 0. `ranks` are the ranks if this is rank 0 of several, otherwise null.
@@ -80,7 +80,7 @@ class ModelRun {
     }
     summarize();
     const Ledger::Counts counts = ledger_.counts();
-    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // the last case: an empty shard
+    const bool done = counts.answered > 0 || ledger_.skipped() > 0 || span_.first == span_.last;  // or an empty shard
     if (!done && estimator_.refusal() != nullptr) throw Error(*estimator_.refusal());
     return done ? 0 : static_cast<int>(ErrorCode::numerical);
   }
@@ -93,10 +93,10 @@ class ModelRun {
     const std::int64_t points = span_.last - span_.first;
     const ProgressLine line("estimating", executor.progress.passes, plan_.passes(points, executor.classes()), arguments_.quiet,
                             {&ledger_.done(), points});
-    std::int64_t elsewhere = 0, here = 0;  // numbers of points
+    std::int64_t elsewhere = 0, here = 0;  // numbers of points estimated by others and here
     const auto after = [&](std::int64_t count) {
       here += count;
-      const std::int64_t others = ledger_.done() - here;  // estimated before, or by other ranks
+      const std::int64_t others = ledger_.done() - here;  // by earlier attempts or other ranks
       executor.progress.passes += plan_.passes(others - std::exchange(elsewhere, others), executor.classes());
       report_decision();
       warn_if_one_class();
@@ -111,14 +111,15 @@ class ModelRun {
     work(estimator_, ledger_, stop, after);  // blocks that other ranks returned
   }
 
-  // Prints the decision rule once, with the first results, so that a run that cannot start prints only its error.
+  // Prints the decision rule once, after the first results, so that a run that fails before them prints only its error.
   void report_decision() {
     if (arguments_.quiet || decision_said_ || ledger_.counts().answered == 0) return;
     decision_said_ = true;
     say("{}decision rule: {}\n", of_, problem_.model.imported().decision);
   }
 
-  // Called for points without labels, for which the check does not run the model.
+  // Warns if the model predicts the same class for all points so far. Only for points without labels, because for others the
+  // check does this.
   void warn_if_one_class() {
     if (warned_ || !problem_.labels.empty()) return;
     const Ledger::Counts counts = ledger_.counts();
@@ -129,8 +130,8 @@ class ModelRun {
     ledger_.set_hint(warn_of(finding, model_, destination_).hint);
   }
 
-  // Called once, in runs that are long enough for a GPU to matter. Apart from rounding, results do not depend on the device,
-  // but the device is not chosen by what the machine happens to have.
+  // Suggests a GPU, once, if the run has taken a while. A GPU is not used by default, because results should not depend on the
+  // machine, not even by rounding.
   void suggest_gpu() {
     constexpr double kLong = 30;  // seconds
     if (gpu_suggested_ || arguments_.quiet || watch_.seconds() < kLong) return;
@@ -164,7 +165,7 @@ class ModelRun {
   bool decision_said_ = false, gpu_suggested_ = false, warned_ = false;
 };
 
-// Information for later readers of a run, and for the report.
+// Information that is stored in a run, for the report and other commands.
 store::Configuration information_of(const Arguments& arguments, const Problem& problem) {
   return {{"command", arguments.command},
           {"model_path", join(models_of(arguments))},
@@ -191,7 +192,7 @@ Arguments with_model(Arguments arguments, const std::string& model) {
   return arguments;
 }
 
-// The work of the ranks other than 0: estimate blocks and send the results to rank 0.
+// The work of ranks other than 0: estimates blocks and sends the results to rank 0.
 int work_for_others(const Arguments& arguments, const Plan& plan, cluster::Cluster& cluster) {
   const std::vector<std::string> models = models_of(arguments), names = model_names(arguments);
   for (std::size_t m = 0; m < models.size(); ++m) {

@@ -10,11 +10,11 @@
 
 namespace probust::cli {
 
-/// Returns the destination. Called once the first model and the data are loaded.
+/// Opens and returns the destination. Called when the first model and the data have been loaded.
 using OpenDestination = std::function<Destination*(const Problem&)>;
 
-/// Estimates all models of a command, block by block. If mpirun started this process, works with the other ranks; only rank 0
-/// opens a destination. Returns the exit status. Throws Error.
+/// Computes the estimates of all models of a command, block by block. If mpirun started this process, shares the work with the
+/// other ranks; only rank 0 opens a destination. Returns the exit status. Throws Error.
 int estimate_into(const Arguments& arguments, const Plan& plan, const OpenDestination& open);
 
 /// The command `estimate`, except for --plan. Returns the exit status. Throws Error.

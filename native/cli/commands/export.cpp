@@ -16,7 +16,7 @@ int run_export(const Arguments& arguments) {
   const store::RunFile run = store::RunFile::read(arguments.run);
   if (arguments.output.ends_with(".npz")) {
     if (!arguments.format.empty())
-      throw Error{ErrorCode::usage, "--format", "applies to text, but --output is a .npz file", "leave it out"};
+      throw Error{ErrorCode::usage, "--format", "applies only to text files, but --output is a .npz file", "leave it out"};
     export_npz(run.results(), arguments.output);
     return 0;
   }

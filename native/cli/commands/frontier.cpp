@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// probust bench --frontier: the error of every estimator as a fraction of that of Monte Carlo at the same cost, and the
-// coverage of its 95% intervals. Cost is the processor time of the calls to the executor (noise, forwards, gradients, moments)
-// in units of a forward of mc:N on the same network. The algebra that turns margins into probabilities has a separate column,
-// and a second ratio includes its time.
+// probust bench --frontier: the error of every estimator divided by the error of Monte Carlo at the same cost, and the coverage
+// of its 95% intervals. The cost is the processor time of the calls to the executor (noise, forwards, gradients, moments) in
+// units of a forward of mc:N on the same network. The time of the algebra that turns margins into probabilities has a separate
+// column, and a second ratio includes it.
 //
 // The error of Monte Carlo itself need not be measured: the mean absolute deviation of a binomial share has a closed form (De
 // Moivre 1730; Johnson, Kemp and Kotz, "Univariate discrete distributions", eq. 3.18).
@@ -30,7 +30,7 @@
 namespace probust::cli {
 namespace {
 
-// Coverage is measured only if p is not too close to 0 or 1.
+// Coverage is measured only for p in this range, because it is not informative close to 0 or 1.
 constexpr double kLeastP = 0.3, kMostP = 0.99;
 constexpr std::int64_t kForwardsTimed = 32;
 
@@ -67,7 +67,7 @@ constexpr const char* kDefaultEstimators[] = {"taylor",
                                               "regression:250:adf",
                                               "regression:1000:adf"};
 
-// E |K / n - p| of a binomial K: with v = floor(np) + 1, 2 v C(n, v) p^v q^(n-v+1) / n.
+// E |K / n - p| for a binomial K: 2 v C(n, v) p^v q^(n-v+1) / n with q = 1 - p and v = floor(np) + 1.
 double binomial_deviation(double p, std::int64_t n) {
   if (p <= 0 || p >= 1) return 0;
   const auto trials = static_cast<double>(n), v = std::floor(trials * p) + 1;
@@ -75,7 +75,7 @@ double binomial_deviation(double p, std::int64_t n) {
   return 2 * v * std::exp(choose + v * std::log(p) + (trials - v + 1) * std::log1p(-p)) / trials;
 }
 
-// The same for a non-integer cost: the deviation is proportional to 1 / sqrt(n).
+// The deviation for a cost n that is not an integer. It is about proportional to 1 / sqrt(n).
 double deviation_at(double p, double cost) {
   const auto n = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::lround(cost)));
   return binomial_deviation(p, n) * std::sqrt(static_cast<double>(n) / cost);
@@ -84,7 +84,7 @@ double deviation_at(double p, double cost) {
 // Sums over points, seeds and noise scales, for one estimator and one network.
 struct Tally {
   double error = 0, bias = 0, algebra_seconds = 0, forwards = 0;
-  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the same cost, without and with algebra
+  double monte_carlo = 0, monte_carlo_in_all = 0;  // errors of Monte Carlo at the cost without and with the algebra
   std::int64_t count = 0, intervals = 0, covered = 0;
 
   double mean_error() const { return error / static_cast<double>(count); }
@@ -116,7 +116,7 @@ void count_estimates(const std::vector<Estimate>& estimates, const std::vector<d
   }
 }
 
-// One network: compares all estimators on the same points and seeds.
+// Compares all estimators for one network, on the same points and seeds.
 class Comparison {
  public:
   Comparison(const BenchArguments& problem, TimedExecutor& executor, const Dataset& data, const Tensor& logits)
@@ -136,14 +136,15 @@ class Comparison {
     return {executor_, points_of(data_.x, predicted_classes(logits_), problem_.data.offset, key), logits_};
   }
 
-  // The processor seconds of `work` in the executor.
+  // The processor time, in seconds, that `work` spends in the executor.
   double network_seconds(const std::function<void()>& work) {
     const double before = executor_.seconds();
     work();
     return executor_.seconds() - before;
   }
 
-  // The cost of one forward of mc:N on noisy samples. It is measured again for every estimator, because machines slow down.
+  // The processor time of one forward of mc:N on a noisy sample. It is measured again for every estimator, because the speed of
+  // a machine changes.
   double forward_seconds(const Noise& noise) {
     const std::int64_t n = logits_.shape[0];
     const Points points = evaluation(0).points();
@@ -188,7 +189,7 @@ class Comparison {
   const Tensor& logits_;
 };
 
-// The gradient program is compiled at first use, so it is run once before measuring.
+// Runs every estimator once before anything is measured, because programs are compiled at their first use.
 void warm_up(Executor& executor, const Points& point, const Noise& noise, Frontier& frontier) {
   const Tensor logits = executor.logits(point.x).value();
   Evaluation evaluation(executor, point, logits);

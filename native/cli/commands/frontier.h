@@ -10,11 +10,11 @@ namespace probust::cli {
 
 struct BenchArguments : Arguments {
   bool frontier = false;
-  std::string references;  ///< a file of reference probabilities; empty: none
+  std::string references;  ///< path of a file of reference probabilities; empty for none
   std::int64_t reference_samples = 100000, seeds = 1;
 };
 
-/// `bench --frontier`: errors of estimators at equal cost. Returns the exit status. Throws Error.
+/// `bench --frontier`: compares the errors of estimators at equal cost. Returns the exit status. Throws Error.
 int run_frontier(const BenchArguments& arguments);
 
 }  // namespace probust::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust gate: thresholds for a run, as used on build servers. A threshold fails if it cannot be measured or if the run lacks
-// points.
+// probust gate: checks a run against thresholds, for use on build servers. A check also fails if its quantity cannot be
+// measured or if points are missing in the run.
 #include "probust/analysis/gate.h"
 
 #include <fmt/format.h>
@@ -31,12 +31,12 @@
 namespace probust::cli {
 namespace {
 
-// The options; empty if not given.
+// The options of this command; a text is empty if its option was not given.
 struct GateArguments : Arguments {
   std::string min_mean, min_class, max_drop, min_accuracy, min_noisy_accuracy, max_noisy_drop;
-  std::vector<std::string> min_quantile;  ///< "0.05=0.8"
-  std::string baseline;                   ///< a run
-  std::string junit;                      ///< a file to write
+  std::vector<std::string> min_quantile;  ///< such as "0.05=0.8"
+  std::string baseline;                   ///< path of a run
+  std::string junit;                      ///< path of a file to write
   bool confident = false, allow_partial = false, accept_warnings = false;
 };
 
@@ -86,30 +86,29 @@ std::vector<Threshold> parse_thresholds(const GateArguments& gate) {
 
 void refuse_overwritten_runs(const GateArguments& arguments) {
   for (const std::string& input : {arguments.run, arguments.baseline}) {
-    std::error_code unlike;  // set if a file does not exist
+    std::error_code unlike;  // keeps equivalent() from throwing if a file does not exist
     if (!input.empty() && !arguments.junit.empty() && std::filesystem::equivalent(input, arguments.junit, unlike))
       throw Error{ErrorCode::usage, "--junit", "is '" + arguments.junit + "', which is the input " + input,
                   "choose another file"};
   }
 }
 
-// ---- selection of what is checked
+// ---- groups to check
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Whether --noise and --estimator select a group; without them, all are selected.
+// Whether --noise and --estimator select a group. An option that was not given selects all groups.
 bool selected(const GateArguments& arguments, const GroupKey& key) {
-  return (arguments.question.noise.empty() || is_among(arguments.question.noise, key.noise)) &&
+  const std::vector<std::string>& noises = arguments.question.noise;
+  const auto names = [&](const std::string& text) { return names_noise(text, key.noise, key.sigma); };
+  return (noises.empty() || std::any_of(noises.begin(), noises.end(), names)) &&
          (arguments.question.estimators.empty() || is_among(arguments.question.estimators, key.estimator));
 }
 
-void require_known(const char* option, const std::vector<std::string>& asked, const std::vector<std::string>& known) {
-  for (const std::string& name : asked) {
-    if (!is_among(known, name))
-      throw Error{ErrorCode::usage, option, "is '" + name + "', which is not in the run", "use one of " + join(known)};
-  }
+[[noreturn]] void refuse_unknown(const char* option, const std::string& name, const std::vector<std::string>& known) {
+  throw Error{ErrorCode::usage, option, "is '" + name + "', which is not in the run", "use one of " + join(known)};
 }
 
 std::vector<RowGroup> selected_groups(const GateArguments& arguments, const Results& results) {
@@ -119,8 +118,13 @@ std::vector<RowGroup> selected_groups(const GateArguments& arguments, const Resu
     if (!is_among(noises, group.key.noise)) noises.push_back(group.key.noise);
     if (!is_among(estimators, group.key.estimator)) estimators.push_back(group.key.estimator);
   }
-  require_known("--noise", arguments.question.noise, noises);
-  require_known("--estimator", arguments.question.estimators, estimators);
+  for (const std::string& noise : arguments.question.noise) {
+    const auto named = [&](const RowGroup& group) { return names_noise(noise, group.key.noise, group.key.sigma); };
+    if (std::none_of(groups.begin(), groups.end(), named)) refuse_unknown("--noise", noise, noises);
+  }
+  for (const std::string& estimator : arguments.question.estimators) {
+    if (!is_among(estimators, estimator)) refuse_unknown("--estimator", estimator, estimators);
+  }
   std::erase_if(groups, [&](const RowGroup& group) { return !selected(arguments, group.key); });
   if (groups.empty())
     throw Error{ErrorCode::usage, arguments.run, "has no rows for this noise and estimator", "leave out --noise or --estimator"};
@@ -133,7 +137,7 @@ const char* option_of(Threshold::Kind kind) {
                                                    : "--max-noisy-drop";
 }
 
-// Throws if there are thresholds of accuracy but no labels. `path` is the run that needs labels.
+// Throws if there are thresholds for accuracy but the groups have no labels. `path` is the run that needs labels.
 void require_labels(const std::string& path, const std::vector<RowGroup>& groups, const std::vector<Threshold>& thresholds) {
   const auto any = [&](std::vector<double> (RowGroup::*values)() const) {
     return std::any_of(groups.begin(), groups.end(), [&](const RowGroup& group) {
@@ -153,7 +157,7 @@ void require_labels(const std::string& path, const std::vector<RowGroup>& groups
   }
 }
 
-// The groups of a baseline, if given.
+// The groups of the baseline; none if no baseline was given.
 class Baseline {
  public:
   Baseline(const GateArguments& arguments, const RunResults& run) {
@@ -167,8 +171,8 @@ class Baseline {
   Baseline(const Baseline&) = delete;
   Baseline& operator=(const Baseline&) = delete;
 
-  // The rows with the same noise and estimator, of the only model or the one of the same name. An empty group if there are
-  // none.
+  // The baseline's group with the same noise and estimator, of the model with the same name or of its only model. An empty
+  // group if there is none.
   RowGroup partner(const GroupKey& key) const {
     for (const RowGroup& group : groups_) {
       if (is_partner(group.key, key)) return group;
@@ -176,7 +180,7 @@ class Baseline {
     return {};
   }
 
-  // The groups that have no partner in `groups`.
+  // The baseline's groups that have no partner in `groups`.
   std::vector<RowGroup> without_partner(const std::vector<RowGroup>& groups) const {
     std::vector<RowGroup> lost = groups_;
     std::erase_if(lost, [&](const RowGroup& own) {
@@ -192,15 +196,15 @@ class Baseline {
 
   RunResults baseline_;
   std::vector<std::string> models_;
-  std::vector<RowGroup> groups_;  // of rows in baseline_
+  std::vector<RowGroup> groups_;  // refer to rows in baseline_
 };
 
-// A check as text.
+// A check and its text.
 struct NamedCheck {
-  std::string name;                 // "mean p >= 0.9", the same for every run
-  std::string quantity, condition;  // "worst class's mean p (Bag)", ">= 0.9"
+  std::string name;                 // such as "mean p >= 0.9"; the same for every run
+  std::string quantity, condition;  // such as "worst class's mean p (Bag)" and ">= 0.9"
   std::string measured, interval;
-  std::string details;  // message if it is not met; empty: composed from the above
+  std::string details;  // the message if the check fails; if empty, it is composed of the members above
   Check values;
   double seconds = 0;
 };
@@ -224,8 +228,8 @@ NamedCheck named(const Check& check, const std::vector<std::string>& class_names
   return result;
 }
 
-// The expected number of points with p: the largest of the number of rows, that of the baseline, and the planned number without
-// the points that could not be read.
+// The expected number of points with p: the largest of the number of the group's rows, that of the baseline's, and the planned
+// number of points without those that could not be read.
 std::int64_t expected_points(const RunResults& run, const RowGroup& group, const RowGroup& baseline) {
   const std::vector<SkippedPoint>& skipped = run.results.skipped;
   const auto unread =
@@ -234,7 +238,7 @@ std::int64_t expected_points(const RunResults& run, const RowGroup& group, const
   return std::max({std::ssize(group.rows), std::ssize(baseline.rows), planned - unread});
 }
 
-// If points lack p, reports this and returns the failed check.
+// If points have no p, reports this and returns a failed check, unless --allow-partial is given.
 std::optional<NamedCheck> missing_points(const GateArguments& arguments, const GroupKey& key, const std::vector<double>& p,
                                          std::int64_t expected) {
   const auto answered = std::count_if(p.begin(), p.end(), [](double value) { return std::isfinite(value); });
@@ -269,7 +273,7 @@ CheckedGroup checked(const GateArguments& arguments, const RunResults& run, cons
   return result;
 }
 
-// A failed check if there are warnings: the run may then measure something other than intended.
+// A failed check for the run's warnings: with warnings, p may not be what the user intended to measure.
 CheckedGroup warning_group(const std::vector<std::string>& warnings) {
   NamedCheck check;
   check.name = "warnings";
@@ -376,7 +380,8 @@ bool all_met(const std::vector<CheckedGroup>& groups) {
   });
 }
 
-int run_gate(const GateArguments& arguments) {
+int run_gate(GateArguments arguments) {
+  arguments.question.noise = single_noises(arguments.question.noise);
   constexpr int kNotMet = 1;
   const auto started = std::chrono::system_clock::now();
   const std::vector<Threshold> thresholds = parse_thresholds(arguments);
@@ -415,7 +420,8 @@ void describe_gate(CommandLine& line) {
   command.add_option("--max-noisy-drop", own.max_noisy_drop,
                      "allow at most this drop of the accuracy under noise from --baseline, paired by point (needs labels)");
   command.add_option("--baseline", own.baseline, "run on the same data, for --max-drop and --max-noisy-drop");
-  command.add_option("--noise", own.question.noise, "check only rows of this noise, such as gaussian:0.1").one_argument_each();
+  command.add_option("--noise", own.question.noise, "check only rows of this noise, such as gaussian:0.1 or rotate")
+      .one_argument_each();
   command.add_option("--estimator", own.question.estimators, "check only rows of this estimator, such as mc:1000")
       .one_argument_each();
   command.add_flag("--confident", own.confident,

@@ -6,8 +6,8 @@
 #include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/run/load.h"
-#include "datasets/files_beside.h"
 #include "datasets/json.h"
+#include "datasets/sibling_files.h"
 #include "probust/graph/graph.h"
 #include "probust/ops/op.h"
 #include "probust/ops/print.h"
@@ -42,7 +42,7 @@ Document ports_json(const std::vector<Port>& ports) {
   return list;
 }
 
-// A note about dynamic extents, which the data determine: the model is valid, but cannot be imported without data.
+// A note about a model with dynamic dimensions besides the batch: it is valid, but cannot be imported without data.
 std::string open_note(const ModelSummary& summary) {
   return "input '" + summary.open_input +
          "' has dynamic dimensions besides the batch, which the data determine; give --input-shape to see FLOPs and logits";
@@ -109,7 +109,7 @@ void print_text(const std::string& path, const ModelSummary& summary, const Resu
 
 int run_inspect(const InspectArguments& arguments) {
   const std::vector<std::byte> bytes = read_file(arguments.model);
-  datasets::FilesBeside files(arguments.model);
+  datasets::SiblingFiles files(arguments.model);
   LoadOptions options = load_options(arguments);
   options.external_files = std::ref(files);
   auto summary = summarize_onnx(bytes, options.external_files);

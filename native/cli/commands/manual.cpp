@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust manual: prints all commands and options in the formats from which man pages, completions and the documentation are
-// made.
+// probust manual: prints all commands and options as a man page, as shell completions or as Markdown for the documentation.
 #include "cli/manual.h"
 
 #include <cstdio>

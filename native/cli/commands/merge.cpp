@@ -27,7 +27,7 @@ store::Configuration without_shard(store::Configuration configuration) {
   return configuration;
 }
 
-// Checks that the runs are the shards of one run, that none is missing, and that none is given twice.
+// Checks that the runs are the shards of one run, and that each of its shards is given exactly once.
 void check_shards(const std::vector<std::string>& runs, const std::vector<store::Configuration>& configurations) {
   std::set<std::int64_t> parts;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -48,11 +48,11 @@ void check_shards(const std::vector<std::string>& runs, const std::vector<store:
   }
 }
 
-// A run to read, and its entries.
+// A shard to read, and its information.
 struct Part {
   store::RunFile run;
   store::Configuration information;
-  std::int64_t points;  // number of points that the run planned
+  std::int64_t points;  // planned number of points
 };
 
 // Reads a shard. Throws if it is not complete.
@@ -71,14 +71,15 @@ Part complete_part(const std::string& path) {
 
 void refuse_overwritten_parts(const Arguments& arguments) {
   for (const std::string& path : arguments.runs) {
-    std::error_code unlike;  // set if the output does not exist
+    std::error_code unlike;  // keeps equivalent() from throwing if the output does not exist
     if (std::filesystem::equivalent(path, arguments.output, unlike))
       throw Error{ErrorCode::usage, "--output", fmt::format("is '{}', which is the input {}", arguments.output, path),
                   "choose another file"};
   }
 }
 
-// The entries of the whole run: those of the first part, with all commands, points and seconds.
+// The information of the whole run: that of the first shard, with the commands of all shards and the sums of points and
+// seconds.
 store::Configuration information_of(const std::vector<Part>& parts, const std::string& command) {
   std::string commands;
   std::int64_t points = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust mvn: multivariate normal probabilities; writes one JSON line for each JSON line it reads, in the same order.
+// probust mvn: computes multivariate normal probabilities. It reads problems as JSON lines, and writes one JSON line for each,
+// in the same order.
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -16,7 +17,7 @@ namespace {
 
 int run_mvn(const Arguments& arguments) {
   const int threads = thread_count(arguments.device);
-  const std::size_t block = threads > 1 ? 256 : 1;  // lines solved together; one thread prints each line immediately
+  const std::size_t block = threads > 1 ? 256 : 1;  // lines solved together; one thread prints each answer immediately
   std::ios::sync_with_stdio(false);
   std::vector<std::string> lines;
   std::int64_t answered = 0, asked = 0;

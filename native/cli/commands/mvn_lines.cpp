@@ -16,12 +16,13 @@
 namespace probust::cli {
 namespace {
 
-/// Why a line is invalid, in a few words.
+/// Thrown for an invalid line. `what` gives the reason in a few words.
 struct BadLine {
   std::string what;
 };
 
-/// The largest number of open brackets outside of strings. Untrusted input must not make the JSON parser recurse too deeply.
+/// The largest number of brackets that are open at the same time, outside of strings. It is limited, so that untrusted input
+/// cannot make the JSON parser recurse too deeply.
 int nesting(std::string_view line) {
   int depth = 0, deepest = 0;
   bool in_string = false;

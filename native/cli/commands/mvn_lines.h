@@ -6,10 +6,10 @@
 
 namespace probust::cli {
 
-/// The output for a line, and whether it has a probability.
+/// The output for one line of input.
 struct MvnAnswer {
-  std::string line;  ///< without a newline
-  bool answered = false;
+  std::string line;       ///< without a newline
+  bool answered = false;  ///< whether the output has a probability
 };
 
 /// Solves one line of `probust mvn`. Input is a JSON object {"z", "R" or "U", "id"}; output is {"id", "p", "p_fail", "error",

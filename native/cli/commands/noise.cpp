@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// probust noise: the list of noise models and perturbations, and pictures of them.
+// probust noise: lists noise models and perturbations, and draws pictures of noisy samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 
 struct NoiseArguments : Arguments {
   std::string what;
-  std::int64_t draws = 0;  ///< 0: as many as fit a page
+  std::int64_t draws = 0;  ///< noisy samples per image; 0: as many as fit on a page
 };
 
 // ---- list
@@ -56,7 +56,7 @@ Document json_of(const NoiseEntry& entry) {
                         : Document(std::vector<double>(entry.family->strengths.begin(), entry.family->strengths.end()))}};
 }
 
-// The families only, as docs/noise.md has them: other noise has a table of its own there.
+// The table of perturbations in docs/noise.md. Additive noise has a table of its own there.
 std::string markdown_list() {
   std::string text =
       "| perturbation | what it does | parameter | changes nothing | a number after the name | weak, medium, strong |\n"
@@ -94,7 +94,7 @@ int list(const NoiseArguments& arguments) {
 
 // ---- show
 
-constexpr std::int64_t kRows = 6, kCells = 8;  // by default: images, and draws on a row
+constexpr std::int64_t kRows = 6, kCells = 8;  // the default numbers of images, one per row, and of cells in a row
 
 void check_sheet(const std::string& path) {
   if (path.empty()) throw Error{ErrorCode::usage, "--output", "is missing", "name the file to write with -o SHEET.png"};
@@ -113,7 +113,7 @@ report::GridRow row_of_point(const Image& image, const PointBlock& block, const 
                                                     : fmt::format(" class {}", block.labels[0]);
   row.cells.push_back({picture_of(image, block.x.row(0), brightness), ""});
   for (const Noise& noise : noises) {
-    const Tensor samples = noisy_samples(noise, block.x, block.index[0], draws, seed);
+    const Tensor samples = noisy_samples(noise, block.x, block.index[0], draws, seed).x;
     for (std::int64_t k = 0; k < draws; ++k) row.cells.push_back({picture_of(image, samples.row(k), brightness), ""});
   }
   return row;
@@ -132,7 +132,7 @@ report::PictureGrid sheet_of(PointSource& data, const Image& image, const std::v
   }
   for (std::int64_t i = 0; i < data.count(); ++i) {
     const PointBlock block = data.read(i, 1);
-    if (!block.index.empty())  // else it was left out, because it cannot be read
+    if (!block.index.empty())  // empty if the point cannot be read
       grid.rows.push_back(row_of_point(image, block, data.class_names(), noises, draws, arguments.question.seed));
   }
   report_bad(skipped_points(data.bad()));

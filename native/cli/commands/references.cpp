@@ -13,9 +13,9 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::uint64_t kSeedApart = 1000003;  // offset from the seeds of the estimates that are compared
+constexpr std::uint64_t kSeedApart = 1000003;  // a seed that the compared estimates do not use
 
-// Point i with the seed of references.
+// Point i, with the seed for reference probabilities.
 Points one_point(const Points& points, std::int64_t i) {
   Points one = slice(points, i, 1);
   one.seed = kSeedApart;

@@ -11,15 +11,15 @@
 
 namespace probust::cli {
 
-/// Reference probabilities by mc:N, with noise that no tested estimator uses. They take more time than all estimates that are
-/// compared with them, so they are computed once and stored in a file of JSON lines.
+/// Reference probabilities by mc:N, with noise that the compared estimates do not use. Because they take more time than all
+/// these estimates, they are computed only once and stored in a file of JSON lines.
 class References {
  public:
-  /// Reads the file `path` if it exists; an empty path stores nothing. Throws Error{unreadable} for an invalid line.
+  /// Reads the file `path` if it exists. If `path` is empty, nothing is stored. Throws Error{unreadable} for an invalid line.
   References(std::string path, std::int64_t samples);
 
-  /// p of every point of `evaluation`; missing values are computed and written to the file. The key of an entry has the names of
-  /// the model and data files, the position in the data, the class, the noise and N.
+  /// The p of every point of `evaluation`; missing values are computed and written to the file. The key of an entry consists of
+  /// the names of the model and data files, the position in the data, the class, the noise and N.
   std::vector<double> of(const Arguments& problem, Evaluation& evaluation, const Noise& noise);
 
  private:

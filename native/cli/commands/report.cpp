@@ -17,7 +17,6 @@ namespace probust::cli {
 namespace {
 
 report::Run about(const std::string& path, RunResults read) {
-  report::shorten_noises(read.results);
   return {std::filesystem::path(path).filename().string(), std::move(read.results), std::move(read.configuration),
           std::move(read.information), std::move(read.class_names)};
 }
@@ -31,13 +30,22 @@ int run_report(const Arguments& arguments) {
     RunResults second = read_results(arguments.runs[1]);
     require_comparable(read, second, arguments.runs[1]);
     other = about(arguments.runs[1], std::move(second));
+    report::shorten_noises(other->results);
   }
-  const report::Run run = about(arguments.runs[0], std::move(read));
-  const report::Pictures pictures =
-      pictures_of(run.configuration, run.information, arguments.analysis.images, report::pictured_points(run));
+  report::Run run = about(arguments.runs[0], std::move(read));
+  const std::map<std::string, std::string> noises = report::shorten_noises(run.results);
+  const PastRun past{run.configuration, run.information, arguments.analysis.images, arguments.analysis.models};
+  const report::Pictures pictures = pictures_of(past, {.rows = report::pictured_rows(run),
+                                                       .samples = arguments.analysis.samples,
+                                                       .sheet_point = report::point_on_sheet(run),
+                                                       .sheet_noises = report::noises_on_sheet(run),
+                                                       .noises = noises,
+                                                       .class_names = run.class_names});
   write_text_file(arguments.output,
                   comparing(arguments.runs.back(), [&] { return report::page(run, pictures, other ? &*other : nullptr); }));
-  if (!pictures.missing.empty() && !arguments.quiet) say("{}\n", pictures.missing);
+  for (const std::string& missing : {pictures.missing, pictures.wrong_missing}) {
+    if (!missing.empty() && !arguments.quiet) say("{}\n", missing);
+  }
   return 0;
 }
 
@@ -51,7 +59,7 @@ void describe_report(CommandLine& line) {
       .required()
       .count(1, 2);
   command.add_option("-o,--output", own.output, ".html file to write").required();
-  command.add_option("--data", own.analysis.images, "the run's data, for images, if the files have moved");
+  add_picture_options(command, own);
   command.add_flag("--quiet", own.quiet, "do not report missing images on stderr");
 }
 

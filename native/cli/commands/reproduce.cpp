@@ -25,10 +25,11 @@ int start_experiments(std::vector<std::string> words) {
               "install it with this program, or build the target probust_reproduce"};
 }
 
-// The options are declared here for the manual. The program that is started parses them and prints its own help.
+// Declares the options only for the manual: the program probust-reproduce parses them and prints its own help.
 void describe_reproduce(CommandLine& line) {
   auto [command, own] = line.add<Arguments>(kReproduce, kAboutReproduce, [](const Arguments&) -> int {
-    throw Error{ErrorCode::usage, "the command line", "has options before reproduce", "put probust reproduce first"};
+    throw Error{ErrorCode::usage, "the command line", "has options before 'reproduce'",
+                "put all options after 'probust reproduce'"};
   });
   add_reproduce_options(command, own);
   command.set_footer("`probust reproduce --help` lists the experiments.");

@@ -136,7 +136,7 @@ void print_survey(const Survey& survey) {
 // The survey's data: the point source, opened once to know shape, number and range.
 struct Surveyed {
   Image image;
-  std::int64_t all = 0;  ///< images from the offset on, of which the first are used
+  std::int64_t all = 0;  ///< number of images after the offset; only the first of them are used
   DataRange range;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// probust train: trains a network on labelled points. The state is saved after every epoch, so that the same command resumes an
-// interrupted training.
+// probust train: trains a network on labelled points. Checkpoints are saved during training, so that repeating the command
+// resumes an interrupted training run.
 #include "cli/commands/train.h"
 
 #include <fmt/format.h>
@@ -33,11 +33,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSecondsBetweenLines = 5, kSecondsBetweenCheckpoints = 60;
-constexpr std::int64_t kMostScored = 10000;  // training points, for the accuracy after each epoch
+constexpr std::int64_t kMostScored = 10000;  // number of training points for the accuracy after each epoch
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Rethrows an Error with the names that the library's options have on the command line.
+// Rethrows an Error, with the name of a library option replaced by that of its command-line option.
 [[noreturn]] void rethrow_spelled(const Error& error) {
   constexpr std::pair<const char*, const char*> kFlags[] = {{"rate", "--rate"},
                                                             {"sigma", "--augment-sigma"},
@@ -67,7 +67,7 @@ struct LabelledPoints {
   std::vector<std::string> class_names;
 };
 
-// The points with their labels. Text labels are matched with `class_names`, if there are any.
+// Reads points with labels. Text labels are matched with `class_names`, if there are any.
 LabelledPoints labelled(const DataArguments& data, const std::vector<std::string>& class_names, bool quiet) {
   DatasetOptions options = dataset_options(data);
   if (options.classes.empty()) options.known_classes = class_names;
@@ -78,7 +78,7 @@ LabelledPoints labelled(const DataArguments& data, const std::vector<std::string
   return {std::move(read.x), std::move(read.labels), std::move(read.class_names)};
 }
 
-// The options that must not change when a training is resumed.
+// The options that must not change when training is resumed.
 Document identity(const Arguments& arguments, const Trainer& trainer) {
   const TrainArguments& train = arguments.train;
   return Document::Object{{"model", train.model},
@@ -136,7 +136,7 @@ class Training {
     return status == kInterrupted ? std::nullopt : std::optional(result_);
   }
 
-  // Information about the trained network, for its file and for --json.
+  // Information about the trained network, for the metadata of its file and for --json.
   const Document& record() const { return record_; }
 
  private:
@@ -152,7 +152,7 @@ class Training {
                   "give points of the training data's shape " + to_string({shape.begin() + 1, shape.end()})};
   }
 
-  // Resumes from a checkpoint of the same training, if there is one.
+  // Resumes from a checkpoint of the same training run, if there is one.
   void go_on() {
     if (arguments_.force_new || !std::filesystem::exists(checkpoint_)) return;
     Checkpoint checkpoint = read_checkpoint(read_file(checkpoint_), checkpoint_);
@@ -164,7 +164,8 @@ class Training {
     if (!arguments_.quiet) say("probust: resuming after epoch {:.2f} from {}\n", trainer_->epoch(), checkpoint_);
   }
 
-  // Keeps the state in memory. It is written after the next step, when the loss at its weights is known to be finite.
+  // Keeps the state in memory. It is written to the checkpoint after the next step, when the loss with its weights is known to
+  // be finite.
   void remember() { remembered_ = write_checkpoint({trainer_->state(), datasets::json_text(identity_)}); }
 
   void save() {
@@ -184,7 +185,7 @@ class Training {
       for (bool over = false; !over;) {
         const std::int64_t before = trainer_->steps();
         over = run.step(0);
-        if (trainer_->steps() == before) continue;  // scoring
+        if (trainer_->steps() == before) continue;  // this step only computed the accuracy
         ++done_;
         save();
         sum += run.loss();
@@ -276,9 +277,9 @@ class Training {
   Document identity_, record_;
   Score score_;
   TrainingResult result_;
-  std::string remembered_;  ///< a checkpoint that is not yet written; empty: none
+  std::string remembered_;  ///< a checkpoint that has not been written yet; empty if there is none
   bool saved_ = false;
-  std::int64_t done_ = 0, steps_ = 0;  ///< steps done by this process
+  std::int64_t done_ = 0, steps_ = 0;  ///< steps that this process has done, and has to do
   Clock::time_point start_ = Clock::now(), last_saved_ = start_, last_line_ = start_;
 };
 

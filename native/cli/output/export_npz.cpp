@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kNoLabel = -1;
 
-// The values of one column, one per item.
+// A column: value(item) for each item.
 template <class T, class Item, class Value>
 std::vector<T> column_of(const std::vector<Item>& items, const Value& value) {
   std::vector<T> values;
@@ -38,7 +38,7 @@ class ColumnWriter {
   }
   void add(const std::string& name, const std::vector<std::int64_t>& values) { file_.add(name, {std::ssize(values)}, values); }
   void add(const std::string& name, const std::vector<double>& values) { file_.add(name, {std::ssize(values)}, values); }
-  // Notes are long, and most rows have none or the same one, so each distinct note is stored once.
+  // Each distinct note is stored only once, because notes are long and most rows have none or the same one.
   void add(const std::string& name, const std::vector<std::string>& values) {
     name == "note" ? add_codes(name, values) : file_.add(name, values);
   }

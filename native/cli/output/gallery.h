@@ -9,10 +9,10 @@
 
 namespace probust::cli {
 
-/// Throws Error{usage} if --gallery does not name an .html file. Called before anything is computed.
+/// Throws Error{usage} if --gallery is given but does not name an .html file. To be called before anything is computed.
 void check_gallery(const Arguments& arguments);
 
-/// Writes the images of ranked points to the file of --gallery, if given. Throws Error: unreadable (there are no images),
+/// Writes the images of the ranked points to the file of --gallery, if given. Throws Error: unreadable (there are no images),
 /// resources.
 void write_gallery(const Arguments& arguments, const RunResults& run, std::span<const Ranking> rankings);
 

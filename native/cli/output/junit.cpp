@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The elements and attributes are those that the schemas of Jenkins (xunit plugin) and of Apache Ant have in common.
+// Uses only elements and attributes that are both in the schema of Jenkins (xunit plugin) and in that of Apache Ant.
 #include "cli/output/junit.h"
 
 #include <fmt/format.h>

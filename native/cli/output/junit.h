@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Test reports in JUnit's XML, which Jenkins, GitLab and the test reporters for GitHub read.
+// Test reports in JUnit's XML format, which Jenkins, GitLab and the test reporters for GitHub can read.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ struct JunitSuite {
   std::vector<JunitCase> cases;
 };
 
-/// The file: <testsuites> with one <testsuite> per suite, with counts, and times in seconds. Texts are escaped.
+/// The content of the file: <testsuites> with one <testsuite> per suite, counts, and times in seconds. Texts are escaped.
 std::string junit_xml(const std::string& name, const std::vector<JunitSuite>& suites,
                       std::chrono::system_clock::time_point started);
 

@@ -1,58 +1,121 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output/pictures.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cli/messages.h"
 #include "cli/options.h"
-#include "cli/run/load.h"
-#include "datasets/point_source.h"
+#include "cli/output/sample_painter.h"
+#include "datasets/noise_files.h"
+#include "probust/base/text.h"
+#include "probust/perturb/noise_family.h"
+#include "probust/perturb/noise_text.h"
 #include "report/page.h"
 
 namespace probust::cli {
 namespace {
 
-// Opens the run's data with the same options, from the first point to the last.
-std::unique_ptr<PointSource> open_as_before(const std::string& path, const store::Configuration& information) {
-  DataArguments data = parse_data_options(path, store::value_of(information, "data_options"));
-  data.labels.clear();  // if rows have them
-  data.offset = 0;
-  data.limit = -1;
-  return open_dataset(path, dataset_options(data)).value();
+constexpr std::int64_t kOnSheet = 3;         // samples of a noise that is the only one of its family
+constexpr std::int64_t kSheetSamples = 100;  // of which these are
+
+// Why there are no pictures, as a sentence.
+std::string reason_of(const std::string& what, const Error& error) {
+  return "There are no " + what + ": " + error.message(as_flag) + ".";
 }
 
-// The pictures, all with the same brightness scale, so that they can be compared.
-std::map<std::int64_t, report::Picture> drawn(const std::map<std::int64_t, Tensor>& points) {
-  Tensor all;
-  for (const auto& [index, x] : points) all.data.insert(all.data.end(), x.data.begin(), x.data.end());
-  const report::Brightness brightness = report::brightness_of(all);
-  std::map<std::int64_t, report::Picture> result;
-  for (const auto& [index, x] : points) result.emplace(index, report::picture_of(x, brightness));
-  return result;
-}
+class RunPainter {
+ public:
+  RunPainter(const PastRun& run, const WantedPictures& wanted, PointSource& data)
+      : run_(run),
+        wanted_(wanted),
+        data_(data),
+        seed_(static_cast<std::uint64_t>(parse_integer(store::value_of(run.configuration, "seed")).value_or(0))) {}
 
-constexpr const char* kHow = "To see them, repeat the command with --data and the run's data file.";
+  // Throws Error.
+  report::Pictures draw() {
+    report::Pictures pictures;
+    const report::Brightness brightness = common_brightness();
+    SamplePainter painter(data_, "the run", kSheetSamples, seed_, brightness);
+    for (const Row* row : wanted_.rows) pictures.of_point.try_emplace(row->index, painter.original(row->index));
+    try {
+      if (!wanted_.sheet_noises.empty()) pictures.sheet = sheet(painter);
+      const bool classifies = store::value_of(run_.configuration, "tolerance").empty();
+      if (wanted_.samples > 0 && classifies) add_wrong_versions({data_, "the run", wanted_.samples, seed_, brightness}, pictures);
+    } catch (const Error& error) {
+      pictures.wrong_missing = reason_of("wrong versions", error);
+    }
+    return pictures;
+  }
+
+ private:
+  report::Brightness common_brightness() {
+    Tensor all;
+    for (const Row* row : wanted_.rows) {
+      const Tensor x = data_.read(row->index, 1).x;
+      all.data.insert(all.data.end(), x.data.begin(), x.data.end());
+    }
+    return report::brightness_of(all);
+  }
+
+  Noise noise(const std::string& of_rows) {
+    const auto known = noises_.find(of_rows);
+    if (known != noises_.end()) return known->second;
+    const auto full = wanted_.noises.find(of_rows);
+    const std::string& text = full == wanted_.noises.end() ? of_rows : full->second;
+    Noise parsed = parse_noise_of_row(text, datasets::noise_files());
+    parsed.shape->fit(element_count(data_.point_shape()), data_.count());
+    return noises_.emplace(of_rows, std::move(parsed)).first->second;
+  }
+
+  report::SampleSheet sheet(SamplePainter& painter) {
+    std::map<std::string, std::int64_t> strengths;
+    for (const std::string& text : wanted_.sheet_noises) ++strengths[family_of_noise(text).name];
+    report::SampleSheet drawn{wanted_.sheet_point, painter.original(wanted_.sheet_point), {}};
+    for (const std::string& text : wanted_.sheet_noises)
+      drawn.of_noise[text] =
+          painter.typical(wanted_.sheet_point, noise(text), strengths[family_of_noise(text).name] == 1 ? kOnSheet : 1);
+    return drawn;
+  }
+
+  void add_wrong_versions(SamplePainter painter, report::Pictures& pictures) {
+    std::map<std::string, std::vector<const Row*>> rows;  // by model
+    for (const Row* row : wanted_.rows) rows[row->model].push_back(row);
+    for (const auto& [model, own] : rows) {
+      Problem problem = reopen_problem(run_, model);
+      const Event event = parse_event(problem.arguments, wanted_.class_names, problem.model.classes());
+      for (const Row* row : own)
+        pictures.wrong.try_emplace(report::noisy_point_of(*row),
+                                   painter.wrong_version(*row, noise(row->noise), problem.model, event));
+    }
+  }
+
+  const PastRun& run_;
+  const WantedPictures& wanted_;
+  PointSource& data_;
+  std::uint64_t seed_;
+  std::map<std::string, Noise> noises_;
+};
+
+// Perturbations apply to images only, so that data of a run with them are images in any layout.
+bool are_images(const Shape& point, const WantedPictures& wanted) {
+  return report::is_image(point) ||
+         std::any_of(wanted.rows.begin(), wanted.rows.end(), [](const Row* row) { return family_of_noise(row->noise).perturbs; });
+}
 
 }  // namespace
 
-report::Pictures pictures_of(const store::Configuration& configuration, const store::Configuration& information,
-                             const std::string& data, std::span<const std::int64_t> which) {
-  const auto without = [](const std::string& reason) { return report::Pictures{{}, reason}; };
-  const std::string path = data.empty() ? store::value_of(information, "data_path") : data;
-  if (path.empty()) return without(std::string("There are no images: the run does not record where its data are. ") + kHow);
+report::Pictures pictures_of(const PastRun& run, const WantedPictures& wanted) {
+  report::Pictures none;
   try {
-    if (store::checksum(path) != store::value_of(configuration, "data"))
-      return without("There are no images: '" + path + "' is not the run's data file, or has changed since. " + kHow);
-    const std::unique_ptr<PointSource> source = open_as_before(path, information);
-    std::map<std::int64_t, Tensor> points;
-    for (const std::int64_t index : which) {
-      Tensor x = source->read(index, 1).x;
-      if (!report::is_image({x.shape.begin() + 1, x.shape.end()}))
-        return without("There are no images: points of shape " + to_string(Shape{x.shape.begin() + 1, x.shape.end()}) +
-                       " are not images.");
-      points.emplace(index, std::move(x));
-    }
-    return {drawn(points), ""};
+    const std::unique_ptr<PointSource> data = open_points(run);
+    if (are_images(data->point_shape(), wanted)) return RunPainter(run, wanted, *data).draw();
+    none.missing = "There are no images: points of shape " + to_string(data->point_shape()) + " are not images.";
   } catch (const Error& error) {
-    return without("There are no images: " + error.message(as_flag) + ". " + kHow);
+    none.missing = reason_of("images", error);
   }
+  return none;
 }
 
 }  // namespace probust::cli

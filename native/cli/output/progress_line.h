@@ -11,17 +11,17 @@
 
 namespace probust::cli {
 
-/// Shows a run's progress on stderr: a bar on a terminal, otherwise a line every few seconds; nothing if `quiet`. Stops, and
-/// clears its bar, when it is destroyed.
+/// Shows the progress of a run on stderr: a bar on a terminal, otherwise a line every few seconds; nothing if `quiet`. The bar
+/// is cleared when this object is destroyed.
 class ProgressLine {
  public:
-  /// Points, whose number is also shown.
+  /// The number of finished points and of all points, which are also shown.
   struct PointCount {
     const std::atomic<std::int64_t>* done = nullptr;
     std::int64_t total = 0;
   };
 
-  /// The caller updates `done`, which counts up to `total`, and the points.
+  /// The caller updates `done`, which counts up to `total`, and points.done.
   ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet);
   ProgressLine(std::string title, const std::atomic<std::int64_t>& done, std::int64_t total, bool quiet, PointCount points);
   ~ProgressLine();
@@ -43,7 +43,7 @@ class ProgressLine {
   std::thread thread_;
 };
 
-/// "3 s", "2 min 05 s", "1 h 12 min".
+/// A time such as "3 s", "2 min 05 s" or "1 h 12 min".
 std::string duration_text(double seconds);
 
 }  // namespace probust::cli

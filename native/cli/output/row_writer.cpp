@@ -17,7 +17,7 @@
 namespace probust::cli {
 namespace {
 
-// A value as JSON.
+// Converts a value to JSON.
 struct ToJson {
   Document operator()(std::monostate) const { return nullptr; }
   Document operator()(std::span<const double> values) const { return std::vector<double>(values.begin(), values.end()); }
@@ -44,7 +44,7 @@ class JsonLines final : public RowWriter {
   std::FILE* file_;
 };
 
-// A text in the form of RFC 4180: quoted if it contains a comma, quote or newline.
+// A text as a field of CSV (RFC 4180): quoted if it contains a comma, quote or newline.
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string result = "\"";
@@ -52,13 +52,13 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-// A value as a field of CSV.
+// Converts a value to a field of CSV.
 struct ToCell {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return shortest_text(value); }
   std::string operator()(const std::string& text) const { return quoted(text); }
-  std::string operator()(std::span<const double>) const { return ""; }  // probabilities have columns of their own
+  std::string operator()(std::span<const double>) const { return ""; }  // each class has a column of its own
 };
 
 template <typename Field>
@@ -104,7 +104,7 @@ std::string uncertainty(const Estimate& e) {
   return e.std_error ? "+- " + probability_text(*e.std_error) : "-";
 }
 
-// "ok, by probit:25", "inexact: known to about 1.2e-05".
+// A status such as "ok, by probit:25" or "inexact: known to about 1.2e-05".
 std::string explained(const Row& row) {
   const Estimate& e = row.estimate;
   std::string text(word(e.status));
@@ -137,7 +137,7 @@ class Table final : public RowWriter {
     if (c < 0 || c >= static_cast<std::int64_t>(class_names_.size())) return std::to_string(c);
     return class_names_[c].substr(0, 10);
   }
-  // "Bag 0.9312, Shirt 0.0513, ...": the five most likely classes, which is what a table has room for.
+  // The most likely classes, as in "Bag 0.9312, Shirt 0.0513, ...". The table has room for five.
   std::string likeliest(const std::vector<double>& classes) const {
     constexpr std::size_t kMost = 5;
     std::vector<std::size_t> order(classes.size());

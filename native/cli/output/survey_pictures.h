@@ -8,8 +8,8 @@
 
 namespace probust::cli {
 
-/// The pictures of a survey, which must have points. `noises` are those of the rows, by their text; `samples` is their number for
-/// each estimate, which pictures repeat. Throws Error.
+/// The pictures of a survey, which must have points. `noises` are the noise models of the rows. `samples` is the number of
+/// noisy samples of each estimate; pictures show the same samples. Throws Error.
 report::SurveyPictures pictures_of_survey(Problem& problem, const Survey& survey, const std::vector<Noise>& noises,
                                           std::int64_t samples);
 

@@ -6,7 +6,7 @@
 
 namespace probust::cli {
 
-/// Throws Error{usage} naming `option` unless the path ends in `ending`, such as ".html".
+/// Throws Error{usage} that names `option` unless the path ends in `ending`, such as ".html".
 void require_ending(const std::string& option, const std::string& path, std::string_view ending);
 
 /// Writes a whole file. Throws Error{resources} if it cannot be written.

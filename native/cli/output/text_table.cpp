@@ -11,7 +11,7 @@
 namespace probust::cli {
 namespace {
 
-// The width in characters. In UTF-8, a character may have several bytes.
+// The number of characters in a text. In UTF-8, a character may have several bytes.
 std::size_t characters(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));

@@ -14,7 +14,7 @@ class TextTable {
   /// A header that starts with '<' marks a column of text.
   explicit TextTable(std::vector<std::string> headers);
 
-  /// One cell for each header.
+  /// Adds a row, with one cell for each header.
   void add(std::vector<std::string> cells);
 
   /// All lines, each indented by a space.
@@ -25,19 +25,19 @@ class TextTable {
   std::vector<std::vector<std::string>> lines_;
 };
 
-/// "0.9312", "1.70e-05", "-" if it is not finite.
+/// A probability such as "0.9312" or "1.70e-05"; "-" if it is not finite.
 std::string probability_text(double p);
 
-/// "0.9712", "-0.0020"; "-" if it is not finite.
+/// A number with four decimals, such as "0.9712" or "-0.0020"; "-" if it is not finite.
 std::string four_decimals(double value);
 
-/// The probability of failure: "<0.034" if it is a bound, otherwise with the digits that the estimate's error justifies.
+/// The probability of failure with the digits that the estimate's error justifies, or such as "<0.034" if it is a bound.
 std::string failure_text(const Estimate& estimate);
 
-/// "0.9312..0.9500", "-" if an end is not finite.
+/// An interval such as "0.9312..0.9500"; "-" if an end is not finite.
 std::string interval_text(double low, double high);
 
-/// Three digits: "0.123", "-" if it is not finite.
+/// A number with three significant digits, such as "0.123"; "-" if it is not finite.
 std::string short_number(double value);
 
 }  // namespace probust::cli

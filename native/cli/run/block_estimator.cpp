@@ -22,7 +22,7 @@ BlockEstimator::BlockEstimator(const Plan& plan, Problem& problem, std::string m
   request_.target = question.target;
   request_.names = problem.class_names;
   request_.event = parse_event(problem.arguments, problem.class_names, problem.model.classes());
-  request_.other_labels = true;  // the check has already warned about them
+  request_.other_labels = true;  // labels that are not classes are accepted: the check has already warned about them
   request_.seed = question.seed;
   request_.noises = plan.noises;
   request_.estimators = plan.estimators;
@@ -42,7 +42,7 @@ EstimateRequest BlockEstimator::request_of(PointBlock block) const {
   return request;
 }
 
-// Distributes the total among all points before any is estimated.
+// Distributes the total budget among all points before any point is estimated.
 void BlockEstimator::schedule() {
   EstimateRequest all = request_of(read_points(problem_, first_position(problem_), point_count(problem_)));
   all.wanted.assign(plan_.questions().size(), false);
@@ -81,7 +81,7 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
 void BlockEstimator::note_refusal(const std::string& estimator, const Error& error) {
   const bool first = refused_.emplace(estimator, error).second;
   if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1)
-    return;  // a single estimator ends the run with this error
+    return;  // if it is the only estimator, the run ends with this error
   const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + " cannot be used: ";
   say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
 }
@@ -94,7 +94,7 @@ Results BlockEstimator::results_of(EstimateRun& run, const std::vector<std::int6
     const std::span<const float> logits = run.logits().row(static_cast<std::int64_t>(i));
     results.points.push_back({model_, index[i], label_of(i), predicted_class(logits), {logits.begin(), logits.end()}});
   }
-  const std::size_t questions = results.rows.size() / index.size();  // per point
+  const std::size_t questions = results.rows.size() / index.size();  // rows per point
   for (std::size_t r = 0; r < results.rows.size(); ++r) {
     results.rows[r].label = label_of(r / questions);
     results.rows[r].model = model_;

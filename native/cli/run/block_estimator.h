@@ -13,23 +13,23 @@
 
 namespace probust::cli {
 
-/// Estimates blocks of points of one model, one after the other. The rows of a block do not depend on other blocks, so any
-/// process can compute any block; only a total budget is shared by all points.
+/// Computes the estimates of one model, one block of points at a time. The rows of a block do not depend on other blocks,
+/// except that all points share a total budget, so any process can compute any block.
 class BlockEstimator {
  public:
-  /// Both arguments must outlive this object. `model` is the name in rows. With a total budget, reads and schedules all points
-  /// now.
+  /// `plan` and `problem` must outlive this object. `model` is the model's name in rows. If the plan has a total budget, reads
+  /// all points now and distributes it.
   BlockEstimator(const Plan& plan, Problem& problem, std::string model);
 
-  /// The number of points to estimate at once: a whole block if estimates pool points, otherwise as many as take about two
-  /// seconds, so that little work is lost if the run is interrupted.
+  /// The number of points to estimate at once: a whole block if estimates depend on the other points of the block, otherwise as
+  /// many as take about two seconds, so that little work is lost if the run is interrupted.
   std::int64_t preferred_count() const;
 
   /// The rows for positions [first, first + count) of the data and the `wanted` questions, ordered by point and then as in
   /// plan.questions(). An estimator that does not support this model gives rows with the reason. Throws Error.
   Results estimate(std::int64_t first, std::int64_t count, const std::vector<bool>& wanted);
 
-  /// The first reason why an estimator is not supported; null if all are.
+  /// The error of an estimator that is not supported; null if all are supported.
   const Error* refusal() const { return refused_.empty() ? nullptr : &refused_.begin()->second; }
 
  private:
@@ -42,12 +42,12 @@ class BlockEstimator {
   Problem& problem_;
   std::string model_;
   EstimateRequest request_;               // the request of every block, without its points
-  std::map<std::string, Error> refused_;  // by estimator: why it is not supported
+  std::map<std::string, Error> refused_;  // by estimator: the reason why it is not supported
   double pace_ = 0;                       // seconds per point in the last block
 };
 
-/// Calibrates the estimates of rows, which must cover all points, with their own noisy samples (analysis/calibration.h), and
-/// reports the changes.
+/// Calibrates the estimates in rows, which must be those of all points, by means of their noisy samples
+/// (analysis/calibration.h), and reports the changes.
 void calibrate_rows(const Plan& plan, std::vector<Row>& rows, bool quiet);
 
 }  // namespace probust::cli

@@ -19,12 +19,12 @@ constexpr const char* kColumns = "{:<24} {:<24} {:>10} {:>12} {:>12}\n";
 
 // The cost of one question.
 struct Cost {
-  double seconds = 0;  // per point
+  double seconds = 0;  // time per point
   std::int64_t forwards = 0, backwards = 0, points = 0;
 };
 
-// Estimates one question for the first few points, and for more if that takes less than a second, because first calls include
-// one-time work.
+// Measures one question on the first few points. If that takes less than a second, measures more points, because the first
+// calls include one-time work.
 Cost measure(BlockEstimator& estimator, const Problem& problem, const std::vector<bool>& wanted) {
   constexpr double kEnough = 1;
   Cost cost;
@@ -52,7 +52,7 @@ double per_point(std::int64_t passes, const Cost& cost) {
   return cost.points == 0 ? 0 : static_cast<double>(passes) / static_cast<double>(cost.points);
 }
 
-// Returns the seconds that the model would take.
+// Prints the cost of one model, and returns the seconds that its estimates would take.
 double print_model(const Plan& plan, Problem& problem, std::int64_t points, const std::string& name) {
   BlockEstimator estimator(plan, problem, name);
   const std::vector<Plan::Question> questions = plan.questions();

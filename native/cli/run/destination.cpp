@@ -22,7 +22,7 @@
 namespace probust::cli {
 namespace {
 
-// ".csv" -> "csv".
+// The extension of a path without its dot, such as "csv".
 std::string ending_of(const std::string& path) {
   const std::size_t dot = path.rfind('.');
   return dot == std::string::npos ? "" : path.substr(dot + 1);
@@ -36,12 +36,12 @@ void add(Results& to, const Results& more) {
 
 std::vector<bool> all_or_none(const Plan& plan, bool all) { return std::vector<bool>(plan.questions().size(), all); }
 
-// Appends rows to a text file. An existing file is not changed before the first block.
+// Appends rows to a text file. An existing file is not changed before the first block is written.
 class Text : public Destination {
  public:
-  // `keep` is the number of bytes of an existing file to keep. If it is positive, rows are appended without a header.
+  // `keep` is the number of bytes to keep of an existing file. If it is positive, rows are appended without a header.
   Text(std::string path, TextForm form, std::int64_t keep) : path_(std::move(path)), form_(std::move(form)), keep_(keep) {
-    (void)make_row_writer(form_, stdout, true);  // rejects unknown forms
+    (void)make_row_writer(form_, stdout, true);  // throws for an unknown format
   }
   ~Text() override {
     if (file_ != nullptr && file_ != stdout) std::fclose(file_);
@@ -82,15 +82,15 @@ class Text : public Destination {
     if (std::fflush(file_) != 0) throw write_error();
   }
 
-  std::string path_;  // empty: stdout
+  std::string path_;  // empty for stdout
   TextForm form_;
   std::int64_t keep_;
   std::FILE* file_ = nullptr;
   std::unique_ptr<RowWriter> writer_;
 };
 
-// A journal that only one process at a time writes. The lock is taken first, because two processes would otherwise read and
-// write the same journal.
+// A journal that only one process at a time can use. The lock is acquired before the journal is read, because two processes
+// could otherwise read and write the same journal.
 struct LockedJournal {
   LockedJournal(const Arguments& arguments, const store::Configuration& configuration)
       : lock(arguments.output), journal(arguments.output, configuration, arguments.force_new) {}
@@ -116,8 +116,8 @@ class ResumableText final : public LockedJournal, public Text {
   }
 };
 
-// Blocks are appended at most once a second: each write takes the disk some milliseconds, and a fast model takes less time for
-// a block. The file is not changed before the first block.
+// Appends blocks to a run, at most once a second: each write takes some milliseconds, which may be more than a fast model needs
+// for a block. The file is not changed before the first block is written.
 class Stored final : public Destination {
  public:
   explicit Stored(store::RunFile run)
@@ -154,7 +154,7 @@ class Stored final : public Destination {
   }
   store::Configuration information() const override {
     store::Configuration all = run_.information();
-    for (const auto& entry : information_) {  // the pending entries come after those of the file, and replace them
+    for (const auto& entry : information_) {  // pending entries replace those of the file
       std::erase_if(all, [&](const auto& old) { return old.first == entry.first; });
       all.push_back(entry);
     }
@@ -167,7 +167,7 @@ class Stored final : public Destination {
   }
 
  private:
-  // Writes the pending blocks; the first of them is written with the information.
+  // Writes the pending blocks and information. Nothing is written before the first block.
   void append() {
     if (!begun_ && waiting_.rows.empty() && waiting_.points.empty() && waiting_.skipped.empty()) return;
     store::Configuration entries;
@@ -182,7 +182,7 @@ class Stored final : public Destination {
   }
 
   store::RunFile run_;
-  double seconds_before_;  // seconds of earlier attempts
+  double seconds_before_;  // time of earlier attempts
   Results waiting_;
   store::Configuration information_;
   bool begun_ = false;
@@ -236,7 +236,7 @@ std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const Te
 
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration) {
   if (!arguments.format.empty())
-    throw Error{ErrorCode::usage, "--format", "applies to text, but --output is a run",
+    throw Error{ErrorCode::usage, "--format", "applies only to text files, but --output is a run",
                 "leave it out, and write text with probust export"};
   return std::make_unique<Stored>(store::RunFile::claim(arguments.output, configuration, mode_of(arguments)));
 }

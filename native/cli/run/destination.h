@@ -17,7 +17,7 @@ namespace probust::cli {
 
 /// Points of one model that are written together: positions [first, first + count) of the data.
 struct Block {
-  std::string model;  ///< its name in rows
+  std::string model;  ///< the model's name in rows
   std::int64_t first = 0, count = 0;
 };
 
@@ -29,38 +29,39 @@ class Destination {
   /// For each of the plan's questions, whether an earlier attempt has finished it for all points of the block.
   virtual std::vector<bool> answered(const Block& block, const Plan& plan) = 0;
 
-  /// Adds all results of a block at once.
+  /// Adds the results of a block, all or none.
   virtual void write(const Block& block, const Results& results) = 0;
 
   /// Sets the number of points of the whole run, and other entries of store::RunFile::information.
   virtual void inform(const store::Configuration& /*entries*/) {}
 
-  /// The information of an earlier attempt.
+  /// The information that earlier attempts and inform() have set; empty if the destination does not store it.
   virtual store::Configuration information() const { return {}; }
 
   /// Called after the last results.
   virtual void finish() = 0;
 };
 
-/// Whether --output names a run: a .sqlite file.
+/// Whether --output names a run, that is, a .sqlite file.
 bool names_run(const Arguments& arguments);
 
-/// The format: that of --format, that of the name of --output, or the one for stdout. Throws Error{usage}.
+/// The format of the output: that of --format or, failing that, the one for the extension of --output or for stdout. Throws
+/// Error{usage}.
 std::string format_of(const Arguments& arguments);
 
-/// stdout, or a new text file without a journal.
+/// A destination that writes text to stdout or to a new file, without a journal.
 std::unique_ptr<Destination> text_destination(const Arguments& arguments, const TextForm& form);
 
-/// The text file of --output. If an earlier attempt with the same configuration was interrupted, it is resumed. Throws Error:
-/// usage, and the errors of store::Journal.
+/// A destination that writes the text file of --output. If an earlier attempt with the same configuration was interrupted, it
+/// is resumed. Throws Error: usage, and the errors of store::Journal.
 std::unique_ptr<Destination> resumable_text(const Arguments& arguments, const TextForm& form,
                                             const store::Configuration& configuration);
 
-/// The run of --output. If it exists, it must have the same `configuration`. Throws Error: usage, and the errors of
-/// store::RunFile::open.
+/// A destination that writes the run of --output. If the run exists, it must have the same `configuration`. Throws Error:
+/// usage, and the errors of store::RunFile::open.
 std::unique_ptr<Destination> run_destination(const Arguments& arguments, const store::Configuration& configuration);
 
-/// Keeps all results in memory.
+/// A destination that keeps all results in memory.
 class Collected final : public Destination {
  public:
   std::vector<bool> answered(const Block&, const Plan& plan) override { return std::vector<bool>(plan.questions().size()); }
@@ -70,7 +71,7 @@ class Collected final : public Destination {
   void finish() override;
 
   Results results;
-  store::Configuration entries;  ///< information that was set
+  store::Configuration entries;  ///< the information that inform() has set
 
  private:
   Stopwatch watch_;

@@ -15,7 +15,7 @@
 namespace probust::cli {
 namespace {
 
-constexpr const char* kUnnamed = "(the model)";  // for a run of one model
+constexpr const char* kUnnamed = "(the model)";  // the model's name if the run has only one
 
 std::string name_in_run(const std::string& model) { return model.empty() ? kUnnamed : model; }
 
@@ -51,7 +51,7 @@ PointBlock spread_points(Problem& problem, std::int64_t most) {
     try {
       append_point(all, problem.data->read(position, 1));
     } catch (const Error& error) {
-      if (error.code != ErrorCode::unreadable) throw;  // the command itself reports a point that cannot be read
+      if (error.code != ErrorCode::unreadable) throw;  // the command itself reports points that cannot be read
     }
   }
   if (problem.labels.empty()) all.labels.clear();
@@ -94,7 +94,7 @@ CheckInput check_input(Problem& problem, const std::vector<Noise>& noises, std::
 FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::int64_t planned) {
   if (problem.arguments.no_check) return {};
   CheckInput input = check_input(problem, noises, kFirstCheckPoints);
-  if (input.x.shape.empty()) return {};  // no point can be read
+  if (input.x.shape.empty()) return {};  // if no point can be read
   const CheckReport report = probust::first_check(std::move(input), problem.model.executor(), point_count(problem), planned);
   FirstCheck result{report.warnings(as_flag), {}, report.hint(as_flag)};
   for (const Finding& finding : report.findings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The check before estimates: whether data, preprocessing and labels suit the model (check/check.h).
+// The check before estimates: whether data, preprocessing and labels match the model (check/check.h).
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@
 
 namespace probust::cli {
 
-/// The input of a check: at most `most` points, evenly spread over the data. Points that cannot be read are omitted.
+/// The input of a check: at most `most` points, spread evenly over the data. Points that cannot be read are omitted.
 CheckInput check_input(Problem& problem, const std::vector<Noise>& noises, std::int64_t most);
 
 /// The findings of a first check.
 struct FirstCheck {
   std::vector<std::string> warnings;  ///< one line each
   std::vector<std::string> notes;     ///< notes on layout and sigma
-  std::string hint;                   ///< for the notes of rows; empty without warnings
+  std::string hint;                   ///< text for the notes of rows; empty if there are no warnings
 };
 
-/// A check of at most 100 points, with as many alternatives as cost little of the `planned` passes. Without labels, the model
-/// is not run. Empty with --no-check.
+/// Checks at most 100 points, with as many alternatives as cost little compared with the `planned` passes. Without labels, the
+/// model is not run. With --no-check, the result is empty.
 FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::int64_t planned);
 
-/// The same for one model of a plan. If the destination resumes a run that was checked, returns its stored findings. Prints the
-/// warnings to stderr, also with --quiet, and stores them in the destination.
+/// Like the previous function, for one model of a plan. Prints the warnings to stderr, even with --quiet, and stores them in
+/// the destination. If the destination resumes a run that was checked, does not check again but returns the stored findings.
 FirstCheck first_check(Problem& problem, const Plan& plan, const std::string& model, Destination& destination);
 
-/// Warns of problems that are found during estimation, and stores them in the destination.
+/// Prints a warning of a problem that was found during estimation, and stores it in the destination.
 FirstCheck warn_of(const Finding& finding, const std::string& model, Destination& destination);
 
 /// Prints warnings to stderr, each preceded by "probust: warning: ".
 void say_warnings(const std::vector<std::string>& warnings);
 
-/// The warnings of a run's information, one per line.
+/// The warnings that a run's information contains.
 std::vector<std::string> warnings_in(const store::Configuration& information);
 
-/// The entries of `information` about checks ("warnings", "checked", "hints"), with the new lines of `more`.
+/// The entries about checks ("warnings", "checked", "hints") of `information`, with the lines added that are only in `more`.
 store::Configuration joined_checks(const store::Configuration& information, const store::Configuration& more);
 
 }  // namespace probust::cli

@@ -15,29 +15,31 @@
 
 namespace probust::cli {
 
-/// A block to estimate, and the questions of the plan that are needed for it.
+/// A block to estimate, and for each of the plan's questions whether it is still needed for the block.
 struct Assignment {
   Block block;
   std::vector<bool> wanted;
 };
 
-/// Assigns blocks of one model and accepts their results.
+/// Assigns the blocks of one model and accepts their results.
 class Assignments {
  public:
   virtual ~Assignments() = default;
 
-  /// The next block of at most `count` points, within a block of fixed positions; empty when all are assigned.
+  /// The next block of at most `count` points, which does not extend over the blocks at fixed positions in the data (kBlock);
+  /// empty when all blocks have been assigned.
   virtual std::optional<Assignment> next(std::int64_t count) = 0;
 
   virtual void deliver(const Assignment& done, Results results) = 0;
 };
 
-/// The state of one model's points, at positions [first, last) of the data. Blocks that the destination already has are not
-/// assigned. Results may come in any order and from several threads; they are written in the order of the data.
+/// Tracks which points of one model, at the positions `span` of the data, are assigned, finished and written. Blocks that the
+/// destination already has are not assigned. Results may arrive in any order and from several threads; they are written in the
+/// order of the data.
 class Ledger final : public Assignments {
  public:
-  /// All arguments must outlive this object. `hold`: keep all results in memory instead of writing them. `all_or_nothing`: if
-  /// one question of a block is needed, all are.
+  /// `hold`: keeps all results in memory instead of writing them. `all_or_nothing`: if one question of a block is needed, all
+  /// questions are. `plan` and `destination` must outlive this object.
   struct Rules {
     bool hold = false, all_or_nothing = false;
   };
@@ -46,35 +48,36 @@ class Ledger final : public Assignments {
   std::optional<Assignment> next(std::int64_t count) override;
   void deliver(const Assignment& done, Results results) override;
 
-  /// Sets a text for the note of every row from now on; empty: none.
+  /// Sets a text that is added to the note of every row from now on; an empty text adds nothing.
   void set_hint(std::string hint);
 
-  /// Takes back a block that will not be estimated, so that another rank gets it.
+  /// Returns a block that was assigned but will not be estimated, so that another rank gets it.
   void give_back(Assignment assignment);
 
   /// Assigns no more blocks.
   void close();
 
-  /// Whether all points are written, or held.
+  /// Whether the results of all points have been written or, with `hold`, kept.
   bool complete() const;
 
   /// The results that were held.
   Results& held() { return held_; }
   void write_held();
 
-  /// The number of finished points, and the number that were finished by earlier attempts.
+  /// done: the number of finished points. skipped: the number of those that earlier attempts had finished.
   const std::atomic<std::int64_t>& done() const { return done_; }
   std::int64_t skipped() const { return skipped_; }
 
-  /// Statistics of the results so far: written rows, rows with p, points, labelled points, and points predicted as labelled;
-  /// the first predicted class, and the number of predicted classes (2 stands for more than one).
+  /// Statistics of the results so far: the numbers of written rows, of rows with p, of points, of labelled points, and of
+  /// points whose prediction is their label; the first predicted class, and the number of predicted classes (2 stands for more
+  /// than one).
   struct Counts {
     std::int64_t written = 0, answered = 0, points = 0, labelled = 0, correct = 0;
     std::int64_t first_class = 0, classes = 0;
   };
   Counts counts() const;
 
-  /// The points that could not be read, by position, without those of earlier attempts.
+  /// The points that could not be read, ordered by position, excluding those of earlier attempts.
   std::vector<SkippedPoint> bad() const;
 
  private:
@@ -88,9 +91,9 @@ class Ledger final : public Assignments {
   Destination& destination_;
   Rules rules_;
   mutable std::mutex mutex_;
-  std::int64_t next_, written_to_;  // positions
+  std::int64_t next_, written_to_;  // positions up to which points have been assigned and written
   std::vector<Assignment> given_back_;
-  std::map<std::int64_t, std::pair<Block, Results>> waiting_;  // by position; wait for earlier blocks; empty if skipped
+  std::map<std::int64_t, std::pair<Block, Results>> waiting_;  // by position: finished blocks that wait for earlier ones
   std::string hint_;
   Results held_;
   Counts counts_;

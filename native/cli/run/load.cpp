@@ -12,7 +12,7 @@
 #include "cli/devices.h"
 #include "cli/messages.h"
 #include "cli/options.h"
-#include "datasets/files_beside.h"
+#include "datasets/sibling_files.h"
 #include "datasets/unwritable.h"
 #include "probust/base/text.h"
 
@@ -28,15 +28,15 @@ T named(Result<T> result, const std::string& file) {
 }
 
 ModelSummary summary_of_model(const Arguments& arguments) {
-  datasets::FilesBeside files(arguments.model);
+  datasets::SiblingFiles files(arguments.model);
   return named(summarize_onnx(read_file(arguments.model), std::ref(files)), arguments.model);
 }
 
-// The number of channels of the images that a model expects: 1 or 3, or 0 if its input does not determine it.
+// The number of channels of the images that a model expects: 1 or 3, or 0 if it does not follow from the shape of its input.
 std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summary) {
   Shape shape = arguments.input_shape;
   if (shape.empty() && !summary.inputs.empty()) shape = summary.inputs[0].shape;
-  if (shape.size() == 2) {  // flat pixels of square images
+  if (shape.size() == 2) {  // the flattened pixels of square images
     const auto side = [](std::int64_t pixels) { return std::llround(std::sqrt(static_cast<double>(pixels))); };
     for (const std::int64_t channels : {1, 3}) {
       if (shape[1] > channels && shape[1] == channels * side(shape[1] / channels) * side(shape[1] / channels)) return channels;
@@ -49,7 +49,7 @@ std::int64_t image_channels(const Arguments& arguments, const ModelSummary& summ
   return channels == 1 || channels == 3 ? channels : 0;
 }
 
-// Whether there may be labels whose classes are determined by the names in the model.
+// Whether the data may have labels, to be matched with the class names in the model.
 bool may_have_labels(const DataArguments& data) {
   return !data.labels.empty() || std::filesystem::path(data.path).extension() != ".npy";
 }
@@ -86,12 +86,12 @@ LoadOptions load_options(const Arguments& arguments, const Shape& point_shape, s
 }
 
 Model import_model(const Arguments& arguments, const LoadOptions& options) {
-  datasets::FilesBeside files(arguments.model);
+  datasets::SiblingFiles files(arguments.model);
   LoadOptions all = options;
   all.external_files = std::ref(files);
   Result<Model> model = guarded("the model", [&] { return probust::import_model(read_file(arguments.model), all); });
   if (model || model.error().where != option("tolerance")) return named(std::move(model), arguments.model);
-  Error error = model.error();  // the option may concern one of several models
+  Error error = model.error();  // names the model, because a command may have several
   error.problem = "applies to regression models, but " + arguments.model + " is a classifier";
   throw error;
 }

@@ -17,31 +17,33 @@
 
 namespace probust::cli {
 
-/// The range of the first `count` points at most.
+/// The range of the values of at most the first `count` points.
 DataRange range_of_points(PointSource& data, std::int64_t count);
 
-/// The range of the values of all data, whatever part of them is asked for. Values stored as bytes are not read.
+/// The range of the values of all data, even if --offset and --limit select only a part. Data stored as bytes are not read.
 DataRange range_of_data(const Arguments& arguments);
 
-/// Reads a whole file. Throws Error{unreadable} naming it.
+/// Reads a whole file. Throws Error{unreadable} that names it.
 std::vector<std::byte> read_file(const std::string& path);
 
-/// The options to load the model for points of a given shape, which determines dynamic extents; if the shape is empty, that of
-/// the model's input. The files next to the model are not included. `batch` is the number of examples at once; without it, as
-/// many as fit.
+/// The options to load the model for points of a given shape, which determines dynamic dimensions; if the shape is empty, it is
+/// that of the model's input. external_files is not set. `batch` is the number of examples that are processed at once; 0: as
+/// many as fit into memory.
 LoadOptions load_options(const Arguments& arguments, const Shape& point_shape = {}, std::int64_t batch = 0);
 
-/// Imports the model of the arguments for the chosen device. Errors name the file, or the data if their points do not fit.
+/// Imports or loads the model that the arguments name, for the chosen device. Errors name its file, or the data if their points
+/// do not fit the model.
 Model import_model(const Arguments& arguments, const LoadOptions& options);
 LoadedModel load_model(const Arguments& arguments, const LoadOptions& options);
 
 /// Converts data options to options of open_dataset and read_dataset.
 DatasetOptions dataset_options(const DataArguments& data);
 
-/// The same, with the number of image channels that the model expects, if its input determines it.
+/// Like the previous function, with the number of image channels that the model expects, if it follows from the shape of its
+/// input.
 DatasetOptions dataset_options(const Arguments& arguments);
 
-/// The points, labels and class names that the data options describe, read at once or block by block.
+/// Opens the data that the data options describe. load_data reads all points; open_data reads them when they are requested.
 Dataset load_data(const Arguments& arguments);
 std::unique_ptr<PointSource> open_data(const Arguments& arguments);
 
@@ -51,10 +53,10 @@ std::vector<std::string> load_class_names(const DataArguments& data);
 /// Prints the reader's notes to stderr, unless `quiet`.
 void report_notes(const std::vector<std::string>& notes, bool quiet);
 
-/// Lists skipped points on stderr: up to 20, and the number of further ones.
+/// Lists up to 20 skipped points on stderr, and the number of further ones.
 void report_bad(const std::vector<SkippedPoint>& bad);
 
-/// Converts a bad point to the form in which it is recorded.
+/// Converts bad points to the form in which results contain them.
 SkippedPoint skipped_point(const BadPoint& bad, const std::string& model = "");
 std::vector<SkippedPoint> skipped_points(const std::vector<BadPoint>& bad);
 

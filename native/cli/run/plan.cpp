@@ -8,8 +8,8 @@
 #include <set>
 
 #include "cli/run/load.h"
-#include "datasets/files_beside.h"
 #include "datasets/noise_files.h"
+#include "datasets/sibling_files.h"
 #include "probust/base/text.h"
 #include "probust/run/run.h"
 
@@ -20,7 +20,7 @@ namespace {
   throw Error{ErrorCode::usage, option, what, hint};
 }
 
-// The estimators of all lists.
+// All estimators that --estimator lists, which may be given several times.
 std::vector<std::string> estimator_texts(const Arguments& arguments) {
   std::vector<std::string> texts;
   for (const std::string& list : arguments.question.estimators) {
@@ -29,7 +29,7 @@ std::vector<std::string> estimator_texts(const Arguments& arguments) {
   return texts;
 }
 
-// Rejects options that add or split points if estimates depend on all points.
+// Rejects --shard and --extend if estimates depend on all points or all noise scales.
 void check_parts(const Arguments& arguments) {
   const std::pair<const char*, bool> together[] = {{"--total-budget", arguments.question.total_budget.has_value()},
                                                    {"--calibrate", arguments.question.calibrate}};
@@ -40,7 +40,7 @@ void check_parts(const Arguments& arguments) {
   if (arguments.question.smooth && arguments.extend) refuse("--smooth", "needs all noise scales at once", "leave out --extend");
 }
 
-// Rejects options that conflict with others or require others.
+// Rejects options that conflict with other options or require them.
 void check_options(const Arguments& arguments, const Plan& plan) {
   require_combinable({plan.total, arguments.question.smooth, arguments.question.calibrate}, plan.estimators);
   check_parts(arguments);
@@ -57,18 +57,6 @@ std::string checksums(const std::vector<std::string>& paths) {
   sums.reserve(paths.size());
   for (const std::string& path : paths) sums.push_back(store::checksum(path));
   return join(sums);
-}
-
-// The files of the models, with the files next to them that contain weights.
-std::vector<std::string> files_of_models(const Arguments& arguments) {
-  std::vector<std::string> files;
-  for (const std::string& model : models_of(arguments)) {
-    datasets::FilesBeside weights(model);
-    (void)summarize_onnx(read_file(model), std::ref(weights)).value();
-    files.push_back(model);
-    for (std::string& path : weights.paths()) files.push_back(std::move(path));
-  }
-  return files;
 }
 
 }  // namespace
@@ -112,9 +100,20 @@ std::vector<std::string> model_names(const Arguments& arguments) {
   for (const std::string& model : models_of(arguments)) {
     names.push_back(printable(std::filesystem::path(model).filename().string()));
     if (!known.insert(names.back()).second)
-      throw Error{ErrorCode::usage, "--model", "has two models called '" + names.back() + "'", "rename one of the files"};
+      throw Error{ErrorCode::usage, "--model", "has two models named '" + names.back() + "'", "rename one of the files"};
   }
   return names;
+}
+
+std::vector<std::string> files_of_models(const Arguments& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& model : models_of(arguments)) {
+    datasets::SiblingFiles weights(model);
+    (void)summarize_onnx(read_file(model), std::ref(weights)).value();
+    files.push_back(model);
+    for (std::string& path : weights.paths()) files.push_back(std::move(path));
+  }
+  return files;
 }
 
 static store::Configuration undivided_configuration(const Arguments& arguments, const Plan& plan) {
@@ -164,7 +163,7 @@ static store::Configuration undivided_configuration(const Arguments& arguments, 
 
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan) {
   store::Configuration configuration = undivided_configuration(arguments, plan);
-  // Adding estimators must not change which points a shard has.
+  // Stored because adding estimators must not change which points a shard has.
   if (!arguments.shard.empty()) configuration.emplace_back("shard_unit", plan.whole_blocks ? "blocks" : "points");
   return configuration;
 }

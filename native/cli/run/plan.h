@@ -11,7 +11,7 @@
 
 namespace probust::cli {
 
-/// The questions that `estimate` answers for every point.
+/// What `estimate` computes for every point.
 struct Plan {
   /// A noise model and an estimator, by their positions in the lists below.
   struct Question {
@@ -20,11 +20,11 @@ struct Plan {
 
   std::vector<Noise> noises;
   std::vector<EstimatorSpec> estimators;
-  std::vector<std::string> noise_paths;  ///< the files that noise models were read from
+  std::vector<std::string> noise_paths;  ///< the files from which noise models were read
   bool whole_blocks = false;  ///< whether estimates depend on the other points of their block, which must then not be split
-  std::int64_t total = 0;     ///< forwards that `auto` shares among all points and noise models; 0: a budget per point
+  std::int64_t total = 0;     ///< forwards that `auto` distributes among all points and noise models; 0: each point has a budget
 
-  /// Ordered by noise, then by estimator, like rows.
+  /// All pairs of noise and estimator, ordered by noise and then by estimator, like rows.
   std::vector<Question> questions() const;
 
   bool shares(const EstimatorSpec& estimator) const { return WholeRunOptions{total}.shares(estimator); }
@@ -32,25 +32,29 @@ struct Plan {
   /// The estimator's name in rows.
   std::string text(const EstimatorSpec& estimator) const { return WholeRunOptions{total}.text(estimator); }
 
-  /// The passes for this many points, without the share of `total`.
+  /// The number of passes for this many points, without those that `total` provides.
   std::int64_t passes(std::int64_t points, std::int64_t classes) const;
 };
 
-/// Throws Error{usage}, and the errors of reading the noise's files.
+/// The plan that the options describe. Throws Error{usage}, and the errors of reading files that noise models name.
 Plan parse_plan(const Arguments& arguments);
 
 /// The models of a command: the first one, and those of --model.
 std::vector<std::string> models_of(const Arguments& arguments);
 
-/// The names of the models in rows: empty if there is only one, otherwise the files' names without folders, which must differ.
-/// Throws Error{usage}.
+/// The names of the models in rows: "" if there is only one model, otherwise the names of their files without folders, which
+/// must differ. Throws Error{usage}.
 std::vector<std::string> model_names(const Arguments& arguments);
+
+/// The files of the models, with those next to them that contain weights. Throws Error{unreadable}.
+std::vector<std::string> files_of_models(const Arguments& arguments);
 
 /// All settings that determine the rows; the device is not one of them. Reads the model, the files next to it that contain
 /// weights, and the data once for their checksums.
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan);
 
-/// Part i of n for --shard i/n, counted from 1; {1, 1} without the option. Throws Error{usage}.
+/// The numbers of --shard PART/PARTS; {1, 1} if the option is not given. `part` is counted from 1. parse_shard throws
+/// Error{usage}.
 struct Shard {
   std::int64_t part = 1, parts = 1;
 };

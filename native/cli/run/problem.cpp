@@ -21,8 +21,8 @@ void reject_classifier_options(const Arguments& arguments) {
                                       {"classes", !arguments.data.classes.empty()}});
 }
 
-// Warns if labels are names and only some of the model's classes have them, because such labels are correct only if names are
-// matched.
+// Adds a note if labels are names and their number differs from the model's number of classes, because numbering the names in
+// sorted order is then wrong.
 void compare_classes(Problem& problem) {
   const PointSource& data = *problem.data;
   const std::int64_t named = data.named_classes(), classes = problem.model.classes();
@@ -45,7 +45,7 @@ Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noise
   Problem problem{arguments, std::move(data), {}, load_model(arguments, options), {}, {}};
   if (classifies) {
     problem.notes = problem.data->notes();
-    problem.labels = problem.data->labels();  // otherwise, labels are numbers that do not matter
+    problem.labels = problem.data->labels();  // for a regression model, labels are not classes and are not used
     problem.class_names = problem.data->class_names();
     compare_classes(problem);
   }

@@ -13,31 +13,32 @@
 
 namespace probust::cli {
 
-/// The input of `estimate` for one model: question, points and noise.
+/// The input of `estimate` for one model.
 struct Problem {
   Arguments arguments;
   std::unique_ptr<PointSource> data;
-  std::vector<std::int64_t> labels;  ///< labels of all points, or empty; PointSource::kNoLabel if unreadable
+  std::vector<std::int64_t> labels;  ///< labels of all points, or empty; PointSource::kNoLabel for a point that cannot be read
   LoadedModel model;
   std::vector<std::string> class_names;  ///< may be empty
-  std::vector<std::string> notes;        ///< notes about the data for the user; may name options (spelled)
+  std::vector<std::string> notes;        ///< notes about the data for the user; to be passed to spelled() if shown
 };
 
-/// Loads the model and data of `arguments`. Throws Error, also if the noise does not fit the points.
+/// Loads the model and data of `arguments`. Throws Error, for example if the noise does not fit the points.
 Problem load_problem(const Arguments& arguments, const std::vector<Noise>& noises);
 
-/// The first position of the data to read, and the number of positions to read.
+/// The position of the first point to read, and the number of points to read.
 std::int64_t first_position(const Problem& problem);
 std::int64_t point_count(const Problem& problem);
 
-/// The positions of a shard: an equal part of the points, or of the blocks if the plan requires whole blocks. All estimates are
-/// the same as without shards.
+/// The positions of a shard: an equal part of the points or, if the plan requires whole blocks, of the blocks. Estimates do not
+/// depend on the division into shards.
 Span span_of(const Problem& problem, const Plan& plan, const Shard& shard);
 
-/// The points at positions [first, first + count) of the data, without those that are skipped.
+/// The points at positions [first, first + count) of the data, without unreadable points, which are skipped.
 PointBlock read_points(Problem& problem, std::int64_t first, std::int64_t count);
 
-/// The event that must survive: --groups "0,1/Shirt,Coat", --per-class and --top. Throws Error{usage}.
+/// The event whose probability is estimated, from --groups (such as "0,1/Shirt,Coat"), --per-class and --top. Throws
+/// Error{usage}.
 Event parse_event(const Arguments& arguments, const std::vector<std::string>& class_names, std::int64_t classes);
 
 }  // namespace probust::cli

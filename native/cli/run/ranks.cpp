@@ -52,7 +52,7 @@ Document sent(Status field) { return word(field); }
 Document sent(const MethodField<const Row>& field) { return field.text(); }
 
 Document describe(const Row& row) {
-  Document::List message{row.estimate.model_samples, row.estimate.survivors};  // they have no columns
+  Document::List message{row.estimate.model_samples, row.estimate.survivors};  // these two have no columns
   for_each_field(row, [&](Column, const auto& field) { message.push_back(sent(field)); });
   return message;
 }
@@ -115,7 +115,7 @@ Document describe(const Assignment& assignment) {
                           {"wanted", assignment.wanted}};
 }
 
-// Waiting ranks leave the processor to working ones.
+// Sleeps, so that a waiting rank leaves the processor to working ranks.
 void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 }  // namespace
@@ -163,15 +163,15 @@ void RankServer::take(cluster::Message message) {
     } else {
       ranks_.early.push_back(std::move(message));
     }
-  } catch (...) {  // writing failed; the other ranks are informed when they send their next request
+  } catch (...) {  // results could not be written; the other ranks are told when they send their next request
     failure_ = std::current_exception();
     ledger_.close();
     stop_ = true;
   }
 }
 
-// A request contains the round and one of: "next": count; "ends": true; or "rows", "points" and "skipped" of the block on which
-// the rank works.
+// Answers a request. It contains the round and either "next", the number of points that the rank wants; or "ends": true; or
+// "rows", "points" and "skipped", the results of the block that was assigned to the rank.
 void RankServer::answer(int rank, const std::vector<std::byte>& bytes) {
   const Document request = document_of(bytes);
   if (request.find("next") != nullptr) {

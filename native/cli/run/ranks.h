@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// `mpirun -n 4 probust estimate ...`: rank 0 keeps the ledger and writes; all ranks estimate blocks, which they request one by
-// one.
+// `mpirun -n 4 probust estimate ...`: rank 0 has the ledger and writes the results. All ranks estimate blocks, which the others
+// request from rank 0 one at a time.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,17 @@
 
 namespace probust::cli {
 
-/// The state of all ranks, held by rank 0.
+/// The information that rank 0 has about the other ranks.
 struct Ranks {
   cluster::Cluster& cluster;
   int rounds = 1;                         ///< total number of ledgers, one for each model
   std::set<int> gone{};                   ///< ranks that ended before the work did
-  std::set<int> done{};                   ///< ranks that were told that there are no more blocks in the last round
+  std::set<int> done{};                   ///< ranks that have been told that the last round has no more blocks
   std::vector<cluster::Message> early{};  ///< requests of ranks that have already started with a later model
 };
 
-/// Called when rank 0 ends: tells the ranks that still work or wait to end as well, and waits until all have been told.
+/// Called when rank 0 ends. Tells the ranks that are still working or waiting to end as well, and waits until all have been
+/// told.
 void dismiss(Ranks& ranks);
 
 /// Assigns the blocks of rank 0's ledger to the other ranks and accepts their results, on its own thread. During this time,
@@ -39,7 +40,7 @@ class RankServer {
   /// results cannot be written.
   RankServer(Ranks& ranks, Ledger& ledger, int round, StopToken& stop);
 
-  /// Assigns no more blocks and waits for the other ranks.
+  /// Assigns no more blocks, and waits until the other ranks have been told so.
   ~RankServer();
   RankServer(const RankServer&) = delete;
   RankServer& operator=(const RankServer&) = delete;
@@ -58,7 +59,7 @@ class RankServer {
   int round_;
   StopToken& stop_;
   std::map<int, Assignment> working_;  // by rank
-  int told_ = 0;                       // number of ranks that were told that there are no more blocks
+  int told_ = 0;                       // number of ranks that have been told that there are no more blocks
   std::exception_ptr failure_;
   std::thread thread_;
 };
@@ -68,7 +69,7 @@ class RemoteAssignments final : public Assignments {
  public:
   RemoteAssignments(cluster::Cluster& cluster, int round) : cluster_(cluster), round_(round) {}
 
-  /// Tells rank 0 if this rank ends before all blocks are done; another rank then gets its block.
+  /// If this rank ends before all blocks are done, tells rank 0, which then gives its block to another rank.
   ~RemoteAssignments() override;
   RemoteAssignments(const RemoteAssignments&) = delete;
   RemoteAssignments& operator=(const RemoteAssignments&) = delete;

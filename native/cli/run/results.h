@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The results for the analysis commands: those of a run, or new estimates of a model on data.
+// The results that the analysis commands use: those of a run, or new estimates of a model on data.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ struct RunResults {
   std::vector<std::string> warnings{};              ///< warnings of the check before the estimates
 };
 
-/// Whether a path has the ending of a run.
+/// Whether a path has the extension of a run, .sqlite.
 bool is_run(const std::string& path);
 
-/// Reads a run. Throws Error{unreadable}; usage if it has no rows.
+/// Reads a run. Throws Error: unreadable, usage (the run has no rows).
 RunResults read_results(const std::string& run);
 
-/// For commands that accept "RUN, or MODEL DATA with estimate's options": reads the run of arguments.model, or estimates.
-/// Throws Error.
+/// For commands whose arguments are RUN, or MODEL DATA and the options of `estimate`: reads the run arguments.model, or
+/// computes estimates. Throws Error.
 RunResults results_of(const Arguments& arguments);
 
 }  // namespace probust::cli

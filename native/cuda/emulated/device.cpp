@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A device emulated on the CPU: kernels are loops, and products and convolutions are plain sums. It is strict because it serves
-// tests: errors that a GPU would expose, but that would go unnoticed here, give NaN or throw.
+// A device emulated on the CPU for tests: kernels are loops, and products and convolutions are plain sums. It is strict: errors
+// that would show on a GPU, but could go unnoticed here, give NaN or throw.
 #include "cuda/device.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void mark_zone(float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(first + i, &kMark, sizeof(kMark));
 }
 
-// Throws std::logic_error if a zone was written to: an Error would be handled by callers.
+// Throws std::logic_error if a zone was written to. It does not throw Error, which callers would handle.
 void check_zone(const float* first, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint32_t bits = 0;
@@ -57,7 +57,7 @@ struct Fences {
   }
 };
 
-// The work submitted to a stream, and how many pieces of it are done.
+// The pieces of work that were submitted to a stream: those that are left, and the numbers of all and of those that are done.
 struct Asked {
   std::deque<Work> left;
   std::int64_t asked = 0, done = 0;
@@ -85,9 +85,9 @@ struct Device::State {
   Precision precision;
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
-  Array<float> workspace;           // of convolutions: the sums of one image
+  Array<float> workspace;           // for convolutions: the sums of one image
   Recording* recorded = nullptr;    // null unless recording
-  const char* forbidden = nullptr;  // something forbidden that happened while recording where throwing was not possible
+  const char* forbidden = nullptr;  // forbidden work while recording, in a function that cannot throw; null if there was none
   Stream current = Stream::main;
   std::map<Stream, Asked> streams;
   Fences fences;
@@ -106,7 +106,7 @@ namespace {
 
 constexpr std::int64_t kPlenty = std::int64_t{1} << 32;
 
-// The settings and measurements of a device for tests.
+// The settings that tests make for a device, and what they can measure.
 struct Emulation {
   std::atomic<std::int64_t> in_use{0}, limit{kPlenty}, work{0};
   std::atomic<std::chrono::microseconds> delay{};
@@ -123,7 +123,7 @@ std::atomic<bool> g_refuses{false}, g_refuses_convolutions{false}, g_refuses_epi
 std::atomic<std::int64_t> g_replays{0};
 std::atomic<double> g_busy{0};
 
-// An operand rounded as by a tensor core: to 11 or 8 bits, to nearest.
+// An operand rounded as by a tensor core: to nearest, with 11 (tf32) or 8 (bf16) significant bits.
 float rounded(float value, Precision precision) {
   if (precision == Precision::bf16) return widened(narrowed(value));
   if (precision == Precision::float32 || !std::isfinite(value)) return value;
@@ -159,7 +159,8 @@ Precision Device::precision() const { return state_->precision; }
 
 std::string Device::name() const { return "emulated"; }
 
-// Each block stores its size; the total is global. Guard zones before and after each block must not be written to.
+// Each block has a header, with its size and a guard zone, and a trailer that is a guard zone. Guard zones must not be written
+// to. The total size of all blocks is global.
 constexpr std::size_t kHeader = 128, kTrailer = 64;
 constexpr std::int64_t kFrontZone = 16, kBackZone = kTrailer / sizeof(float);  // floats
 constexpr std::int64_t kQuarantine = std::int64_t{64} << 20;                   // bytes
@@ -181,7 +182,7 @@ std::int64_t Device::free_bytes() const {
 
 namespace {
 
-// Keeps released blocks until newer ones displace them.
+// Keeps released blocks until newer ones take their place in the quarantine.
 void quarantine(char* block, std::int64_t bytes) {
   static std::mutex mutex;
   static auto& blocks = *new std::deque<std::pair<char*, std::int64_t>>();  // never destroyed, like the blocks
@@ -198,7 +199,7 @@ void quarantine(char* block, std::int64_t bytes) {
 
 }  // namespace
 
-// Fills the memory with NaN, so that reads of uninitialized memory are noticed.
+// Fills the memory with NaN, so that tests detect reads of uninitialised memory.
 void* Device::allocate(std::int64_t bytes) {
   state_->forbid_while_recording("allocation");
   if (bytes > free_bytes()) throw out_of_memory("is too large for the device");
@@ -215,7 +216,7 @@ void* Device::allocate(std::int64_t bytes) {
   return block + kHeader;
 }
 
-// Fills the block with NaN and quarantines it, so that reads after release are noticed and writes do no harm.
+// Fills the block with NaN and quarantines it, so that tests detect reads after the release, and writes are harmless.
 void Device::release(void* memory) noexcept {
   if (state_->recorded != nullptr) state_->forbidden = "release";
   for (const Stream stream : {Stream::main, Stream::side}) state_->wait_for(stream);  // as a GPU does
@@ -257,7 +258,7 @@ void Device::wait() {
   state_->wait_for(state_->current);
 }
 
-// Fences take effect in order with the other work, also in recordings.
+// Fences take effect in order with other work, even in recordings.
 void Device::fence(float* block, std::vector<Zone> zones) {
   submit(*this, [block, zones = std::move(zones), fences = &state_->fences] {
     for (const Zone& zone : zones) mark_zone(block + zone.first, zone.count);
@@ -283,7 +284,7 @@ Event Device::mark() {
   return std::make_shared<const Mark>(Mark{state_->current, state_->streams[state_->current].asked});
 }
 
-// A stream that is not delayed has already done all its work, so the delayed one never has to wait for it.
+// Does the work of the other stream up to the event. If the other stream is not delayed, it has already done all its work.
 void Device::await(const Event& event) {
   state_->forbid_while_recording("event");
   if (event->stream != state_->current) state_->streams[event->stream].do_until(event->asked, state_->fences);
@@ -387,7 +388,7 @@ void Device::multiply(const Product& p) {
   finish(*this, p);
 }
 
-// Supports the cases that cuDNN's descriptors can represent.
+// Refuses the convolutions that cuDNN's descriptors cannot represent.
 std::string Device::refusal(const Convolution& convolution) const {
   if (g_refuses_convolutions) return "the test refuses";
   if (convolution.window.image.size() != 2) return "images do not have two axes";
@@ -398,8 +399,8 @@ std::string Device::refusal_to_finish(const Convolution&) { return g_refuses_epi
 
 namespace {
 
-// One image in cuDNN's layout: images [H, W, C], filters [O, kh, kw, C / groups]. Evaluates the trilinear form (ops/conv.cpp);
-// one of its three factors is the result.
+// Convolves one image [H, W, C] with a filter [O, kh, kw, C / groups], the layouts of cuDNN. Evaluates the trilinear form of
+// ops/conv.cpp, in which the result takes the place of one of the three factors.
 void convolve_one(const Convolution& convolution, Precision precision, const float* filter, const float* x, float* sums) {
   const Window& w = convolution.window;
   const Shape output = w.output();
@@ -430,7 +431,7 @@ std::vector<float> floats(Numbers numbers, std::int64_t first, std::int64_t coun
   return result;
 }
 
-// Computes the whole epilogue in float32 and rounds once, as fused algorithms do.
+// Computes a convolution with its epilogue in float32 and rounds once, as fused algorithms do.
 void convolve_now(const Convolution& c, Precision precision, std::int64_t images, const void* x, const void* residual, void* y,
                   float* sums) {
   const std::int64_t size_x = c.elements_read(), size_y = c.elements_written();
@@ -449,7 +450,7 @@ void convolve_now(const Convolution& c, Precision precision, std::int64_t images
 
 }  // namespace
 
-// Sums go to a workspace that grows, as in cuDNN; recordings contain its address.
+// Sums are in a workspace that grows, as in cuDNN. Recordings contain its address, so growing it starts a new epoch.
 void Device::convolve(const Convolution& c, std::int64_t images, const void* x, const void* residual, void* y) {
   state_->forbid_on_the_side("convolution");
   if (c.type != image_type(state_->precision)) throw std::logic_error("images of another precision");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single convolutions by cuDNN.
+// Plans and runs single convolutions, without their epilogues, by cuDNN.
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace probust::cuda {
 namespace {
 
-// With fewer images, a device is not busy.
+// The largest number of images that does not keep a device busy.
 constexpr std::int64_t kFewImages = 64;
 
 using Images = Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
@@ -37,7 +37,7 @@ Filter filter_of(const Convolution& c) {
   return filter;
 }
 
-// By default, tensor cores convert float32 to tf32. They convert other types only if allowed to.
+// Whether and how tensor cores are used. By default, cuDNN lets them convert float32 to tf32; other types need permission.
 cudnnMathType_t math_of(Precision precision) {
   switch (precision) {
     case Precision::bf16:
@@ -70,8 +70,9 @@ Error nothing_fits(const std::string& problem) {
 }
 
 // Chooses the fastest algorithm in cuDNN's ranking that is deterministic and keeps the precision. In float32, throws if that
-// one does not fit the workspace, so that the caller splits the images: the next one is three times slower (algorithm 1 copies
-// channels-last images into rows, algorithm 0 does not). For few images, takes the first that fits.
+// algorithm does not fit the workspace, so that the caller splits the images, because the next algorithm is three times slower
+// (algorithm 1 copies channels-last images into rows, algorithm 0 does not). Few images are not split: the first algorithm that
+// fits is chosen.
 template <class Performance>
 const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t math, std::int64_t images) {
   for (const Performance& one : found) {
@@ -86,7 +87,7 @@ const Performance& chosen(const std::vector<Performance>& found, cudnnMathType_t
                      std::to_string(kConvolutionWorkspace >> 20) + "M");
 }
 
-// cuDNN's descriptors of a convolution and of its operands and result.
+// cuDNN's descriptors for a convolution, its operands and its result.
 struct Descriptions {
   Images image, output;
   Filter filter;
@@ -148,7 +149,8 @@ std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convo
           "cuDNN heuristic");
     all.resize(static_cast<std::size_t>(found));
     const auto& best = chosen(all, math, images);
-    check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType), "cuDNN precision");  // an algorithm requires its own
+    check(cudnnSetConvolutionMathType(of.convolution.get(), best.mathType),
+          "cuDNN precision");  // the one that the algorithm requires
     return std::make_unique<Backward>(std::move(of), best, math);
   }
   std::vector<cudnnConvolutionFwdAlgoPerf_t> all(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);

@@ -11,13 +11,13 @@
 #include "cuda/device.h"
 #include "cuda/gpu/libraries.h"
 
-// Convolutions by cuDNN, in two ways: calls for single operations, and graphs of operations, which include the epilogue but
-// have algorithms only for some convolutions.
+// Convolutions by cuDNN, in two ways: as single operations, and as graphs of operations, which include the epilogue but are not
+// available for all convolutions.
 namespace probust::cuda {
 
-inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // bytes; algorithms that need more are skipped
+inline constexpr std::size_t kConvolutionWorkspace = std::size_t{256} << 20;  // in bytes; algorithms that need more are not used
 
-/// The lower precision that stores images as this type.
+/// The precision, lower than float32, that stores images as this type.
 inline Precision lower_precision(Type type) { return type == Type::bf16 ? Precision::bf16 : Precision::tf32; }
 
 /// Everything that defines a convolution, except its addresses.
@@ -32,7 +32,7 @@ inline ConvolutionKey key_of(const Convolution& c, std::int64_t images, Precisio
 
 inline cudnnDataType_t data_type(Type type) { return type == Type::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
 
-/// A convolution of a certain number of images, as cuDNN runs it.
+/// A convolution of a certain number of images that cuDNN can run.
 class PlannedConvolution {
  public:
   PlannedConvolution(std::string algorithm, std::size_t workspace, bool finishes)
@@ -43,7 +43,7 @@ class PlannedConvolution {
 
   const std::string& algorithm() const { return algorithm_; }
   std::size_t workspace() const { return workspace_; }  ///< in bytes
-  bool finishes() const { return finishes_; }           ///< whether it includes the epilogue
+  bool finishes() const { return finishes_; }           ///< whether cuDNN also computes the epilogue
 
   virtual void run(cudnnHandle_t handle, const Convolution& c, const void* x, const void* residual, void* y,
                    void* workspace) const = 0;
@@ -54,11 +54,11 @@ class PlannedConvolution {
   bool finishes_;
 };
 
-/// Plans a convolution without its epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that keeps the
+/// Plans a convolution without its epilogue. Throws Error{unsupported} if cuDNN has no deterministic algorithm that has this
 /// precision and fits the workspace.
 std::unique_ptr<PlannedConvolution> plan_alone(cudnnHandle_t handle, const Convolution& c, std::int64_t images,
                                                Precision precision);
-/// For a trace: prints which convolution was planned and how.
+/// Prints which convolution was planned and how, for a trace.
 void say_plan(const Convolution& c, std::int64_t images, const PlannedConvolution& planned);
 
 }  // namespace probust::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with their epilogue, as graphs of operations that cuDNN compiles into one kernel. Compiling takes about a
-// second. So the number of images is left open if cuDNN can do that, and kernels are kept for all numbers of images.
+// Convolutions with their epilogues, as graphs of operations that cuDNN compiles into one kernel. Because compiling takes about
+// a second, kernels are compiled for any number of images and kept, if cuDNN supports that.
 #include <array>
 #include <optional>
 #include <utility>
@@ -11,10 +11,11 @@
 namespace probust::cuda {
 namespace {
 
-// The values of a graph, by the numbers with which cuDNN identifies their addresses.
+// The numbers by which cuDNN identifies the values of a graph.
 enum Number : std::int64_t { kX = 1, kFilter, kBias, kResidual, kY, kFirstVirtual };
 
-// A tensor [count, channels, rows, columns], stored channels-last. Values between operations are float32 and never stored.
+// Describes a tensor [count, channels, rows, columns] that is stored channels-last or, if it is virtual, is only passed from
+// one operation to the next.
 Described tensor(std::int64_t number, const Shape& extents, Type type, bool is_virtual) {
   const Shape strides{extents[1] * extents[2] * extents[3], 1, extents[1] * extents[3], extents[1]};
   Described tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -37,7 +38,7 @@ class Operations {
     left_ = (c.bias != nullptr ? 1 : 0) + (c.has_residual ? 1 : 0) + (c.activation != Activation::none ? 1 : 0);
     convolve(keep(tensor(kX, {images, c.in_channels, w.image[0], w.image[1]}, c.type, false)),
              keep(tensor(kFilter, {c.out_channels, c.in_channels / w.groups, w.kernel[0], w.kernel[1]}, c.type, false)));
-    // cuDNN has the most algorithms for this order.
+    // cuDNN has the most algorithms for this order of operations.
     if (c.has_residual) apply(CUDNN_POINTWISE_ADD, &keep(tensor(kResidual, result_, c.type, false)));
     if (c.bias != nullptr) apply(CUDNN_POINTWISE_ADD, &keep(tensor(kBias, {1, c.out_channels, 1, 1}, Type::float32, false)));
     if (c.activation == Activation::relu) apply(CUDNN_POINTWISE_RELU_FWD);
@@ -110,7 +111,7 @@ class Operations {
   std::vector<Described> operations_;
 };
 
-// Engines in the order of cuDNN's ranking, fastest first.
+// cuDNN's engines for a graph, in the order of its ranking, fastest first.
 std::vector<Described> engines_for(const Described& graph, cudnnBackendHeurMode_t mode) {
   Described heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
@@ -129,7 +130,7 @@ std::vector<Described> engines_for(const Described& graph, cudnnBackendHeurMode_
   return engines;
 }
 
-// cuDNN's notes about an engine. A newer library may have notes that are unknown here.
+// cuDNN's notes about an engine. Notes that are not known here, as a newer library may have, are ignored.
 struct Notes {
   std::int64_t index = -1;
   bool nondeterministic = false, narrow_sums = false, keeps_nan = false;
@@ -150,7 +151,7 @@ struct Notes {
       keeps_nan |= note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
 #endif
     }
-    // Code that is compiled at run time rectifies by a comparison, which keeps NaN; refusal_to_finish tests this.
+    // Engines that compile code at run time rectify by means of a comparison, which keeps NaN. refusal_of() tests this.
     for (const auto note : read<cudnnBackendBehaviorNote_t>(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE))
       keeps_nan |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
   }
@@ -257,7 +258,7 @@ std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan_with(const Described
   return std::make_unique<Whole>(std::move(finished), index, static_cast<std::size_t>(workspace));
 }
 
-// If this fails, the caller runs the convolution alone and then a kernel of our own.
+// If this fails, the caller runs the convolution without its epilogue, and then a kernel of our own.
 std::unique_ptr<PlannedConvolution> ConvolutionGraphs::plan(const Convolution& c, std::int64_t images) {
   std::string problem = "has no fused algorithm in cuDNN";
   try {

@@ -6,12 +6,12 @@
 
 #include "cuda/gpu/convolution.h"
 
-// From this version on, a compiled kernel works for any number of images.
+// Whether cuDNN is new enough that a compiled kernel works for any number of images.
 #define PROBUST_CUDNN_KEEPS_KERNELS (CUDNN_VERSION >= 90500)
 
 namespace probust::cuda {
 
-/// A descriptor of cuDNN's graph interface: attributes are set, then it is finished. All functions throw Error.
+/// A descriptor of cuDNN's graph interface. Its attributes must be set before it is finished. All functions throw Error.
 class Described {
  public:
   explicit Described(cudnnBackendDescriptorType_t type);
@@ -39,7 +39,7 @@ class Described {
   std::unique_ptr<void, Destroy> raw_;
 };
 
-/// Plans convolutions with their epilogue, in tf32 or bf16, the type in which the images are stored.
+/// Plans convolutions with their epilogues. The type in which the images are stored determines the precision, tf32 or bf16.
 class ConvolutionGraphs {
  public:
   explicit ConvolutionGraphs(cudnnHandle_t handle) : handle_(handle) {}
@@ -52,7 +52,7 @@ class ConvolutionGraphs {
                                                 const ConvolutionKey& key);
 
   cudnnHandle_t handle_;
-  std::map<ConvolutionKey, Described> kernels_;  // compiled kernels of a convolution with any number of images
+  std::map<ConvolutionKey, Described> kernels_;  // compiled kernels, which work for any number of images
 };
 
 inline constexpr std::int64_t kGraphAlignment = 16;

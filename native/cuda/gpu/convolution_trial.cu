@@ -11,9 +11,9 @@
 namespace probust::cuda {
 namespace {
 
-// More than one, because cuDNN 9.19 has kernels that are correct only for one image if results have one pixel.
+// More than one image, because cuDNN 9.19 has kernels that, for results of one pixel, are correct only for a single image.
 constexpr std::int64_t kImages = 3;
-// Relative to the largest result. Without fusion, narrow results are rounded twice.
+// The largest allowed difference, relative to the largest result. Without fusion, bf16 results are rounded twice.
 constexpr float kTolerance = 1.0F / 64;
 
 class Trial {
@@ -44,7 +44,7 @@ class Trial {
     return values;
   }
 
-  // A NaN of either type has all bits set.
+  // A number with all bits set is a NaN in either type.
   void fill_with_nan() {
     const std::vector<char> ones(static_cast<std::size_t>(x_.size()), static_cast<char>(0xff));
     device_.upload(x_.data(), ones.data(), x_.size());

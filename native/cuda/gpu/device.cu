@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An NVIDIA GPU: memory and streams by the CUDA runtime, products by cuBLASLt, convolutions by cuDNN.
+// The implementation of Device for NVIDIA GPUs: the CUDA runtime for memory and streams, cuBLASLt for products, cuDNN for
+// convolutions.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -20,12 +21,12 @@
 namespace probust::cuda {
 namespace {
 
-// Bytes; algorithms that need more are skipped.
+// The workspace of a matrix product in bytes. Algorithms that need more are not used.
 constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;  // cuBLAS's recommendation for Hopper
 
-constexpr int kOldest = 75, kNarrow = 80;      // compute capabilities 7.5, and 8.0: the first with tf32 and bf16
-constexpr std::int64_t kMostProducts = 32768;  // in one call: cuBLASLt's limit is 65535
-constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // of one cuDNN tensor
+constexpr int kOldest = 75, kNarrow = 80;      // the oldest supported compute capability, 7.5; the first with tf32 and bf16, 8.0
+constexpr std::int64_t kMostProducts = 32768;  // products in one call; cuBLASLt's limit is 65535
+constexpr std::int64_t kMostElements = (std::int64_t{1} << 31) - 1;  // elements of one cuDNN tensor
 
 }  // namespace
 
@@ -46,7 +47,7 @@ struct Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording() {
-    cudaStreamSynchronize(stream);  // it may still be running
+    cudaStreamSynchronize(stream);  // the graph may still be running
     cudaGraphExecDestroy(graph);
   }
 };
@@ -60,8 +61,8 @@ struct Device::State {
   cudnnHandle_t convolutions = nullptr;
   std::uint64_t epoch = 0;
   std::int64_t launches = 0;
-  std::string algorithm;  // of the last product or convolution
-  Array<char> workspace;  // of the main stream; as large as the largest need of an algorithm so far
+  std::string algorithm;  // that of the last product or convolution
+  Array<char> workspace;  // for the main stream; as large as the largest that an algorithm needed so far
   std::map<ProductKey, PlannedProduct> planned_products;
   std::optional<ConvolutionGraphs> graphs;
   std::map<ConvolutionKey, std::unique_ptr<PlannedConvolution>> planned_convolutions;  // null if cuDNN cannot run it
@@ -92,14 +93,14 @@ struct Device::State {
     return convolutions;
   }
 
-  // Grows device memory. A changed address starts a new epoch.
+  // Grows an array in device memory. Since its address changes, this starts a new epoch.
   template <class T>
   T* grown(Device& device, Array<T>& held, std::int64_t size) {
     if (size > held.size()) ++epoch;
     return held.grown(device, size);
   }
 
-  // Returns whether the bias was included.
+  // Computes a product without its activation. Returns whether the bias was included.
   bool multiply(Device& device, const Product& p) {
     const ProductKey key{precision, alignments_of(p), p.transpose_a, p.transpose_b, p.m,     p.n,
                          p.k,       p.stride_a,       p.stride_b,    p.stride_c,    p.batch, p.bias != nullptr};
@@ -167,7 +168,7 @@ struct Device::State {
         cublasLtMatmulAlgoGetHeuristic(product_handle(), raw, planned.b.get(), planned.a.get(), planned.c.get(), planned.c.get(),
                                        raw_preference, 1, &best, &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && found == 0)) return std::nullopt;
-    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // an unsupported combination
+    if (status != CUBLAS_STATUS_SUCCESS && p.bias != nullptr) return std::nullopt;  // may succeed without the bias
     check(status, "cuBLASLt heuristic");
     planned.algorithm = best.algo;
     planned.workspace = best.workspaceSize;
@@ -175,8 +176,8 @@ struct Device::State {
     return planned;
   }
 
-  // The planned convolution; null if cuDNN has no algorithm for this many images within the workspace, or if the device lacks
-  // memory for it.
+  // The planned convolution; null if cuDNN has no algorithm for this many images that fits the workspace, or if the device has
+  // too little memory for it.
   const PlannedConvolution* planned(Device& device, const Convolution& c, std::int64_t images) {
     const ConvolutionKey key = key_of(c, images, precision);
     auto found = planned_convolutions.find(key);
@@ -196,7 +197,7 @@ struct Device::State {
     return planned;
   }
 
-  // Includes the epilogue if cuDNN can.
+  // Plans a convolution, including its epilogue if cuDNN can fuse it.
   std::unique_ptr<PlannedConvolution> plan(const Convolution& c, std::int64_t images) {
     if (may_fuse(c)) {
       try {
@@ -213,7 +214,8 @@ struct Device::State {
     return *graphs;
   }
 
-  // Splits the images into halves if necessary. A kernel of our own adds the parts of the epilogue that cuDNN does not include.
+  // Computes a convolution, in two parts if cuDNN cannot process all images at once. If cuDNN does not compute the epilogue, a
+  // kernel of our own does.
   void convolve(Device& device, const Convolution& c, std::int64_t images, const char* x, const char* residual, char* y) {
     const bool aligned = is_aligned(x) && is_aligned(residual) && is_aligned(y);
     const Convolution asked = aligned && refusal_to_finish(device, c).empty() ? c : without_epilogue(c);
@@ -232,10 +234,11 @@ struct Device::State {
   // The size of the first of two parts: a multiple of eight, so that the second part is aligned, too.
   static std::int64_t first_part(std::int64_t images) { return images < 8 ? images : images / 8 * 8; }
 
-  // Only tensor cores have fused algorithms.
+  // In float32, nothing is fused, because cuDNN's fused algorithms use tensor cores.
   bool may_fuse(const Convolution& c) const { return c.has_epilogue() && precision != Precision::float32; }
 
-  // Why a convolution runs without its epilogue although it could be fused. Determined once for each convolution.
+  // The reason why a convolution runs without its epilogue although the precision allows fusion; empty otherwise. Determined
+  // only once for each convolution.
   std::string refusal_to_finish(Device& device, const Convolution& c) {
     if (!may_fuse(c)) return {};
     const ConvolutionKey key = key_of(c, 0, precision);
@@ -289,7 +292,7 @@ Device::Device(int ordinal, Precision precision) : state_(std::make_unique<State
   state_->current = state_->stream;
 }
 
-// Arrays release their memory through the device.
+// Releases the workspace while the device still exists, because arrays release their memory through it.
 Device::~Device() { state_->workspace = {}; }
 
 void Device::use() { check(cudaSetDevice(state_->ordinal), "CUDA device"); }
@@ -307,7 +310,7 @@ std::string Device::name() const {
   return properties.name;
 }
 
-// A millisecond at 50 TFLOP/s. A network has a few dozen kernels, and starting one takes microseconds.
+// This many operations take a millisecond at 50 TFLOP/s. Starting each of the few dozen kernels of a network takes microseconds.
 double Device::busy_flops() const { return 5e10; }
 
 std::int64_t Device::free_bytes() const {
@@ -324,7 +327,7 @@ void* Device::allocate(std::int64_t bytes) {
   return memory;
 }
 
-// Waits for the device, so that no work uses the memory any more: cudaFree may return earlier.
+// Waits for the device first, because cudaFree may return while work still uses the memory.
 void Device::release(void* memory) noexcept {
   cudaSetDevice(state_->ordinal);
   cudaDeviceSynchronize();

@@ -9,14 +9,14 @@
 
 #include "probust/base/error.h"
 
-// The functions of cuBLASLt and cuDNN under their own names, looked up when first called. So programs start even if the
-// libraries are not installed and can report what is missing, and models without convolutions do not need cuDNN.
+// The functions of cuBLASLt and cuDNN under their own names, looked up when they are first called. So programs also start if
+// the libraries are not installed, and can report what is missing; and models without convolutions do not need cuDNN.
 namespace probust::cuda {
 
 #define PROBUST_TEXT_OF(value) #value
 #define PROBUST_FILE_OF(name, version) name PROBUST_TEXT_OF(version)
 
-/// A function of the shared library `file`. Throws Error{resources} with the loader's reason.
+/// Looks up a function of the shared library `file`. Throws Error{resources} with the loader's reason.
 inline void* find_in_library(const char* name, const char* file, const char* function) {
   void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // if it is already open, this returns the same handle
   void* const found = library == nullptr ? nullptr : dlsym(library, function);
@@ -33,7 +33,7 @@ inline void* find_in_cublaslt(const char* function) {
 }
 
 inline void* find_in_cudnn(const char* function) {
-  find_in_cublaslt("cublasLtCreate");  // cuDNN also uses cuBLASLt, and takes the one that is already loaded
+  find_in_cublaslt("cublasLtCreate");  // loaded first, because cuDNN uses the cuBLASLt that is already loaded
   return find_in_library("cuDNN", PROBUST_FILE_OF("libcudnn.so.", CUDNN_MAJOR), function);
 }
 
@@ -82,8 +82,8 @@ inline void* find_in_cudnn(const char* function) {
   DO(cudnn, cudnnSetStream)                              \
   DO(cudnn, cudnnSetTensor4dDescriptor)
 
-// Defines an object that converts to a pointer to the library's function and is called like it. In this namespace it hides the
-// function. A function that is missing in the lists above is an undefined symbol when the tests are linked.
+// Defines an object that has the name of a library function and can be called like it. In this namespace, it hides the
+// function. If a function is missing in the lists above, linking the tests fails with an undefined symbol.
 #define PROBUST_LAZY_FUNCTION(library, function)                                                       \
   struct function##_lazy {                                                                             \
     operator decltype (&::function)() const {                                                          \

@@ -16,7 +16,7 @@
 #include "cuda/gpu/lazy.h"
 #include "probust/base/error.h"
 
-// CUDA's libraries in C++: statuses as errors, handles with owners, and descriptions of products.
+// Wrappers for CUDA's libraries: they convert statuses to errors, own handles, and describe products.
 namespace probust::cuda {
 
 inline void check(cudaError_t status, const char* what) {
@@ -32,7 +32,7 @@ inline void check(cublasStatus_t status, const char* what) {
   throw Error{ErrorCode::resources, "the device", "failed: " + std::string(what) + ": " + cublasLtGetStatusString(status), ""};
 }
 
-// cuDNN 9 has many codes for this status, and a text about the last error of a thread.
+// cuDNN 9 has many codes for this status.
 inline bool is_unsupported(cudnnStatus_t status) {
 #if CUDNN_MAJOR >= 9
   return CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
@@ -60,7 +60,7 @@ inline void check(cudnnStatus_t status, const char* what) {
               "failed: " + std::string(what) + ": " + cudnnGetErrorString(status) + last_cudnn_error(), ""};
 }
 
-// Owns a library handle.
+// A pointer that owns a library handle.
 template <class Handle, auto& destroy>
 struct Free {
   void operator()(Handle handle) const { destroy(handle); }
@@ -86,7 +86,7 @@ inline Layout layout_of(std::int64_t rows, std::int64_t columns, std::int64_t st
   return layout;
 }
 
-// Alignments of A, B, C and the bias.
+// The alignments of the addresses of A, B, C and the bias, in bytes.
 using Alignments = std::array<std::uint32_t, 4>;
 
 // Everything that defines a product, except its addresses.
@@ -115,16 +115,16 @@ inline Alignments alignments_of(const Product& p) {
   return {one(p.a), one(p.b), one(p.c), one(p.bias)};
 }
 
-// The same product without bias and activation.
+// The product without its bias and activation.
 inline Product without_epilogue(Product p) {
   p.bias = nullptr;
   p.activation = Activation::none;
   return p;
 }
 
-// The library sees C transposed: its rows, along which it adds a bias, are our columns. All matrices of a batch share one bias,
-// which is the default if no stride is set. Only the bias is fused, because the library's rectifier is max(x, 0), which may
-// turn NaN into 0.
+// The library computes C transposed: it adds one element of a bias to each of its rows, which are our columns. All matrices of
+// a batch share one bias, because no stride is set for it. Only the bias is fused, because the library's rectifier is max(x,
+// 0), which may turn NaN into 0.
 inline cublasLtEpilogue_t epilogue_of(const Product& p) {
   return p.bias != nullptr ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -144,16 +144,16 @@ struct PlannedProduct {
   cublasLtMatmulAlgo_t algorithm;
   std::size_t workspace = 0;
   bool biased = true;  ///< whether the product includes the bias, if there is one
-  std::string name;    ///< of the algorithm
+  std::string name;    ///< the name of the algorithm
 };
 
 struct Captured {
-  CapturedGraph graph;  ///< null if something cannot be captured; then none of the work was done
+  CapturedGraph graph;  ///< null if some of the work cannot be captured; none of it has then been done
   std::string refusal;
 };
 
-// Captures the work that `work` submits to the stream as a graph. Errors of the work itself are reported later, when it is done
-// directly.
+// Captures the work that `work` submits to the stream as a graph. If `work` throws, the work is not captured; the error is
+// reported later, when the caller does the work directly.
 inline Captured captured(cudaStream_t stream, const std::function<void()>& work) {
   const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (begun != cudaSuccess) return {nullptr, cudaGetErrorString(begun)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The trilinear form of ops/conv.cpp: one kernel per derivative, one call per element of the result. Used for three spatial
-// axes, for filters that differ between examples, and on devices without a library. Correct, but not fast.
+// Convolutions as derivatives of the trilinear form of ops/conv.cpp: one kernel per derivative, which computes one element of
+// the result per call. They are used for three spatial axes, for filters that differ between examples, and for other cases that
+// the library does not support. They are correct, but not fast.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -20,7 +21,7 @@ PROBUST_HOST_DEVICE inline void coordinates(std::int64_t index, const std::int64
   }
 }
 
-// The image cell under tap t of window q, or -1 in the padding.
+// The cell of the image that a tap of window q covers; -1 if it is in the padding.
 PROBUST_HOST_DEVICE inline std::int64_t image_cell(const DirectWindow& w, const std::int64_t (&q)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);
@@ -32,7 +33,7 @@ PROBUST_HOST_DEVICE inline std::int64_t image_cell(const DirectWindow& w, const 
   return cell;
 }
 
-// The window whose tap t covers image cell p, or -1.
+// The window whose tap `tap` covers cell p of the image; -1 if there is none.
 PROBUST_HOST_DEVICE inline std::int64_t window_of(const DirectWindow& w, const std::int64_t (&p)[kAxes], std::int64_t tap) {
   std::int64_t t[kAxes], cell = 0;
   coordinates(tap, w.kernel, t);

@@ -31,8 +31,8 @@ struct RunChain {
   }
 };
 
-// The chains that occur in convolutional networks and their derivatives: a sum of operands, optionally rectified, optionally
-// times a mask.
+// A chain as it occurs in convolutional networks and their derivatives: a sum of operands, optionally rectified, and optionally
+// multiplied by a mask.
 struct MaskedSum {
   static constexpr int kTerms = 4;
   Chain::Read terms[kTerms];
@@ -41,7 +41,7 @@ struct MaskedSum {
   Chain::Read mask;
 };
 
-// The operand that step i of a chain combines with the result of the previous steps; kSoFar if the step has a different form.
+// The operand that a step combines with the result of the previous steps; kSoFar if the step has a different form.
 std::int8_t other_operand(const Chain::Step& step) {
   if (step.a == Chain::kSoFar && step.b != Chain::kSoFar) return step.b;
   if (step.b == Chain::kSoFar && step.a != Chain::kSoFar) return step.a;
@@ -114,7 +114,8 @@ bool fours_align(const void* data, Type type) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(4 * bytes_of(type)) == 0;
 }
 
-// Whether each four consecutive elements of a result read four consecutive elements of an operand.
+// Whether any four consecutive elements of a result that begin at a multiple of four read four consecutive and aligned elements
+// of the operand.
 bool has_fours(const Chain::Read& read) {
   return read.source == nullptr && read.period % 4 == 0 && (read.from.own == 1 || read.from.elements % 4 == 0) &&
          fours_align(read.from.data, read.from.type);

@@ -29,7 +29,7 @@ struct SampleImage {
   }
 };
 
-// One thread adds up a plane, position by position, so the sums do not depend on the order of threads.
+// One thread adds up all terms of a plane, position by position, so the sums do not depend on the order of threads.
 struct SampleTranspose {
   Grid grid;
   Operand values, at;

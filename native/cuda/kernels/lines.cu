@@ -20,7 +20,7 @@ struct Softmax {
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < lines.extent; ++i) best = x[i * lines.stride] > x[best * lines.stride] ? i : best;
     const float largest = x[best * lines.stride];
-    float others = 0;  // as in ops/softmax.cpp: the logarithm of a class with p near 1 is not rounded to 0
+    float others = 0;  // as in ops/softmax.cpp: the logarithm of a probability near 1 must not be rounded to 0
     for (std::int64_t i = 0; i < lines.extent; ++i) others += i == best ? 0.0F : std::exp(x[i * lines.stride] - largest);
     const float log_sum = std::log1p(others);
     for (std::int64_t i = 0; i < lines.extent; ++i) {
@@ -30,7 +30,7 @@ struct Softmax {
   }
 };
 
-// The i-th largest of n elements is the one with i elements before it. Quadratic time, but no memory.
+// Finds the i-th largest element as the one that i elements precede. This takes quadratic time, but no memory.
 struct TopIndex {
   Operand from;
   Lines lines, to_lines;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiled without contraction of a * b + c, like the noise of the core, so that both draw the same bits.
+// Kernels that draw noise. They are compiled without contraction of a * b + c, like the noise of the core, so that both give
+// the same bits.
 #include <cmath>
 
 #include "cuda/kernels.h"
@@ -12,7 +13,7 @@ namespace {
 
 // Draws four elements of one noisy sample from four words of the generator.
 struct Draw {
-  Copies copies;
+  DeviceRange range;
   DeviceNoise noise;
   float* to;
 
@@ -29,31 +30,31 @@ struct Draw {
         for (int k = 0; k < 4; ++k) z[k] = draws::laplace_draw(words[k]);
         return;
     }
-    for (int k = 0; k < 4; ++k) z[k] = NAN;  // never reached: has_kernel
+    for (int k = 0; k < 4; ++k) z[k] = NAN;  // never reached, because has_kernel() is false for other draws
   }
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t quad) const {
-    const std::int64_t point = copies.point(lane);
+    const std::int64_t point = range.point(lane);
     const PhiloxKey key{static_cast<std::uint32_t>(noise.seed), static_cast<std::uint32_t>(noise.seed >> 32)};
     float z[4];
-    unit_draws(philox({static_cast<std::uint32_t>(quad), copies.sample(lane), copies.position(lane), 0}, key), z);
-    const float* deviations = noise.deviations + (noise.varies ? copies.index[point] * copies.elements : 0);
-    for (int k = 0; k < 4 && quad * 4 + k < copies.elements; ++k) {
+    unit_draws(philox({static_cast<std::uint32_t>(quad), range.sample(lane), range.position(lane), 0}, key), z);
+    const float* deviations = noise.deviations + (noise.varies ? range.index[point] * range.elements : 0);
+    for (int k = 0; k < 4 && quad * 4 + k < range.elements; ++k) {
       const std::int64_t e = quad * 4 + k;
       const float scaled = noise.scale * z[k], moved = noise.deviations == nullptr ? scaled : deviations[e] * scaled;
-      const float value = copies.x[point * copies.elements + e] + moved;
-      to[lane * copies.elements + e] = noise.clips ? noise.clip(value) : value;
+      const float value = range.x[point * range.elements + e] + moved;
+      to[lane * range.elements + e] = noise.clips ? noise.clip(value) : value;
     }
   }
 };
 
 struct Reflect {
-  Copies copies;
+  DeviceRange range;
   float* to;
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t lane, std::int64_t e) const {
-    const float x = copies.x[copies.point(lane) * copies.elements + e];
-    float& copy = to[lane * copies.elements + e];
+    const float x = range.x[range.point(lane) * range.elements + e];
+    float& copy = to[lane * range.elements + e];
     copy = x - (copy - x);
   }
 };
@@ -75,12 +76,12 @@ struct ScaleByDeviation {
 
 }  // namespace
 
-void draw(Device& device, const Copies& copies, const DeviceNoise& noise, float* to) {
-  for_each_element(device, copies.lanes, (copies.elements + 3) / 4, Draw{copies, noise, to});
+void draw(Device& device, const DeviceRange& range, const DeviceNoise& noise, float* to) {
+  for_each_element(device, range.lanes, (range.elements + 3) / 4, Draw{range, noise, to});
 }
 
-void reflect(Device& device, const Copies& copies, float* to) {
-  for_each_element(device, copies.lanes, copies.elements, Reflect{copies, to});
+void reflect(Device& device, const DeviceRange& range, float* to) {
+  for_each_element(device, range.lanes, range.elements, Reflect{range, to});
 }
 
 void scale_by_deviation(Device& device, const ElementNoise& noise, const float* deviations, const std::uint32_t* index,

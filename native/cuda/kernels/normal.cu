@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Separation of variables (Genz 1992) for many problems at once, with the core's functions, lattice and variable order
-// (normal/separation.cpp, normal/ordering.cpp).
+// Separation of variables (Genz 1992) for many problems at once, with the same functions, lattice and variable order as in the
+// core (normal/separation.cpp, normal/ordering.cpp).
 #include <cmath>
 
 #include "cuda/kernels.h"
@@ -13,7 +13,7 @@ namespace {
 
 namespace rational = normal::rational;
 
-// The mean of a standard normal variable conditional on being below `bound`.
+// The mean of a standard normal variable, given that it is below `bound`.
 PROBUST_HOST_DEVICE inline double mean_below(double bound) {
   if (bound < 0.0) return -1.0 / rational::mills_ratio(rational::smaller(-bound, rational::kFar));
   double below, above;
@@ -76,7 +76,7 @@ struct Take {
   }
 };
 
-// Sorts the rows in variable order and divides them by their diagonals.
+// Writes the rows in the order of the variables, divided by their diagonal elements.
 struct Sort {
   NormalProblems all;
   PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t c) const {

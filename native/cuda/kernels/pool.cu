@@ -16,7 +16,7 @@ struct Choose {
     std::int32_t best = begin[q] < begin[q + 1] ? cells[begin[q]] : -1;
     for (std::int32_t i = begin[q] + 1; i < begin[q + 1]; ++i) {
       const float candidate = x[cells[i]], largest = x[best];
-      // NaN is larger than all numbers and stays, because comparisons with NaN are false.
+      // NaN counts as larger than all numbers. The first NaN is never replaced, because comparisons with it are false.
       if (candidate > largest || (candidate != candidate && largest == largest)) best = cells[i];
     }
     which[lane * windows + q] = best;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statistics of many noisy samples, computed on the device so that the samples are never copied to the host.
+// Kernels for statistics of many noisy samples, which are computed on the device so that the samples are never copied to the
+// host.
 #include "cuda/kernels.h"
 #include "cuda/launch.h"
 
@@ -17,7 +18,7 @@ PROBUST_HOST_DEVICE inline void count_one(std::uint32_t* counter) {
 struct CountWinners {
   const float* logits;
   std::int64_t classes;
-  Copies copies;
+  DeviceRange range;
   std::uint32_t* counts;
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t lane) const {
@@ -27,7 +28,7 @@ struct CountWinners {
       if (f[c] != f[c]) return;
       if (f[c] > f[best]) best = c;
     }
-    count_one(counts + copies.point(lane) * classes + best);
+    count_one(counts + range.point(lane) * classes + best);
   }
 };
 
@@ -53,7 +54,8 @@ struct StoreRows {
   }
 };
 
-// Row i is paired with the rows after it, cyclically, up to the opposite one, so that every pair occurs once.
+// Pairs row i with itself and with the rows after it, cyclically, up to the opposite row. So every pair occurs once, except
+// that a pair of opposite rows occurs twice.
 struct GramPairs {
   std::int64_t n;
   PROBUST_HOST_DEVICE std::int64_t reach() const { return n / 2 + 1; }
@@ -79,7 +81,7 @@ struct StoreGram {
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t entry, double sum) const {
     const std::int64_t i = pairs.i(entry), j = pairs.j(entry), opposite = (j - i + pairs.n) % pairs.n * 2;
-    if (opposite == pairs.n && i > j) return;  // pairs of opposite rows occur twice
+    if (opposite == pairs.n && i > j) return;  // this pair occurs twice
     double* own = to + pairs.example(entry) * pairs.n * pairs.n;
     own[i * pairs.n + j] = own[j * pairs.n + i] = sum;
   }
@@ -91,26 +93,26 @@ struct StoreSum {
 };
 
 struct AlongTerm {
-  Copies copies;
+  DeviceRange range;
   const float* rows;
   std::int64_t n;
   const float* noisy;
 
   PROBUST_HOST_DEVICE double operator()(std::int64_t entry, std::int64_t e) const {
-    const std::int64_t a = entry % n, lane = entry / n, point = copies.point(lane);
-    const double eps = double{noisy[lane * copies.elements + e]} - double{copies.x[point * copies.elements + e]};
-    return double{rows[(point * n + a) * copies.elements + e]} * eps;
+    const std::int64_t a = entry % n, lane = entry / n, point = range.point(lane);
+    const double eps = double{noisy[lane * range.elements + e]} - double{range.x[point * range.elements + e]};
+    return double{rows[(point * n + a) * range.elements + e]} * eps;
   }
 };
 
 struct AlongOwnTerm {
-  Copies copies;
+  DeviceRange range;
   const float *gradients, *noisy;
 
   PROBUST_HOST_DEVICE double operator()(std::int64_t entry, std::int64_t e) const {
-    const std::int64_t lane = entry % copies.lanes, point = copies.point(lane);
-    const double eps = double{noisy[lane * copies.elements + e]} - double{copies.x[point * copies.elements + e]};
-    return double{gradients[entry * copies.elements + e]} * eps;
+    const std::int64_t lane = entry % range.lanes, point = range.point(lane);
+    const double eps = double{noisy[lane * range.elements + e]} - double{range.x[point * range.elements + e]};
+    return double{gradients[entry * range.elements + e]} * eps;
   }
 };
 
@@ -123,18 +125,18 @@ struct StoreAlongOwn {
 };
 
 struct AddGradients {
-  Copies copies;
+  DeviceRange range;
   const float* gradients;
   std::int64_t seeds, first, all_seeds;
   double* sums;
 
   PROBUST_HOST_DEVICE void operator()(std::int64_t row, std::int64_t e) const {
     const std::int64_t point = row / seeds, s = row % seeds;
-    // The lanes of this chunk that are samples of the point.
-    const std::int64_t begin = point * copies.count - copies.begin, end = begin + copies.count;
-    double& sum = sums[(point * all_seeds + first + s) * copies.elements + e];
-    for (std::int64_t lane = begin < 0 ? 0 : begin; lane < (end < copies.lanes ? end : copies.lanes); ++lane)
-      sum += gradients[(s * copies.lanes + lane) * copies.elements + e];
+    // The range of lanes that are samples of the point.
+    const std::int64_t begin = point * range.count - range.begin, end = begin + range.count;
+    double& sum = sums[(point * all_seeds + first + s) * range.elements + e];
+    for (std::int64_t lane = begin < 0 ? 0 : begin; lane < (end < range.lanes ? end : range.lanes); ++lane)
+      sum += gradients[(s * range.lanes + lane) * range.elements + e];
   }
 };
 
@@ -147,8 +149,8 @@ struct Average {
 
 }  // namespace
 
-void count_winners(Device& device, const float* logits, std::int64_t classes, const Copies& copies, std::uint32_t* counts) {
-  for_each(device, copies.lanes, CountWinners{logits, classes, copies, counts});
+void count_winners(Device& device, const float* logits, std::int64_t classes, const DeviceRange& range, std::uint32_t* counts) {
+  for_each(device, range.lanes, CountWinners{logits, classes, range, counts});
 }
 
 void seed_margins(Device& device, const std::int32_t* targets, const std::int32_t* rivals, std::int64_t all_seeds,
@@ -166,19 +168,19 @@ void gram(Device& device, const float* rows, std::int64_t examples, std::int64_t
   for_each_sum(device, examples * n * pairs.reach(), elements, GramTerm{rows, pairs, elements}, StoreGram{pairs, to});
 }
 
-void along(Device& device, const Copies& copies, const float* rows, std::int64_t n, const float* noisy, double* to) {
-  for_each_sum(device, copies.lanes * n, copies.elements, AlongTerm{copies, rows, n, noisy}, StoreSum{to});
+void along(Device& device, const DeviceRange& range, const float* rows, std::int64_t n, const float* noisy, double* to) {
+  for_each_sum(device, range.lanes * n, range.elements, AlongTerm{range, rows, n, noisy}, StoreSum{to});
 }
 
-void along_own(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+void along_own(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                std::int64_t all_seeds, const float* noisy, double* to) {
-  for_each_sum(device, seeds * copies.lanes, copies.elements, AlongOwnTerm{copies, gradients, noisy},
-               StoreAlongOwn{copies.lanes, first, all_seeds, to});
+  for_each_sum(device, seeds * range.lanes, range.elements, AlongOwnTerm{range, gradients, noisy},
+               StoreAlongOwn{range.lanes, first, all_seeds, to});
 }
 
-void add_gradients(Device& device, const Copies& copies, const float* gradients, std::int64_t seeds, std::int64_t first,
+void add_gradients(Device& device, const DeviceRange& range, const float* gradients, std::int64_t seeds, std::int64_t first,
                    std::int64_t all_seeds, std::int64_t points, double* sums) {
-  for_each_element(device, points * seeds, copies.elements, AddGradients{copies, gradients, seeds, first, all_seeds, sums});
+  for_each_element(device, points * seeds, range.elements, AddGradients{range, gradients, seeds, first, all_seeds, sums});
 }
 
 void average(Device& device, const double* sums, std::int64_t count, std::int64_t size, float* to) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that move or sum elements, by tables of source offsets.
+// Lowers operators that move or sum elements, with tables of source offsets.
 #include <algorithm>
 #include <numeric>
 
@@ -9,10 +9,10 @@
 namespace probust::cuda {
 namespace {
 
-// Whether the operator can process an image that is stored channels-last.
+// Whether the operator keeps the axes of an image, so that it can process one that is stored channels-last.
 bool keeps_axes(Op op) { return op == Op::slice || op == Op::pad; }
 
-// Channels-last if all operands are stored that way; bf16 if any of them is.
+// The form for a result of several operands: channels-last if all operands are, with bf16 if any of them is.
 Form form_of_all(const DeviceLowering& l, const std::vector<ValueId>& operands) {
   Form form = l.form(operands[0]);
   for (const ValueId operand : operands) {
@@ -69,7 +69,7 @@ void lower_concat(DeviceLowering& l, ValueId id) {
   });
 }
 
-// The targets of a sum are the sources of its transpose, a gather or broadcast.
+// Lowers a sum. The target of each element is its source in the transposed operator, which is a gather or broadcast.
 void lower_sum(DeviceLowering& l, ValueId id) {
   const Node& node = l.node(id);
   const ValueId input = node.inputs[0];

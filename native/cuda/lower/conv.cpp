@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Convolutions. The library computes them on channels-last images if the filter is constant and there are one or two spatial
-// axes; otherwise kernels of our own do. If the padding differs between the two sides, the image is padded explicitly.
+// Lowers convolutions. The library computes them on channels-last images if the filter is constant and there are one or two
+// spatial axes; otherwise kernels of our own compute them. If the padding differs between the two sides, the image is padded
+// explicitly.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -11,7 +12,7 @@
 namespace probust::cuda {
 namespace {
 
-// Adds a second spatial axis with one cell, as the first one.
+// If there is only one spatial axis, inserts another one of extent 1 before it.
 Window with_two_axes(Window window) {
   if (window.image.size() != 1) return window;
   for (Shape* extents : {&window.image, &window.kernel, &window.stride, &window.dilation}) extents->insert(extents->begin(), 1);
@@ -19,7 +20,7 @@ Window with_two_axes(Window window) {
   return window;
 }
 
-// A filter [O, C / groups, taps] in channels-last order.
+// The elements of a filter [O, C / groups, taps] in channels-last order.
 std::vector<float> channels_last(const Tensor& filter) {
   std::vector<float> result(filter.data.size());
   const auto at = positions(filter.shape, Order::channels_last);
@@ -27,7 +28,8 @@ std::vector<float> channels_last(const Tensor& filter) {
   return result;
 }
 
-// The images of a convolution as passed to the library: padded explicitly if the padding differs between the sides.
+// The images of a convolution in the form that the library accepts: they are padded explicitly if the padding differs between
+// the two sides (`changed`).
 struct Padded {
   Window window;
   PadAttributes pad;
@@ -49,7 +51,7 @@ Padded padded(const Window& window, const Shape& image) {
   return result;
 }
 
-// The channels of a convolution's image and of its result, for a convolution or either of its derivatives.
+// The numbers of channels of a convolution's image and of its result. `node` is the convolution or one of its derivatives.
 struct Channels {
   std::int64_t in, out;
 };
@@ -69,7 +71,7 @@ Padded image_of(const Graph& graph, const Node& node) {
   return padded(std::get<Window>(node.attributes), node.op == Op::conv_transpose ? node.shape : graph[node.inputs[0]].shape);
 }
 
-// The library's description, without addresses and epilogue.
+// The description of a convolution for the library, without addresses and epilogue.
 Convolution convolution_of(const Device& device, const Graph& graph, const Node& node) {
   Convolution convolution;
   convolution.window = with_two_axes(image_of(graph, node).window);
@@ -174,7 +176,7 @@ void lower_directly(DeviceLowering& l, ValueId id) {
   });
 }
 
-// Why the library cannot compute a convolution on any device; empty if it can.
+// The reason why the library cannot compute a convolution on any device; empty if there is none.
 std::string misfit(const Graph& graph, const Node& node) {
   const std::size_t axes = std::get<Window>(node.attributes).image.size();
   if (node.op == Op::conv_filter_grad || graph[node.inputs[1]].op != Op::constant) return "the filter is not a constant";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators. A chain of them is one kernel: intermediate values are never written.
+// Lowers element-wise operators. A chain of them becomes one kernel, which does not write intermediate values.
 #include <algorithm>
 
 #include "cuda/lowering.h"
@@ -15,8 +15,8 @@ struct Size {
   int steps = 1, operands = 0;
 };
 
-// The step operators that their readers compute from the operand. The masks of rectifiers are then never stored, only their
-// results, which are needed anyway. Steps that can join the chain of their operand are excluded.
+// Chooses the step operators that their readers compute from the operand of the step. The masks of rectifiers, for example,
+// then need not be stored; their operands are needed anyway. Steps that can join the chain of their operand are excluded.
 std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, const std::vector<int>& reads) {
   std::vector<bool> masks(graph.nodes.size());
   std::vector<int> elementwise_reads(graph.nodes.size(), 0);
@@ -33,7 +33,7 @@ std::vector<bool> plan_masks(const Graph& graph, const std::vector<bool>& free, 
   return masks;
 }
 
-// The position of a value among the operands; it is added if it is new.
+// The position of an operand in the list, to which it is added if it is new.
 std::int8_t position_of(std::vector<ChainPlan::Operand>& operands, const ChainPlan::Operand& operand) {
   auto found = std::find(operands.begin(), operands.end(), operand);
   if (found == operands.end()) found = operands.insert(operands.end(), operand);
@@ -61,7 +61,8 @@ ChainPlan chain_of(DeviceLowering& l, ValueId id) {
   return chain;
 }
 
-// Channels-last if any full-size operand that is not constant is stored that way; bf16 if any such operand is.
+// The form for the values of a chain: channels-last if any full-size operand that is not constant is, with bf16 if any such
+// operand is.
 Form form_of(DeviceLowering& l, const ChainPlan& chain, const Shape& shape) {
   Form form;
   for (const auto& [id, positive] : chain.operands) {
@@ -79,7 +80,7 @@ std::int64_t period_of(const std::vector<std::int64_t>& offsets, std::int64_t pe
   return period;
 }
 
-// How a chain whose values have this form reads an operand.
+// Describes how a chain whose values have this form reads an operand.
 Chain::Read read_of(DeviceLowering& l, const ChainPlan::Operand& operand, const Shape& shape, Form form) {
   const Shape& own = l.node(operand.id).shape;
   const std::int64_t elements = element_count(own);

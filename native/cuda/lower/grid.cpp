@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sampling of images at positions.
+// Lowers the operators that sample images at positions.
 #include "cuda/lowering.h"
 
 namespace probust::cuda {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators along one axis: softmax and selection by value.
+// Lowers operators along one axis: softmax, the indices of the largest values, and reading and adding at given indices.
 #include "cuda/lowering.h"
 
 namespace probust::cuda {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Matrix products: one library call for all lanes if the operands' matrices are evenly spaced; otherwise one call for each matrix
-// of an example, and for each seed if one operand repeats for all seeds. A bias and a rectifier after a product or convolution
-// are fused with it, and a residual sum with a convolution. cuBLASLt's GELU is not used: it is the tanh approximation, while most
-// models use the exact one, and graphs contain both as elementary operators.
+// Lowers matrix products, and plans the epilogues of products and convolutions.
+//
+// A product is one library call for all lanes if the operands' matrices are evenly spaced; otherwise, there is one call for
+// each matrix of an example, and for each seed if the lanes of one operand repeat for all seeds. A bias and a rectifier after a
+// product or convolution are fused with it, as is a residual sum with a convolution. cuBLASLt's GELU is not used: it is the
+// tanh approximation, while most models use the exact function, and graphs contain both as elementary operators.
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +29,7 @@ bool one_by_one(const std::vector<std::int64_t>& which, std::int64_t available) 
 
 struct Side {
   std::vector<std::int64_t> which;
-  std::int64_t size = 0;  ///< of one matrix
+  std::int64_t size = 0;  ///< number of elements of one matrix
   bool aligned = false;   ///< whether matrix i of the result reads matrix i of the operand
 };
 
@@ -39,7 +41,7 @@ Side side_of(const Shape& operand, const Shape& result) {
   return side;
 }
 
-// The distance between the matrices of neighbouring lanes of an operand, and the address of the matrices of seed s.
+// lane_stride: the distance between the matrices of neighbouring lanes. at_seed: the address of the matrices of seed s.
 std::int64_t lane_stride(const Operand& operand) { return operand.own == 1 ? 0 : operand.elements; }
 const float* at_seed(const Operand& operand, const Batch& batch, std::int64_t s) {
   return static_cast<const float*>(operand.data) +
@@ -53,8 +55,8 @@ std::string name_of(const Product& product) {
   return name;
 }
 
-// The bias that a constant adds to each of n columns or channels, `inner` elements apart; empty if the constant varies in any
-// other way.
+// The bias [n] that a constant adds to each of n columns or channels, which are `inner` elements apart; empty if the constant
+// also varies along other axes.
 std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int64_t n, std::int64_t inner) {
   const auto sources = broadcast_offsets(constant.shape, shape);
   std::vector<float> bias(static_cast<std::size_t>(n));
@@ -66,8 +68,9 @@ std::vector<float> bias_of(const Tensor& constant, const Shape& shape, std::int6
   return bias;
 }
 
-// Follows the operators after a product or convolution for as long as its epilogue can include them. `known` has, for each
-// value, the node that computes it: only a value computed before the product can be a residual.
+// Follows the operators after a product or convolution as long as its epilogue can include them. `known` contains, for each
+// value, the node that computes it: the product, if an epilogue includes its operator. It is needed because only a value that
+// is computed before the convolution can be its residual.
 class EpilogueSearch {
  public:
   EpilogueSearch(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)
@@ -160,7 +163,7 @@ void lower_matmul(DeviceLowering& l, ValueId id) {
     const auto *const of_left = static_cast<const float*>(left.data), *const of_right = static_cast<const float*>(right.data);
     auto* const result = static_cast<float*>(out.data);
     Product p = shared;
-    // One product of the rows of all lanes with one matrix.
+    // If all lanes use the same right matrix, multiplies the rows of all lanes by it in one product.
     if (right.own == 1 && one_b && !p.transpose_a && a.aligned && left.own == out.lanes) {
       p.m *= count * out.lanes;
       p.a = of_left;

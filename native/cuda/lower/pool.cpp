@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pooling by tables of the cells of windows, for both orders of the image. The choices of windows are computed once per image.
+// Lowers pooling, with tables of the cells of windows, for images in either order. The positions of the maxima in the
+// windows of an image are computed only once.
 #include <numeric>
 
 #include "cuda/lowering.h"
@@ -44,7 +45,7 @@ Tables tables_of(const Window& window, const Shape& image, const Shape& output, 
   return {rows_of(cells), rows_of(seen_by)};
 }
 
-// The storage of the cells that the windows of an image choose.
+// The storage with the cells that the windows of an image choose. It is shared by all operators that need them.
 int chosen(DeviceLowering& l, int image, Extent extent, const Rows& cells) {
   const std::int32_t *begin = l.table(cells.begin), *where = l.table(cells.items);
   const std::vector<std::int64_t> key{image, reinterpret_cast<std::intptr_t>(begin), reinterpret_cast<std::intptr_t>(where)};
@@ -69,7 +70,7 @@ void lower_pool(DeviceLowering& l, ValueId id) {
   const ValueId first = node.inputs[0];
   const Form form = l.form(first);
   const int from = l.as_it_lies(first);
-  const bool grows = node.op == Op::max_scatter || node.op == Op::sum_unpool;  // whether it goes from windows to an image
+  const bool grows = node.op == Op::max_scatter || node.op == Op::sum_unpool;  // whether the result is an image
   const Shape& image = grows ? node.shape : l.node(first).shape;
   const Shape& output = node.op == Op::sum_unpool ? l.node(first).shape : grows ? l.node(node.inputs[1]).shape : node.shape;
   const Tables tables = tables_of(std::get<Window>(node.attributes), image, output, form.order);

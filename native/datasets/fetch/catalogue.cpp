@@ -30,7 +30,7 @@ CachedFile alone(PublishedFile file) {
   return {std::move(name), {std::move(file)}};
 }
 
-// The four files of MNIST and of data sets with the same format.
+// A data set in the format of MNIST, with its four files.
 Published like_mnist(std::string name, std::string summary, std::vector<std::string> urls, std::vector<CachedFile> files,
                      std::vector<std::string> classes) {
   return {std::move(name),
@@ -100,7 +100,7 @@ Published cifar100() {
           split(kHundredThings, ' ')};
 }
 
-// The copy in common collections lacks the last line break.
+// The copy of this data set in common collections lacks the last line break.
 Published ionosphere() {
   PublishedFile file{"ionosphere.data", "85649e5fb5b15fb9dab726c400be61fe", 76467, "a49bc18511a602542b02ce7020507a56", 76466};
   return {"ionosphere",
@@ -111,7 +111,7 @@ Published ionosphere() {
           "ionosphere.data",
           "",
           {},
-          {"b", "g"}};  // bad and good, as the table writes them
+          {"b", "g"}};  // the table's letters for bad and good
 }
 
 // An environment variable. An empty one counts as missing.

@@ -18,11 +18,11 @@ struct PublishedFile {
   std::string name;
   std::string md5;  ///< 32 hexadecimal digits
   std::uint64_t bytes = 0;
-  std::string copy_md5{};        ///< checksum of the copy of the same data in a common collection; empty: none
-  std::uint64_t copy_bytes = 0;  ///< its size
+  std::string copy_md5{};        ///< MD5 sum of a slightly different copy in common collections; empty if there is none
+  std::uint64_t copy_bytes = 0;  ///< size of that copy
 };
 
-/// A file of the cache: published files, one after the other.
+/// A file in the cache. It consists of published files, one after the other.
 struct CachedFile {
   std::string name;
   std::vector<PublishedFile> parts;
@@ -32,20 +32,20 @@ struct CachedFile {
 
 /// A published data set.
 struct Published {
-  std::string name;                      ///< "fashion-mnist": its name on the command line, and of its folder in the cache
-  std::string summary;                   ///< one line for people
+  std::string name;                      ///< on the command line, and of its folder in the cache, such as "fashion-mnist"
+  std::string summary;                   ///< a description in one line
   std::vector<std::string> urls;         ///< folders with the files, each ending in '/'; the first that works is used
-  std::optional<PublishedFile> archive;  ///< a .tar.gz that contains all parts; none: each part is a separate file
+  std::optional<PublishedFile> archive;  ///< a .tar.gz that contains all parts; if empty, each part is a separate file
   std::vector<CachedFile> files;
   std::string train, test;  ///< the files with the points; test is empty if the set is not divided
   DatasetOptions options;   ///< options for read_dataset
   std::vector<std::string> classes;
 };
 
-/// mnist, fashion-mnist, cifar10, cifar100 and ionosphere.
+/// The data sets that can be downloaded: mnist, fashion-mnist, cifar10, cifar100 and ionosphere.
 const std::vector<Published>& published_datasets();
 
-/// The data set of this name. Throws Error{usage} listing the names.
+/// The data set of this name. If there is none, throws Error{usage} that lists the names.
 const Published& published_dataset(std::string_view name);
 
 /// $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or ~/.cache/probust. Throws Error{usage} if none of the variables is set.
@@ -59,8 +59,8 @@ struct Located {
   bool whole = false;  ///< whether all files have their published sizes; false for unverified files
 };
 
-/// The files in the cache (empty: the default one). Empty if one is missing. Compares only names and sizes; fetch() compares
-/// checksums. Throws Error{usage} if there is no data set of this name.
+/// The data set's files in the folder `cache` (if "", in default_cache()); empty if a file is missing. Compares only names and
+/// sizes; fetch() compares checksums. Throws Error{usage} if there is no data set of this name.
 std::optional<Located> locate(std::string_view name, const std::string& cache = "");
 
 }  // namespace probust

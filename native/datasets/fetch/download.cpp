@@ -10,12 +10,13 @@
 namespace probust::datasets {
 namespace {
 
-// Exit statuses of curl that an unreliable connection causes: a partial file, a timeout, a broken connection or stream.
+// kPassing: the exit statuses of curl for an unreliable connection: a partial file, a timeout, a broken connection or stream.
+// kHttpError: its exit status if the server reports an error.
 constexpr std::array kPassing{16, 18, 28, 52, 55, 56, 92};
 constexpr int kHttpError = 22;
 
 bool passing(const Program::End& end) {
-  if (end.status == kHttpError) return end.messages.find("error: 5") != std::string::npos;  // an error of the server
+  if (end.status == kHttpError) return end.messages.find("error: 5") != std::string::npos;  // HTTP status 5xx
   return std::find(kPassing.begin(), kPassing.end(), end.status) != kPassing.end();
 }
 

@@ -18,7 +18,7 @@ struct DownloadFailure {
 
 /// Downloads a URL with the program curl, and passes its contents to `take` piece by piece, at most `most` bytes. Redirections
 /// are followed; a transfer that stalls for 30 seconds is cancelled. Returns the problem, if any. Throws Error: unreadable
-/// (there is no curl), interrupted, and the errors of `take`.
+/// (curl is not installed), interrupted, and the errors of `take`.
 std::optional<DownloadFailure> download(const std::string& url, std::uint64_t most, const std::function<void(Bytes)>& take,
                                         const StopToken* stop = nullptr);
 

@@ -41,7 +41,7 @@ class CacheFolder {
     folder_ = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(folder_);
-      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait for it"};
+      throw Error{ErrorCode::conflict, path.string(), "is being fetched by another process", "wait until it has finished"};
     }
   }
   ~CacheFolder() {
@@ -57,7 +57,7 @@ class CacheFolder {
   int folder_ = -1;
 };
 
-// Writes bytes, and computes their checksum.
+// A file that is written, and whose checksum is computed at the same time.
 class CheckedFile {
  public:
   explicit CheckedFile(const std::string& path) : file_(path) {}
@@ -96,7 +96,7 @@ class Fetch {
 
   Fetched run() {
     if (options_.unverified && (options_.from.empty() || is_url(options_.from)))
-      throw Error{ErrorCode::usage, option("unverified"), "applies only to files of a folder",
+      throw Error{ErrorCode::usage, option("unverified"), "applies only to files in a folder",
                   "give " + option("from") + " FOLDER"};
     const std::vector<CachedFile> wanted = missing();
     if (!wanted.empty() && !options_.from.empty() && !is_url(options_.from)) {
@@ -153,7 +153,7 @@ class Fetch {
     }
   }
 
-  // Verified files belong together. Others are opened in the way in which they will be read.
+  // Checks that there are as many labels as points. Verified files need no check; others are opened like data for an estimate.
   void check_counts(const datasets::LocalSupply& supply) const {
     const auto path_of = [&](const std::string& name) {
       const auto found = supply.files.find(name);
@@ -184,7 +184,7 @@ class Fetch {
   void download(const std::vector<CachedFile>& wanted) {
     std::string url;
     if (dataset_.archive) {
-      // The archive is never renamed; its parts are.
+      // The archive stays a partial file, from which only its parts are extracted.
       const auto archive = downloaded(folder_ / dataset_.archive->name, *dataset_.archive, url);
       archive->file().flush();
       return unpack(archive->file().written(), url, Origin::downloaded, wanted);
@@ -195,7 +195,7 @@ class Fetch {
     }
   }
 
-  // Downloads the file from the first URL that has it, and sets `url` to that URL. If the connection breaks, tries again.
+  // Downloads the file from the first URL that works, and sets `url` to that URL. If the connection breaks, tries again.
   std::unique_ptr<CheckedFile> downloaded(const std::string& path, const PublishedFile& published, std::string& url) {
     constexpr int kAttempts = 3;
     std::vector<std::string> candidates;

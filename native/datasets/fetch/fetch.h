@@ -14,12 +14,12 @@
 namespace probust {
 
 struct FetchOptions {
-  std::string from;         ///< a folder, or the URL of one; empty: the data set's own URLs
-  std::string cache;        ///< a folder; empty: default_cache()
+  std::string from;         ///< the folder to copy from, or the URL of a folder; if empty, the data set's own URLs are used
+  std::string cache;        ///< the folder of the cache; if empty, default_cache()
   bool unverified = false;  ///< whether to accept files in the folder `from` that differ from the published ones
 };
 
-/// The origin of a file of the cache.
+/// Where a file in the cache comes from. `kept`: it already existed.
 enum class Origin { kept, downloaded, copied };
 
 struct FetchedFile {
@@ -35,13 +35,13 @@ struct Fetched {
   std::string class_names;  ///< path of a file for --classes
 };
 
-/// The number of bytes of a complete fetch, for progress.
+/// The total number of bytes of the data set, with which `done` of fetch() can be compared.
 std::int64_t bytes_to_fetch(const Published& dataset);
 
 /// Completes the data set's folder in the cache. A file that exists and equals the published one is not fetched again. A new
 /// file gets its name only when it is complete and its checksum is correct, so an interrupted call leaves no damaged file; the
-/// next call starts that file again. Downloads with the program curl, and checks with md5sum. `done` counts up to
-/// bytes_to_fetch.
+/// next call fetches that file from its beginning. Downloads with the program curl, and computes checksums with md5sum. `done`
+/// counts bytes up to bytes_to_fetch().
 ///
 /// Throws Error: resources (the cache cannot be written, or the disk is full), usage (`unverified` without a folder),
 /// unreadable (no connection, no curl, a file is missing or differs from the published one, or the numbers of points and labels

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kPoints = 150, kFeatures = 4, kPerClass = 50;
 
-// In millimetres: sepal length, sepal width, petal length, petal width; fifty flowers of each species.
+// Sepal length, sepal width, petal length and petal width in millimetres, for fifty flowers of each species.
 constexpr std::uint8_t kMillimetres[kPoints][kFeatures] = {
     {51, 35, 14, 2},  {49, 30, 14, 2},  {47, 32, 13, 2},  {46, 31, 15, 2},  {50, 36, 14, 2},  {54, 39, 17, 4},  {46, 34, 14, 3},
     {50, 34, 15, 2},  {44, 29, 14, 2},  {49, 31, 15, 1},  {54, 37, 15, 2},  {48, 34, 16, 2},  {48, 30, 14, 1},  {43, 30, 11, 1},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Iris: lengths and widths of the flowers of three species, measured by E. Anderson ("The species problem in Iris", Annals of the
-// Missouri Botanical Garden 23, 1936) and published by R. A. Fisher ("The use of multiple measurements in taxonomic problems",
-// Annals of Eugenics 7, 1936). The rows are those of the UCI Machine Learning Repository (doi:10.24432/C56C76), in its order. Its
-// rows 35 and 38, counted from 1, are known to differ from Fisher's table in one or two numbers; they are kept, because published
-// results use them.
+// Iris: lengths and widths of the flowers of three species, measured by E. Anderson ("The species problem in Iris", Annals of
+// the Missouri Botanical Garden 23, 1936) and published by R. A. Fisher ("The use of multiple measurements in taxonomic
+// problems", Annals of Eugenics 7, 1936). The rows and their order are those of the UCI Machine Learning Repository
+// (doi:10.24432/C56C76). Rows 35 and 38, counted from 1, are known to differ from Fisher's table in one or two numbers; they
+// are not corrected, because published results use them.
 #pragma once
 
 #include "datasets/dataset.h"

@@ -13,7 +13,7 @@
 namespace probust {
 namespace {
 
-// Resolves links, so that a write goes to the file behind a link and the link remains.
+// Resolves symbolic links, so that the target of a link is written and the link remains.
 std::string followed(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
@@ -54,8 +54,8 @@ void PartialFile::flush() {
 }
 
 void PartialFile::commit() {
-  // The file is synchronised before it gets its name: otherwise, after a crash of the machine, the name could belong to an
-  // empty file. Files that cannot be synchronised, such as pipes, report an error, which is ignored.
+  // The file is synchronised before it gets its name: otherwise, after a crash of the machine, there could be an empty file
+  // with that name. Pipes and devices are not renamed, and need not be synchronised.
   const bool written = std::fflush(file_) == 0 && std::ferror(file_) == 0;
   if (!written || (written_ != target_ && fsync(fileno(file_)) != 0)) {
     throw Error{ErrorCode::resources, path_, std::string("cannot be written completely: ") + std::strerror(errno),

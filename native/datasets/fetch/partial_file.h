@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// A file that gets its name only when it is complete: data is written to "PATH.partial", which commit() renames. If `path` is
-/// a device or pipe, data is written to it directly. Links are followed, and remain.
+/// A file that gets its name only when it is complete: data are written to "PATH.partial", which commit() renames. If `path` is
+/// a device or pipe, data are written to it directly. If `path` is a symbolic link, its target is written and the link remains.
 class PartialFile {
  public:
   /// Throws Error{resources} if the file cannot be created.
@@ -23,7 +23,7 @@ class PartialFile {
   void write(const void* from, std::size_t bytes);
   void commit();
 
-  /// Makes all data so far readable in the file written(), before commit().
+  /// Makes all data written so far readable in the file written(), before commit().
   void flush();
   const std::string& written() const { return written_; }
 
@@ -31,7 +31,7 @@ class PartialFile {
 
  private:
   std::string path_;
-  std::string target_, written_;  // path with links resolved; the file written until commit()
+  std::string target_, written_;  // path_ with links resolved; the file that is written until commit()
   std::FILE* file_ = nullptr;
 };
 

@@ -29,7 +29,7 @@ void close_end(int& descriptor) {
   descriptor = -1;
 }
 
-// A pair of connected descriptors that no other program inherits.
+// A pair of connected descriptors: our end and the end for the program. Other programs do not inherit them.
 struct Channel {
   int ours = -1, theirs = -1;
 
@@ -49,7 +49,7 @@ struct Channel {
   }
 };
 
-// Reads the output up to its end.
+// Everything that can be read from a descriptor, up to its end.
 std::string drained(int descriptor) {
   std::string text;
   std::array<char, 4096> block{};

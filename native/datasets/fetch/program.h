@@ -16,7 +16,7 @@
 
 namespace probust::datasets {
 
-/// A child process, found by PATH, whose standard input and output are connected to this one.
+/// A child process that runs a program found by PATH. Its standard input and output are connected to this process.
 class Program {
  public:
   /// Starts command[0] with the other words as its arguments. Throws Error{unreadable} with `hint` if there is no such program.
@@ -26,17 +26,18 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Writes bytes to its standard input; they are lost if it has ended.
+  /// Writes bytes to the program's standard input. They are lost if the program has ended.
   void write(Bytes bytes);
 
-  /// Reads at least one byte of its output; returns 0 at the end. Closes its input first. Throws Error{interrupted}.
+  /// Closes the program's input, and reads at least one byte of its output. Returns the number of bytes; 0 at the end. Throws
+  /// Error{interrupted}.
   std::size_t read(std::span<std::uint8_t> out, const StopToken* stop = nullptr);
 
   struct End {
     int status;            ///< exit status; 128 + N if signal N ended it
-    std::string messages;  ///< the last line that it printed on stderr
+    std::string messages;  ///< the last line that the program printed on stderr
   };
-  /// Waits until it has ended. Must be called after read() has returned 0.
+  /// Waits until the program has ended. Must be called after read() has returned 0.
   End end();
 
  private:
@@ -44,10 +45,10 @@ class Program {
   int input_ = -1, output_ = -1, messages_ = -1;  // this process's ends; -1: closed
 };
 
-/// The MD5 sum of bytes, by the program md5sum.
+/// The MD5 sum of bytes, computed by the program md5sum.
 class Md5 {
  public:
-  /// Throws Error{unreadable} if there is no md5sum.
+  /// Throws Error{unreadable} if md5sum is not installed.
   Md5();
   void add(Bytes bytes) { program_.write(bytes); }
   /// The checksum as 32 hexadecimal digits. Must be called only once. Throws Error{unreadable} if md5sum failed.

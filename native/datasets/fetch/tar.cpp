@@ -49,7 +49,7 @@ std::string_view field(const Header& header, std::size_t at, std::size_t width) 
   return text.substr(0, text.find('\0'));
 }
 
-// Parses a number in octal digits, with blanks around them.
+// Parses a number that is written in octal digits, with blanks around them.
 std::uint64_t octal(const Header& header, std::size_t at, std::size_t width, const std::string& path) {
   std::uint64_t value = 0;
   for (const char c : field(header, at, width)) {

@@ -10,7 +10,7 @@
 
 namespace probust::datasets {
 
-/// The functions that handle the regular files of an archive, in order.
+/// Functions that are called for each regular file of an archive, in order.
 struct TarReader {
   /// Whether to read a file, given its name without folders and its size.
   std::function<bool(const std::string& name, std::uint64_t bytes)> wants;
@@ -18,7 +18,7 @@ struct TarReader {
   std::function<void(const std::string& name, Buffer contents)> take;
 };
 
-/// Reads a .tar.gz file (POSIX ustar). Only one requested file at a time is in memory. Throws Error{unreadable} if the archive
+/// Reads a .tar.gz file (POSIX ustar). Only one of its files at a time is in memory. Throws Error{unreadable} if the archive
 /// is truncated or damaged, Error{interrupted}, and the errors of `reader`.
 void read_tar_gz(const std::string& path, const TarReader& reader, const StopToken* stop = nullptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PNG and JPEG files, decoded by stb_image. It accepts files that end early and does not verify checksums, so these checks are
-// made here.
+// Decodes PNG and JPEG files with stb_image. It accepts truncated files and does not verify checksums, so both are checked
+// here.
 #include "datasets/images/image.h"
 
 #include <zlib.h>
@@ -22,7 +22,7 @@ std::uint32_t png_checksum(Bytes bytes) {
   return static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), bytes.data(), bytes.size()));
 }
 
-// Reads size and colour type from the first chunk (PNG, 11.2.2).
+// Reads the size and colour type from the first chunk (PNG specification, 11.2.2).
 ImageSize png_size(Bytes file, const std::string& path) {
   const Bytes header = part(file, 8, 25, path, "a PNG header");
   if (!starts_with(header.subspan(4), "IHDR")) refuse(path, "is damaged: its first PNG chunk is not a header", "copy it again");
@@ -45,8 +45,8 @@ void check_png(Bytes file, const std::string& path) {
   }
 }
 
-// Markers of a JPEG file (ITU T.81, B.1). Segments have a length. The coded data after a start of scan ends at the next marker
-// that is neither a stuffed zero nor a restart.
+// Iterates over the markers of a JPEG file (ITU T.81, B.1). A marker segment begins with its length. The coded data after a
+// start of scan have none: they end at the next marker that is neither a stuffed zero nor a restart.
 class JpegMarkers {
  public:
   static constexpr std::uint8_t kProgressive = 0xc2, kHuffmanTables = 0xc4, kEnd = 0xd9, kScan = 0xda;
@@ -74,7 +74,7 @@ class JpegMarkers {
 
   std::uint8_t marker() const { return marker_; }
   std::size_t contents() const { return contents_; }                           // position of the contents in the file
-  std::size_t contents_size() const { return length_ > 2 ? length_ - 2 : 0; }  // as declared by the file
+  std::size_t contents_size() const { return length_ > 2 ? length_ - 2 : 0; }  // as the file declares
 
  private:
   Bytes file_;
@@ -85,8 +85,8 @@ class JpegMarkers {
 // The Huffman tables that a JPEG file has defined so far, for DC coefficients (class 0) and AC coefficients (class 1).
 class HuffmanTables {
  public:
-  // Tables have at most 256 codes (ITU T.81, B.2.4.2). stb_image 2.27 does not check this and writes beyond its own table. It
-  // reads a whole table even if the segment is shorter.
+  // Rejects tables with more than 256 codes (ITU T.81, B.2.4.2), because stb_image 2.27 would write beyond the end of its own
+  // table. Like stb_image, reads a whole table even if the segment is shorter.
   void give(Bytes segments, std::size_t size, const std::string& path) {
     constexpr std::size_t kLengths = 16, kMost = 256;
     for (std::size_t at = 0; at < size && at < segments.size();) {
@@ -101,8 +101,8 @@ class HuffmanTables {
     }
   }
 
-  // The tables of a scan must be defined (B.2.3), because stb_image 2.27 otherwise decodes with uninitialised memory. In a
-  // progressive file, a scan has either the DC coefficients, whose refinement needs no table, or AC coefficients.
+  // Rejects a scan whose tables are not defined (B.2.3), because stb_image 2.27 would decode it with uninitialised memory. In a
+  // progressive file, a scan has either DC coefficients, whose refinement needs no table, or AC coefficients.
   void check_scan(Bytes scan, bool progressive, const std::string& path) const {
     const std::size_t components = scan.empty() ? 0 : scan[0], end = 1 + 2 * components;
     if (scan.size() < end + 3) return;  // stb_image rejects it
@@ -137,7 +137,7 @@ ImageSize jpeg_size(Bytes file, const std::string& path) {
   return {header.height, header.width, header.channels, false};
 }
 
-// Finds the marker that ends the image.
+// Checks that the file has the marker that ends the image.
 void check_jpeg(Bytes file, const std::string& path) {
   bool coded = false;
   for (JpegMarkers markers(file); markers.next();) {
@@ -147,14 +147,14 @@ void check_jpeg(Bytes file, const std::string& path) {
   refuse(path, coded ? "is truncated: its image data end too early" : "is truncated within its header", "copy it again");
 }
 
-// Converts as Pillow does, with the weights 0.299, 0.587 and 0.114.
+// Converts a colour to gray as Pillow does, with the weights 0.299, 0.587 and 0.114.
 template <class T>
 std::uint16_t gray(const T* rgb) {
   return static_cast<std::uint16_t>(
       (std::int64_t{rgb[0]} * 19595 + std::int64_t{rgb[1]} * 38470 + std::int64_t{rgb[2]} * 7471 + 0x8000) >> 16);
 }
 
-// The decoded pixels, with `stored` channels; three channels become one if the image has one.
+// Copies decoded pixels with `stored` channels to the image. If the image has only one channel, they are converted to gray.
 template <class T>
 void take_pixels(Image& image, const T* from, std::int64_t stored) {
   const std::int64_t pixels = image.height * image.width;
@@ -233,7 +233,7 @@ Image decode_image(Bytes file, std::int64_t channels, const std::string& path) {
   const ImageSize size = image_size(file, path);
   is_png(file) ? check_png(file, path) : check_jpeg(file, path);
   const bool to_gray = channels == 1 && size.channels > 2;
-  // Decoders need up to 16 bytes per pixel, or twice that while their memory grows, and some for tables and edges.
+  // Decoders need up to 16 bytes per pixel, twice that while they enlarge a buffer, and some memory for tables and edges.
   const auto most = static_cast<std::size_t>(32 * size.height * size.width) + (std::size_t{16} << 20);
   const StbImage decoded = stb_image(file, to_gray ? 3 : static_cast<int>(channels), size.deep, most);
   if (!decoded.pixels && !decoded.deep_pixels) refuse(path, "cannot be decoded: " + decoded.problem, "copy or save it again");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folders of images. The name determines whether a file is an image, its contents whether it can be read. An image that cannot
-// be read still counts as a point, so that none is omitted silently.
+// Folders of images. Files whose names have an image's extension are points, even if they cannot be read, so that none is
+// omitted silently.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 struct ImageFolder {
   std::string path;
   std::vector<std::string> images;  // paths relative to the folder, in order
-  SettledLabels classes{};          // labels: one per image, or none
+  SettledLabels classes{};          // its `labels` are one per image, or none
   std::vector<std::string> others;  // other files, by their extensions
 };
 
@@ -60,7 +60,7 @@ FolderEntries list_folder(const std::string& path) {
   return entries;
 }
 
-// Adds a folder of images of one class, and the name of the class for each.
+// Adds the images of a class folder to `folder`, and the name of the class to class_of_image for each of them.
 void add_class(ImageFolder& folder, const std::string& name, std::vector<std::string>& class_of_image) {
   const std::string path = folder.path + "/" + name;
   FolderEntries entries = list_folder(path);
@@ -80,7 +80,8 @@ ImageFolder list_images(const std::string& path, const DatasetOptions& options) 
   FolderEntries entries = list_folder(path);
   ImageFolder folder{path, {}, {}, std::move(entries.others)};
   while (folder.path.size() > 1 && folder.path.ends_with('/')) folder.path.pop_back();
-  const std::string layout = "give a folder with one folder of PNG or JPEG images per class, or with images alone";
+  const std::string layout =
+      "give a folder with one subfolder of PNG or JPEG images per class, or a folder that contains only images";
   if (entries.folders.empty() && entries.images.empty()) refuse(path, "is a folder without images", layout);
   if (!entries.folders.empty() && !entries.images.empty())
     refuse(path, "has both folders and images, such as " + entries.folders[0] + " and " + entries.images[0], layout);
@@ -145,8 +146,8 @@ void apply_labels(ImageFolder& folder, const DatasetOptions& options) {
 
 struct ImageTransform {
   std::int64_t resize = 0, crop = 0, channels = 0;
-  std::optional<double> scale{};    // factor of stored values; none: the one that maps white to 1
-  std::array<float, 256> values{};  // stored bytes in the natural space
+  std::optional<double> scale{};    // factor for stored values; if empty, the one that maps white to 1
+  std::array<float, 256> values{};  // the scaled value of each byte
 
   float value(std::uint16_t stored, std::int64_t largest) const {
     if (largest <= 255) return values[stored];
@@ -203,7 +204,7 @@ class ImageSource final : public PointSource {
     return image;
   }
 
-  // Writes one channel after the other.
+  // Writes the image to `out`, one channel after the other.
   void write_point(const Image& image, std::span<float> out) const {
     const auto pixels = static_cast<std::size_t>(image.height * image.width), channels = static_cast<std::size_t>(image.channels);
     for (std::size_t c = 0; c < channels; ++c) {
@@ -249,7 +250,7 @@ ImageTransform transform_of(const ImageFolder& folder, const DatasetOptions& opt
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     throw Error{ErrorCode::unreadable, folder.path,
                 "contains images, but the model needs points with " + std::to_string(options.channels) + " channels",
-                "images have 1 or 3 channels; give other points as .npy"};
+                "images have 1 or 3 channels; save points with other numbers of channels as .npy"};
   }
   const std::int64_t channels = options.channels == 0 ? common_channels(folder) : options.channels;
   ImageTransform transform{options.resize, options.crop, channels, options.scale, {}};
@@ -268,7 +269,7 @@ std::string first_names(const std::vector<std::string>& names) {
   return join(shown_names) + (names.size() > kShown ? ", ..." : "");
 }
 
-// The positions of at most `most` images, spread over the selected ones.
+// The positions of at most `most` images, spread evenly over those in `list`.
 std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t most) {
   std::vector<std::int64_t> positions;
   const std::int64_t count = std::min(list.count, most);
@@ -276,7 +277,7 @@ std::vector<std::int64_t> some_positions(const PointList& list, std::int64_t mos
   return positions;
 }
 
-// Calls visit(path) for some images. Images that cannot be read are skipped.
+// Calls visit(path) for at most `most` images. Those that cannot be read are skipped.
 template <class Visit>
 void for_some_images(const ImageFolder& folder, const PointList& list, std::int64_t most, Visit&& visit) {
   for (const std::int64_t position : some_positions(list, most)) {

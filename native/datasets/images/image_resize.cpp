@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Resizes like Pillow (src/libImaging/Resample.c, with the BILINEAR filter): one pass along rows, one along columns, weights
-// with 22 fractional bits, and integers between the passes. Most networks are trained on images resized in this way.
+// Resizes like Pillow (src/libImaging/Resample.c, with the BILINEAR filter): a pass along rows, then a pass along columns, both
+// with weights of 22 fractional bits and results rounded to integers. Most networks are trained on images resized in this way.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kFractionBits = 22;
 
-// Output pixel i is the sum of weights[i * most + k] times input pixel first[i] + k, for k < count[i].
+// Output pixel i is the sum over k < count[i] of weights[i * most + k] times input pixel first[i] + k.
 struct ResizeFilter {
   std::int64_t most = 0;
   std::vector<std::int64_t> first, count;
@@ -57,7 +57,7 @@ void filter_line(const ResizeFilter& filter, const std::uint16_t* in, std::int64
   }
 }
 
-// Sums of 8-bit values fit into 32 bits.
+// Uses 32-bit sums for 8-bit images, for which they suffice, and 64-bit sums for others.
 void filter_line_of(const Image& image, const ResizeFilter& filter, const std::uint16_t* in, std::int64_t step,
                     std::int64_t width, std::uint16_t* out) {
   if (image.largest <= 255) {
@@ -79,7 +79,7 @@ Image with_width(const Image& image, std::int64_t width) {
   return result;
 }
 
-// Treats all values of a row of pixels as one wide pixel of a column.
+// Resizes all columns at once, by treating a whole row as one pixel with many values.
 Image with_height(const Image& image, std::int64_t height) {
   if (height == image.height) return image;
   const std::int64_t row = image.width * image.channels;

@@ -10,7 +10,7 @@
 
 namespace probust::datasets {
 
-/// The result of stb_image for a PNG or JPEG file, or its error.
+/// What stb_image returns for a PNG or JPEG file: the image, or an error.
 struct StbImage {
   struct Free {
     void operator()(void* pixels) const;
@@ -18,10 +18,10 @@ struct StbImage {
   int height = 0, width = 0, channels = 0;
   std::unique_ptr<std::uint8_t, Free> pixels;        ///< null unless the image has 8 bits
   std::unique_ptr<std::uint16_t, Free> deep_pixels;  ///< null unless the image has 16 bits
-  std::string problem;                               ///< stb_image's message, if there is no image or no header
+  std::string problem;                               ///< stb_image's message if it failed
 };
 
-/// Reads only the header. `file` has at most 2^31 - 1 bytes, here and below.
+/// Reads only the header. Here and below, `file` must not have more than 2^31 - 1 bytes.
 StbImage stb_header(Bytes file);
 
 /// Decodes the image to `channels` values of 8 bits per pixel, or of 16 if it is `deep`. No single allocation is larger than

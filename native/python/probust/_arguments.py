@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arguments as the core takes them. A wrong one raises a UsageError that names it and says what to give."""
+"""Converts arguments to the types that the core expects. An invalid one raises a UsageError that names it and suggests a value."""
 
 import operator
 import os
@@ -65,7 +65,7 @@ def _whole_at(name, position, value, hint):
 
 
 def _array_of(name, given):
-    """An array of what is given. The values behind a mask are not data."""
+    """Converts the argument to an array. Masked values are refused, because they are not data."""
     array = np.asanyarray(_of_torch(given))
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         first = np.argwhere(np.ma.getmaskarray(array))[0].tolist()
@@ -74,7 +74,7 @@ def _array_of(name, given):
 
 
 def _of_torch(given):
-    """A tensor of PyTorch as an array, anything else as it is."""
+    """Converts a PyTorch tensor to an array, and returns anything else unchanged."""
     if not (hasattr(given, "detach") and hasattr(given, "cpu")):
         return given
     tensor = given.detach().cpu()
@@ -83,7 +83,7 @@ def _of_torch(given):
 
 
 def numbers(name, given):
-    """One number or several as a list; none for None."""
+    """One number or several, as a list; [] for None."""
     if given is None:
         return []
     try:
@@ -114,7 +114,7 @@ def text(name, given):
 
 
 def texts(name, given):
-    """One text or several as a list."""
+    """One string or several, as a list."""
     if isinstance(given, str):
         return [text(name, given)]
     try:
@@ -133,7 +133,7 @@ def flag(name, given):
 
 
 def shape(name, given):
-    """Extents as a list; none for None."""
+    """The extents of a shape, as a list; [] for None."""
     if given is None:
         return []
     try:
@@ -154,10 +154,10 @@ def path(name, given):
 
 
 def points(name, given, scale=None, of_function=False):
-    """Points as float32: arrays, lists, data frames, tensors of PyTorch. Contiguous float32 is not copied.
+    """Converts points (an array, list, data frame or PyTorch tensor) to float32. Contiguous float32 arrays are not copied.
 
-    Values are multiplied by `scale`. None: bytes (uint8) by 1/255, as images are stored, and others by 1. A model that is a function
-    may take bytes as they are, so there is no default for it.
+    Values are multiplied by `scale`. If it is None, bytes (uint8), as in stored images, are multiplied by 1/255, and other types are
+    not scaled. A model that is a function may expect unscaled bytes, so bytes need an explicit scale there.
     """
     hint = "give an array of numbers [N, ...]"
     try:
@@ -180,7 +180,7 @@ def points(name, given, scale=None, of_function=False):
 
 
 def _are_dummies(given, array):
-    """Whether bytes are columns of a data frame that are 0 or 1: pandas.get_dummies makes bytes of categories."""
+    """Whether the bytes are 0/1 columns of a data frame: pandas.get_dummies encodes categories as such bytes."""
     return hasattr(given, "columns") and not (array > 1).any()
 
 

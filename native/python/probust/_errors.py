@@ -3,7 +3,7 @@
 
 
 class Error(Exception):
-    """Any error of probust. `kind` is one word for it, such as "usage"."""
+    """Base class of all exceptions of probust. `kind` is a word for the kind of error, such as "usage"."""
 
     kind = "internal"
 
@@ -15,7 +15,7 @@ class UsageError(Error, ValueError):
 
 
 class UnreadableError(Error, ValueError):
-    """A model or data file is missing, truncated, of the wrong kind, width or content."""
+    """A model or data file is missing or truncated, or its format, width or content is wrong."""
 
     kind = "unreadable"
 
@@ -46,5 +46,5 @@ _BY_CODE = {2: UsageError, 3: UnreadableError, 4: UnsupportedError, 5: Resources
 
 
 def exception(code, message):
-    """The exception of an error with this code (core/probust/base/error.h)."""
+    """The exception for an error code of core/probust/base/error.h."""
     return _BY_CODE.get(code, InternalError)(message)

@@ -24,9 +24,9 @@ class Mean(NamedTuple):
 class Evaluation(NamedTuple):
     """The result of `evaluate` for one noise model."""
 
-    clean_accuracy: Mean  #: how often the prediction without noise is right
-    noisy_accuracy: Mean  #: how often noisy samples get the label: the mean of p_label
-    mean_p: Mean  #: how often noisy samples keep the model's prediction, right or wrong
+    clean_accuracy: Mean  #: share of points whose prediction without noise is right
+    noisy_accuracy: Mean  #: share of noisy samples that are classified as the label: the mean of p_label
+    mean_p: Mean  #: share of noisy samples that keep the model's prediction, right or wrong: the mean of p
     rows: np.ndarray  #: as returned by Model.estimate
 
 
@@ -41,7 +41,7 @@ def evaluate(
     seed: int = 0,
     progress: Progress = False,
 ) -> Dict[str, Evaluation]:
-    """Clean accuracy, accuracy under noise and mean p of a model on points x with labels y, for each noise model.
+    """Estimates clean accuracy, accuracy under noise and mean p of a model on points x with labels y, for each noise model.
 
     sigma, noise, seed, progress   as in Model.estimate
     estimator                      one estimator, such as "auto:50"

@@ -35,7 +35,7 @@ def _noises(sigma: Optional[Numbers], noise: Optional[Noises]) -> tuple:
 
 
 def _target(target) -> tuple:
-    """One target for all points as text, or the targets [N] if they differ."""
+    """A pair: one target for all points as a string, and the targets [N], or None if they are all the same."""
     if isinstance(target, str):
         return target, None
     if np.ndim(target) == 0:
@@ -44,7 +44,7 @@ def _target(target) -> tuple:
 
 
 def _rows(columns: dict) -> np.ndarray:
-    """Columns as one structured array."""
+    """Combines columns into one structured array."""
     arrays = {name: np.array(column, dtype=str) if isinstance(column, list) else column for name, column in columns.items()}
     rows = np.empty(len(columns["p"]), dtype=[(name, each.dtype) for name, each in arrays.items()])
     for name, each in arrays.items():
@@ -69,7 +69,7 @@ class Model:
 
     @property
     def classes(self) -> int:
-        """The number of logits, C."""
+        """The number of classes, C; 2 K + 1 for a regression model with K outputs and a tolerance."""
         return self._handle.classes
 
     @property
@@ -96,11 +96,11 @@ class Model:
         return f"<probust.Model: {self.classes} classes, points {list(self.point_shape)}>"
 
     def logits(self, x, *, scale: Optional[float] = None) -> np.ndarray:
-        """Logits [N, C] of the points x [N, ...], or outputs [N, K] of a regression model; float32; `scale` as in estimate."""
+        """The logits [N, C] of points x [N, ...], or the outputs [N, K] of a regression model, as float32. `scale` as in estimate."""
         return self._handle.logits(self._points(x, scale))
 
     def margins(self, x, targets=None, *, scale: Optional[float] = None) -> np.ndarray:
-        """Margins [N, C - 1] of the targets [N] (by default the predicted classes) over their rivals, in order."""
+        """The margins [N, C - 1] of the targets [N] (by default the predicted classes) over the other classes, in class order."""
         return self._handle.margins(self._points(x, scale), _arguments.wholes("targets", targets))
 
     def estimate(
@@ -126,7 +126,7 @@ class Model:
 
         All arguments except the points are keyword-only: estimate(x, sigma=0.1, labels=y).
 
-        x            [N, ...], or one point, in the units of the data; contiguous arrays of float32 are not copied
+        x            points [N, ...], or one point, in the units of the data; contiguous float32 arrays are not copied
         sigma        standard deviations of Gaussian noise, in the same units, after `scale`
         estimators   such as "auto", "mc:1000" or ["taylor", "probit:50"]; docs/estimators.md describes them
         noise        instead of sigma, such as "laplace:0.1", "rotate:10", "gaussian:cov=FILE.npy" or a `perturbation`
@@ -136,21 +136,22 @@ class Model:
         top          the target only needs to be among this many largest logits
         per_class    adds columns p_class_0, p_class_1, ...: the probability that each class wins
         share        what points share in "probit" and "regression" without a variant: "none" (the default), "pooled", "learned" or
-                     "draws". "none" also applies to "auto" and makes its errors independent
-        seed         seed of the noise, which depends on it and on the position of a point, first_index + i
+                     "draws". If given, "none" also applies to "auto", so that the errors of different points are independent
+        seed         random seed; the noise of point i depends on the seed and on its position, first_index + i
         scale        factor for x; by default that of load_model, otherwise 1/255 for bytes (uint8), as in read_data, and 1 for other
                      types
         check        whether to check first, on at most 100 points, that points, preprocessing and labels match the model. A problem
-                     gives a warning and a note in every row (probust.check reports more)
+                     causes a warning and a note in every row (probust.check reports more)
         progress     True shows a progress bar; a function is called with the numbers of completed and planned passes
 
-        Returns one row for each point, noise model and estimator, in this order: a structured array with the columns index, label (-1:
-        none), predicted, target, noise, sigma, estimator, p, p_fail (1 - p, computed directly), std_error, ci_low, ci_high (95%
-        interval of p; NaN if there is none), forwards, backwards, status ("ok" or another word), method (the estimator that "auto" picked), note, and
-        with labels p_label (probability that noisy samples get the label; NaN without a label), p_label_low and p_label_high.
+        Returns one row for each point, noise model and estimator, in this order: a structured array with the columns index, label (-1
+        if none was given), predicted, target, noise, sigma, estimator, p, p_fail (1 - p, computed directly), std_error, ci_low and
+        ci_high (95% interval of p; NaN if there is none), forwards, backwards, status ("ok", or a word that docs/estimators.md
+        explains), method (the estimator that was used, such as the one that "auto" picked), note, and, if labels are given, p_label
+        (probability that a noisy sample is classified as the label; NaN without a label), p_label_low and p_label_high.
 
-        Raises Error, such as UnsupportedError if an estimator needs gradients that the model does not have; KeyboardInterrupt on
-        Ctrl-C. If a point cannot be estimated, the status and note of its row say why.
+        Raises Error, such as UnsupportedError if an estimator needs gradients that the model does not have, and KeyboardInterrupt on
+        Ctrl-C. If no estimate can be computed for a point, the status and note of its row give the reason.
         """
         if others:
             raise UsageError("estimate takes one positional argument; call model.estimate(x, sigma=0.1, labels=y)")
@@ -182,7 +183,7 @@ class Model:
 
 
 class CheckReport(dict):
-    """The result of `check` as a dictionary; str() and print() give a table."""
+    """The result of `check`: a dictionary that str() and print() show as a table."""
 
     def __init__(self, report: dict, words: str):
         super().__init__(report)
@@ -198,12 +199,12 @@ def check(model: Model, x, labels=None, sigma: Optional[Numbers] = None) -> Chec
     """Checks whether points, preprocessing, layout and labels match a model, on at most 500 of the points.
 
     model    from load_model, model_from_function or model_from_torch
-    x        [N, ...], in the units of the data, as for estimate
+    x        points [N, ...], in the units of the data, as for estimate
     labels   [N] true classes; if given, the accuracy under common alternatives is compared
     sigma    noise scales that are compared with the range of the data
 
-    Returns a dictionary with "suspicious", "accuracy", "alternatives", "findings" and "options", the options to add. It prints as
-    a table. docs/check.md describes it.
+    Returns a dictionary with "suspicious", "accuracy", "alternatives", "findings" and "options" (the options to add). print() shows it
+    as a table. docs/check.md describes its content.
     """
     report, words = model._handle.check(
         _arguments.points("x", x), _arguments.wholes("labels", labels), _arguments.numbers("sigma", sigma)
@@ -231,16 +232,17 @@ def load_model(
 ) -> Model:
     """Loads an ONNX classifier or regression model from a path, including external weights in its folder, or from bytes.
 
-    mean, std     subtracted from the data, then divided by: one number, or one per channel. Noise is added before.
+    mean, std     the mean is subtracted from the data, which are then divided by std: one number each, or one per channel. Noise is
+                  added before that.
     layout        the order of the axes of the model's input: "auto", "nchw", "nhwc" or "whcn"
     point_shape   shape of one point of the data, if it differs from the model's input
     input_shape   shape of the model's input for one example, if the model has dynamic dimensions
     output_name   the output or inner tensor that determines the class (default: the only suitable one)
-    threshold     for a model with one number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)
+    threshold     for a model with one output number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)
     outputs       the values of the output to use as classes, such as [0, 1] or range(10) (default: all)
     scale         factor for points; by default 1/255 for bytes (uint8), 1 for other types
-    device        one of devices(): "cpu", "eigen" (slower, with less memory) or "cuda"; "auto" uses a GPU if there is one
-    threads       0: all processors available to this process
+    device        a name from devices(): "cpu", "eigen" (slower, needs less memory) or "cuda"; "auto" uses a GPU if there is one
+    threads       number of threads; 0: as many as there are processors available to this process
     memory        bytes for activations and gradients, or a text such as "4G" (default: 2 GiB; on a GPU, 80% of the free memory)
     precision     precision of products and convolutions on a GPU: "float32", "tf32" or "bf16"
     tolerance     for a regression model with K outputs: p is the probability that every output changes by less than this. There are
@@ -277,11 +279,11 @@ class Device(NamedTuple):
 
     name: str
     problem: Optional[str]
-    """why it cannot be used; None if it can"""
+    """why the device cannot be used; None if it can be used"""
 
 
 def devices() -> List[Device]:
-    """The devices for `load_model` on this machine. Without a GPU, "cuda" is listed with the reason."""
+    """The devices of this machine. Without a GPU, "cuda" is listed with the reason why it cannot be used."""
     return [Device(name, problem or None) for name, problem in _probust.devices()]
 
 
@@ -296,14 +298,14 @@ def model_from_function(
 ) -> Model:
     """Creates a model from a function, such as a remote service or a method of a scikit-learn model.
 
-    f            logits [n, C] of points x [n, ...] (float32), or for two classes the score [n] of the second. Probabilities, such as
-                 from forest.predict_proba, work with "mc:N"; other estimators need unbounded scores whose differences are nearly
-                 normal, such as from decision_function
+    f            returns the logits [n, C] of points x [n, ...] (float32), or for two classes the score [n] of the second. Probabilities,
+                 such as those of forest.predict_proba, work with "mc:N"; other estimators need unbounded scores whose differences are
+                 nearly normal, such as those of decision_function
     point_shape  shape of one point, such as (4,); not needed for methods of scikit-learn models
-    vjp          gradients [n, ...] with respect to x of sum_c cotangents[i, c] logits[i, c], from x and cotangents [n, C]; without it,
-                 estimators that need gradients are not available
+    vjp          returns the gradients [n, ...] with respect to x of sum_c cotangents[i, c] logits[i, c], given x and cotangents [n, C];
+                 without it, estimators that need gradients are not available
     batch        the largest number of points per call; 0: as many as fit into memory, but at most 8192 points and 64 MB
-    memory       bytes for noisy samples and gradients, without the memory of f
+    memory       bytes for noisy samples and gradients, not including the memory that f uses
 
     A point's logits must not depend on the other points of the call. Bytes (uint8) as points need scale= in each call, because f may
     expect 0 to 255 or 0 to 1. f is called in the thread that requests an estimate; an exception in f ends the estimate and is passed on
@@ -330,7 +332,7 @@ def model_from_function(
 
 
 def _of_two(f: Function) -> Function:
-    """Logits [n, 2] of a function that may return scores [n], such as decision_function."""
+    """A function that returns logits [n, 2], from one that may also return scores [n], such as decision_function."""
 
     def logits(x):
         scores = np.asarray(f(x))
@@ -340,7 +342,7 @@ def _of_two(f: Function) -> Function:
 
 
 class Labels(np.ndarray):
-    """Labels [N] from read_data: whole numbers, with the names of the classes.
+    """The labels [N] that read_data returns: class numbers, together with the names of the classes.
 
     class_names  names by class number; [] if unknown
     mapping      how the labels in the file became class numbers, in one sentence; "" for plain class numbers
@@ -355,7 +357,7 @@ class Labels(np.ndarray):
 
 
 def _class_names(classes) -> list:
-    """Class names in order: from a list, from a file with one name per line, or none."""
+    """Class names in order, from a list or from a file with one name per line; [] for None."""
     if classes is None:
         return []
     if isinstance(classes, (str, bytes, os.PathLike)):
@@ -376,19 +378,21 @@ def read_data(
     resize: int = 0,
     crop: int = 0,
 ):
-    """Points [N, ...] and labels [N] (None if there are none) of a .npy, .npz, IDX, CIFAR .bin or CSV file, or a folder of images.
+    """Reads points [N, ...] and labels [N] (None if there are none) from a .npy, .npz, IDX, CIFAR .bin or CSV file, or from a folder of
+    images.
 
     offset, limit  the first point, and the number of points (None: all)
     scale          factor for stored values; by default 1/255 for bytes, otherwise 1
     labels_path    a file of labels, which replace those in the data
     label_column   label column of a CSV file: a column counted from 0, a name in the first row, "last" or "none"
     classes        names in the order of the model's classes, or a file with one name per line: text labels and class folders are
-                   matched with them. Without them, numbers are class numbers and names are numbered in sorted order
+                   matched with these names. Without them, numbers are class numbers, and names are numbered in sorted order
     skip_bad       skips points that cannot be read, with a warning that lists them, instead of raising UnreadableError
     resize         for images: the length of the shorter side after resizing; 0: no resizing
     crop           for images: the side of the central square to which they are then cropped; 0: no cropping
 
-    Labels are an integer array with the attributes `class_names` and `mapping`. A warning reports what was decided or skipped.
+    Labels are an integer array with the attributes `class_names` and `mapping`. Warnings report decisions, such as how text labels were
+    numbered, and points that were skipped.
     """
     x, labels, bad, names, notes, mapping = _probust.read(
         _arguments.path("path", path),
@@ -416,7 +420,7 @@ def read_data(
 
 
 def made_data(kind: str, count: int, *, seed: int = 0):
-    """Generated points and labels: "digits" [N, 1, 28, 28], or "moons", "blobs", "spirals", "xor", "rings" [N, 2]."""
+    """Generates points and labels: "digits" [N, 1, 28, 28], or "moons", "blobs", "spirals", "xor" or "rings" [N, 2]."""
     return _probust.make(
         _arguments.text("kind", kind), _arguments.whole("count", count, 1), _arguments.whole("seed", seed, 0, 2**64 - 1)
     )

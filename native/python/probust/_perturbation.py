@@ -12,7 +12,7 @@ from ._errors import UsageError
 
 
 class Perturbation(NamedTuple):
-    """A function of noisy samples, made by `perturbation`."""
+    """A function that perturbs points, returned by `perturbation`."""
 
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]
     latents: int
@@ -20,11 +20,11 @@ class Perturbation(NamedTuple):
 
 
 def perturbation(function, latents: int, name: Optional[str] = None) -> Perturbation:
-    """A perturbation x' = function(x, z), for the `noise` of estimates.
+    """A perturbation x' = function(x, z), for the argument `noise` of Model.estimate.
 
-    function   called with points x [n, ...] and z [n, latents], independent standard normals, both float32; returns n changed points
-    latents    the number of normals of a sample
-    name       for the rows; by default the function's own
+    function   returns n perturbed points, given points x [n, ...] and independent standard normal numbers z [n, latents], both float32
+    latents    the number of normal numbers per noisy sample
+    name       the name of the noise in the rows; by default the function's name
 
     >>> darker = probust.perturbation(lambda x, z: x * np.exp(-abs(z[:, :1, None])), latents=1, name="darker")
     >>> model.estimate(x, noise=darker, estimators="mc:1000")
@@ -38,7 +38,7 @@ def perturbation(function, latents: int, name: Optional[str] = None) -> Perturba
 
 
 def texts_and_functions(noise) -> tuple:
-    """Noises as texts, and a dictionary of the functions that they name."""
+    """The noises as strings, and a dictionary from the names of Perturbations among them to (function, latents)."""
     noises = [noise] if isinstance(noise, (str, Perturbation)) or callable(noise) else list(noise)
     functions = {}
     for position, each in enumerate(noises):

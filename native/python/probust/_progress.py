@@ -29,7 +29,7 @@ def _bar():
 
 @contextlib.contextmanager
 def reporter(progress):
-    """The function that an estimate calls with the numbers of completed and planned passes, or None."""
+    """The function that an estimate calls with the numbers of completed and planned passes; None for no progress."""
     if progress is False or progress is None:
         yield None
         return

@@ -12,11 +12,11 @@ from ._model import Model, load_model
 
 
 def model_from_torch(module, example, *, tolerance: float = 1e-3, opset: int = 13, **options) -> Model:
-    """Exports a torch.nn.Module to ONNX, loads it, and checks that both give the same logits.
+    """Exports a torch.nn.Module to ONNX, loads it, and checks that both compute the same logits.
 
-    example    input [n, ...] of the module
-    tolerance  the largest difference of logits at the example, as a share of the largest logit
-    options    as for load_model; mean, std and layout are for data with another preprocessing than the module expects
+    example    an example input [n, ...] of the module
+    tolerance  the largest allowed difference of the logits at the example, as a share of the largest logit
+    options    as for load_model; mean, std and layout are needed only if the data are preprocessed differently than the module expects
 
     A final softmax or log-softmax is removed, because estimators need logits; this does not change the prediction.
     """
@@ -48,7 +48,7 @@ def _evaluating(module):
     try:
         yield
     finally:
-        module.train(modes[0][1])  # some modules do more here than set flags
+        module.train(modes[0][1])  # some modules' train() does more than set flags
         for part, training in modes:
             part.training = training
 

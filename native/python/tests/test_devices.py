@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Devices: those of this machine, and a loop that stands for a GPU (PROBUST_EMULATED, the folder of its module)."""
+"""Devices: those of this machine, and a GPU emulated on the CPU (PROBUST_EMULATED is the folder of its module)."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ EMULATED = os.environ.get("PROBUST_EMULATED")
 
 
 def on_emulated_device(script, modules=EMULATED):
-    """Runs a script where the emulated device is: a process loads a module at most once."""
+    """Runs a script in a process of its own that finds the emulated device, because a process loads a module only once."""
     head = f"""
         import warnings
         import numpy as np
@@ -102,7 +102,7 @@ def test_the_emulated_device_agrees_with_the_processor():
         assert len(both[0]) == 40 * 2 * 6
         for name in ("index", "predicted", "target", "status", "method", "forwards", "backwards"):
             assert list(both[0][name]) == list(both[1][name]), name
-        # A regression chooses gradients and rivals, and where two are as good, rounding decides.
+        # A regression chooses gradients and rivals. If two are equally good, rounding decides.
         chooses = np.array([name.startswith(("regression", "auto")) for name in both[0]["estimator"]])
         allowed = 2e-5 + np.where(chooses, 0.02 * both[0]["std_error"], 0)
         print(float((np.abs(both[0]["p"] - both[1]["p"]) / allowed).max()))

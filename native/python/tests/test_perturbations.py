@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Noisy samples of images, as a model that is a Python function gets them, compared with NumPy and Pillow."""
+"""Noisy samples of images, recorded by a model that is a Python function and compared with NumPy and Pillow."""
 
 import io
 
@@ -25,7 +25,7 @@ def noisy_samples(noise, image, count=1, seed=0):
 
 
 def picture(shape, seed=0):
-    """A smooth image with noise, in bytes."""
+    """A smooth image with noise, as bytes."""
     random = np.random.default_rng(seed)
     rows, columns = np.arange(shape[-2])[:, None], np.arange(shape[-1])
     speeds = random.uniform(0.1, 1, (2, *shape[:-2], 1, 1))
@@ -44,7 +44,7 @@ def test_jpeg_equals_pillow(shape):
         wanted = np.asarray(Image.open(file), float)
         (ours,) = noisy_samples(f"jpeg:{quality}", image.astype(np.float32) / 255)
         differences.append(np.abs((ours if len(shape) == 2 else ours.transpose(1, 2, 0)) * 255 - wanted))
-    # The same bytes with libjpeg-turbo 2.1; another library may round single values differently.
+    # libjpeg-turbo 2.1 gives the same bytes; another library may round some values differently.
     assert np.mean(np.concatenate([each.ravel() for each in differences]) < 1.5) > 0.99
 
 
@@ -54,7 +54,7 @@ def test_shot_noise_has_the_distribution_of_numpy():
         ours = np.rint(noisy_samples(f"shot:{photons}", image, 200) * photons).ravel().astype(int)
         theirs = np.minimum(np.random.default_rng(1).poisson(0.4 * photons, ours.size), photons)  # clipped at white
         counts = np.stack([np.bincount(each, minlength=120)[:120] for each in (ours, theirs)])
-        distance = np.abs(np.cumsum(counts[0] - counts[1])).max() / ours.size  # Kolmogorov and Smirnov
+        distance = np.abs(np.cumsum(counts[0] - counts[1])).max() / ours.size  # Kolmogorov-Smirnov distance
         assert distance < 1.95 * np.sqrt(2 / ours.size)
 
 
@@ -69,7 +69,7 @@ def test_pixelate_equals_pillow():
 
 
 def enlarged(image, factor):
-    """The middle of a square image, enlarged as scipy.ndimage.zoom(order=1) does."""
+    """The centre of a square image, enlarged as by scipy.ndimage.zoom(order=1)."""
     size = len(image)
     part = int(np.ceil(size / factor))
     begin, width = (size - part) // 2, int(round(part * factor))

@@ -278,7 +278,7 @@ def test_whole_numbers_of_objects(model, data):
 
 
 def png(pixels):
-    """A PNG file of gray levels [height, width]."""
+    """The bytes of a PNG file with gray levels [height, width]."""
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -464,7 +464,7 @@ def test_models_that_refer_to_themselves_are_collected():
     assert len(empty) == 100
 
 
-# Programs of their own, because they end or are forked while a thread works.
+# Each runs as a separate process, because it ends or forks while a thread is working.
 PROGRAMS = {
     "the end of the interpreter": """
         threading.Thread(target=lambda: model.estimate(x, sigma=0.3, estimators="mc:100000000"), daemon=True).start()
@@ -644,7 +644,7 @@ def test_torch_network():
         nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 5)
     )
     example = torch.randn(3, 1, 8, 8)
-    network(example)  # moves the running statistics
+    network(example)  # changes the running statistics of the batch normalisation
     model = probust.model_from_torch(network, example)
     with torch.no_grad():
         assert np.allclose(model.logits(example.numpy()), network.eval()(example).numpy(), atol=1e-5)
@@ -664,7 +664,7 @@ def test_torch_network():
 
 
 def test_the_readme(tmp_path, monkeypatch):
-    """The examples of the README, in its order, share their names."""
+    """Runs the examples of the README in order, in one scope."""
     monkeypatch.chdir(tmp_path)
     for name in ("digits.onnx", "points.npz"):
         (tmp_path / name).symlink_to(ROOT / "demos/digits" / name)

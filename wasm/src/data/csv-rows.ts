@@ -4,7 +4,7 @@
 // Results and errors are the same as on the command line (native/datasets/csv_rows.cpp).
 import { refuse } from '../arrays.js';
 
-/** A cell as a number; "nan" and "inf" are numbers. */
+/** The number in a cell; undefined if there is none. "nan" and "inf" are numbers. */
 export function csvNumber(cell: string): number | undefined {
   const text = /^\+[^-]/.test(cell) ? cell.slice(1) : cell;
   const word = /^(-?)(inf|infinity|nan)$/i.exec(text);
@@ -15,7 +15,7 @@ export function csvNumber(cell: string): number | undefined {
   return lost ? undefined : value;
 }
 
-/** The same, with "True" and "False" as 1 and 0, as written by pandas, R and JavaScript. */
+/** A cell as a number, with "True" and "False" as 1 and 0, as written by pandas, R and JavaScript. */
 export function csvFeature(cell: string): number | undefined {
   if (/^(True|true|TRUE)$/.test(cell)) return 1;
   return /^(False|false|FALSE)$/.test(cell) ? 0 : csvNumber(cell);
@@ -27,7 +27,7 @@ export function csvInteger(cell: string): number | undefined {
   return value !== undefined && Math.abs(value) <= 2 ** 53 && Number.isInteger(value) ? value : undefined;
 }
 
-/** The cell for an error message. */
+/** The start of a cell, in quotes, for an error message. */
 export const shown = (cell: string): string => (cell.length <= 32 ? `'${cell}'` : `'${cell.slice(0, 32)}...'`);
 export const place = (line: number, column: number): string => `row ${line}, column ${column + 1}`;
 
@@ -78,7 +78,7 @@ export interface CsvRow {
   line: number;
 }
 
-/** The characters of a cell. */
+/** For each separator, an expression for the characters of an unquoted cell. */
 const ends: Record<string, RegExp> = {
   ...{ ',': /[^\r\n,]*/y, ';': /[^\r\n;]*/y, '\t': /[^\r\n\t]*/y, '|': /[^\r\n|]*/y, ' ': /[^\r\n \t]*/y },
 };
@@ -98,7 +98,7 @@ export class CsvRows {
     this.#name = name;
     this.#at = afterComments(text);
     this.#line += text.slice(0, this.#at).split('\n').length - 1;
-    const told = /^([\r\n]*)sep=([,;\t|])(?=[\r\n]|$)/.exec(text.slice(this.#at)); // Excel's first line
+    const told = /^([\r\n]*)sep=([,;\t|])(?=[\r\n]|$)/.exec(text.slice(this.#at)); // a first line that Excel understands
     this.separator = told?.[2] ?? separatorOf(text.slice(this.#at));
     if (told) {
       this.#at += told[0].length;
@@ -133,7 +133,7 @@ export class CsvRows {
     return this.#take(this.#end).replace(/^[ \t]+|[ \t]+$/g, '');
   }
 
-  /** From the opening quote to the closing one; doubled quotes become one. */
+  /** Reads a quoted cell, and replaces doubled quotes in it by single ones. */
   #quoted(row: number): string {
     const cell = this.#take(/"(?:[^"]|"")*/y).slice(1);
     if (this.#text[this.#at] !== '"') refuse(`row ${row} of ${this.#name}`, 'has a quote that is never closed');

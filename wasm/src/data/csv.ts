@@ -63,7 +63,7 @@ const asPoint = 'write decimals with a point';
 
 const hasDecimalComma = (cell: string): boolean => cell.includes(',') && csvNumber(cell.replace(',', '.')) !== undefined;
 
-/** A feature is the number in its cell. `guessed`: whether the labels may be in this column. */
+/** The number in a cell. `guessed`: nobody said which column has the labels, so it may be this one. */
 function featureOf({ cells, line }: CsvRow, column: number, guessed: boolean, name: string): number {
   const cell = cells[column]!;
   const value = csvFeature(cell);
@@ -81,7 +81,7 @@ function requireWidth({ cells, line }: CsvRow, width: number, name: string): voi
   refuse(`row ${line} of ${name}`, what, 'give every row as many cells as the first');
 }
 
-/** Whether the first column has a few different whole numbers from 0 on. */
+/** Whether the first column has a few different whole numbers, beginning with 0. */
 function firstMayBeLabels(rows: readonly CsvRow[]): boolean {
   const numbers = rows.map(({ cells }) => csvFeature(cells[0]!));
   const different = new Set(numbers).size;
@@ -95,7 +95,7 @@ function firstMayBeLabels(rows: readonly CsvRow[]): boolean {
 /** Texts for missing values, as in pandas. */
 const isMissing = (cell: string): boolean => /^(|NA|N\/A|NaN|nan|NULL|null)$/.test(cell);
 
-/** The cells of a column. */
+/** The labels in a column; `first` is the first column of features. */
 function storedLabels(rows: readonly CsvRow[], column: number, first: number | undefined, name: string): StoredLabels {
   const cells = rows.map((row) => row.cells[column]!);
   const refuseLabel = (at: number): never => {
@@ -119,7 +119,7 @@ function storedLabels(rows: readonly CsvRow[], column: number, first: number | u
   return { numbers: cells.map((cell, at) => csvInteger(cell) ?? refuseLabel(at)) };
 }
 
-/** Whether all labels except the first are numbers: then the first row is a header whose other names look like numbers. */
+/** Whether all labels except the first are numbers. The first row is then a header, even if its other names are numbers. */
 function firstIsHeaderOfLabels(rows: readonly CsvRow[], column: number): boolean {
   if (rows.length < 2 || csvNumber(rows[0]!.cells[column]!) !== undefined) return false;
   const others = rows.slice(1).map(({ cells }) => cells[column] ?? '');
@@ -132,7 +132,7 @@ interface Counting {
   byPosition: boolean;
 }
 
-/** The step of the whole numbers among the features of the first row; undefined if they do not increase in equal steps. */
+/** Describes the whole numbers among the features of the first row; undefined if they do not increase in equal steps. */
 function countingOf(cells: readonly string[], label: number | undefined): Counting | undefined {
   const counting: Counting = { numbers: 0, fromStart: true, byPosition: true };
   let [step, last, lastColumn] = [0, 0, 0];
@@ -165,7 +165,7 @@ function labelCounts(cells: readonly string[], label: number | undefined): boole
   return own !== undefined && other !== undefined && own - other === (label === 0 ? -1 : label);
 }
 
-/** Whether the first row is a header although its features are numbers: numbers that count the columns. */
+/** Whether the first row is a header although its features are numbers, because these numbers count the columns. */
 function isHeaderOfNumbers(rows: readonly CsvRow[], label: number | undefined, columns: readonly number[]): boolean {
   if (rows.length < 2) return false;
   const cells = rows[0]!.cells;

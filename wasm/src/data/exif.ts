@@ -2,26 +2,26 @@
 // EXIF data of JPEG and PNG files. Browsers rotate images accordingly, but the command line does not, so EXIF data are removed before
 // a browser decodes the image.
 
-/** Start and end positions. */
+/** A range of bytes in a file. */
 type Range = [begin: number, end: number];
 
 const textAt = (view: DataView, at: number, length: number): string =>
   Array.from({ length }, (_, i) => (at + i < view.byteLength ? String.fromCharCode(view.getUint8(at + i)) : '')).join('');
 
-/** Segments up to the coded data (ITU T.81, B.1). */
+/** The EXIF segments of a JPEG file, which precede the coded data (ITU T.81, B.1). */
 function* inJpeg(view: DataView): Generator<Range> {
   const [scan, exif] = [0xda, 0xe1];
   for (let at = 2; at + 4 <= view.byteLength && view.getUint8(at) === 0xff;) {
     const marker = view.getUint8(at + 1);
     if (marker === scan) return;
-    const fills = marker === 0xff; // the space before a marker
+    const fills = marker === 0xff; // a fill byte before a marker
     const end = fills ? at + 1 : at + 2 + view.getUint16(at + 2);
     if (marker === exif && textAt(view, at + 4, 6) === 'Exif\0\0') yield [at, end];
     at = end;
   }
 }
 
-/** Chunks: a length, a type, the contents, a checksum (PNG, 5.3). */
+/** The EXIF chunks of a PNG file. A chunk has a length, a type, the contents and a checksum (PNG, 5.3). */
 function* inPng(view: DataView): Generator<Range> {
   for (let at = 8; at + 8 <= view.byteLength;) {
     const end = at + 12 + view.getUint32(at);
@@ -44,7 +44,7 @@ function orientationIn(view: DataView, tiff: number, end: number): number {
   return 1;
 }
 
-/** The file without EXIF data, in parts, and whether they ask for the image to be rotated or mirrored. */
+/** The parts of the file around its EXIF data. `turned`: whether the EXIF data ask for the image to be rotated or mirrored. */
 export function withoutExif(bytes: Uint8Array): { parts: Uint8Array[]; turned: boolean } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const begin = textAt(view, 0, 4);

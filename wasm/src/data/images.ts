@@ -13,11 +13,11 @@ export interface Pixels {
 }
 
 export interface ImageOptions {
-  /** 3 (the default), or 1 for gray. Transparency is dropped. */
+  /** The number of channels: 3 (the default), or 1 for gray. Transparency is dropped. */
   channels?: 1 | 3 | undefined;
-  /** The shorter side after resizing. */
+  /** The length of the shorter side after resizing, in pixels. */
   resize?: number | undefined;
-  /** The side of the central square to which images are cropped after resizing. */
+  /** The side length of the central square to which images are cropped after resizing, in pixels. */
   crop?: number | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Filter {
 /** Rounds half away from zero, as in C. */
 const rounded = (value: number): number => Math.sign(value) * Math.floor(Math.abs(value) + 0.5);
 
-/** A triangle over the pixels that one output pixel covers, and at least one on each side. */
+/** The triangle filter. Its half width is the size of an output pixel in input pixels, but at least 1. */
 function triangle(length: number, out: number): Filter {
   const scale = length / out;
   const support = Math.max(scale, 1);
@@ -70,7 +70,7 @@ function triangle(length: number, out: number): Filter {
   return filter;
 }
 
-/** Pixels of a line are `step` values apart; `width` values next to each other are one pixel. */
+/** Filters one line of pixels, which are `step` values apart. A pixel has `width` consecutive values. */
 function filterLine({ first, weights }: Filter, from: Uint8Array, step: number, width: number, out: Uint8Array): void {
   let at = 0;
   weights.forEach((own, i) => {
@@ -95,7 +95,7 @@ function withWidth(image: Image, width: number): Image {
   return { ...image, width, data };
 }
 
-/** All values of a row of pixels are one wide pixel of a column. */
+/** Filters all columns at once: the values of an image row are treated as one wide pixel. */
 function withHeight(image: Image, height: number): Image {
   if (height === image.height) return image;
   const row = image.width * image.channels;
@@ -111,7 +111,7 @@ function resized(image: Image, side: number): Image {
   return withHeight(withWidth(image, width), height);
 }
 
-/** Rounds half to even. */
+/** The number of pixels to crop before a square of this side; halves are rounded to even. */
 function margin(length: number, side: number): number {
   const half = (length - side) / 2;
   return Number.isInteger(half) ? half : 2 * Math.round(half / 2);
@@ -148,7 +148,7 @@ export function pointsOfImages(
   requireSide('resize', resize);
   requireSide('crop', crop);
   if (resize !== undefined && crop !== undefined && crop > resize) {
-    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, 'give at most that side');
+    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, 'give at most that number');
   }
   const made = images.map((image, i) => {
     const own = withChannels(image, channels, names[i]!);
@@ -171,7 +171,9 @@ export function pointsOfImages(
   return { x, pointShape: [channels, height, width] };
 }
 
-/** Decodes an image file in the browser, without colour management and rotation. `turned`: the file asks for a rotation. */
+/**
+ * Decodes an image file in the browser, without colour management and rotation. `turned`: whether the file asks for a rotation.
+ */
 export async function decodeImage(file: Blob, name: string): Promise<{ pixels: Pixels; turned: boolean }> {
   if (typeof createImageBitmap !== 'function' || typeof OffscreenCanvas === 'undefined') {
     throw usage(`${name} cannot be decoded here`, 'give { width, height, data } of its pixels');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of classes, and labels of points.
+// Checks class names, and converts labels of points to class numbers.
 import { list } from '../arguments.js';
 import { usage } from '../errors.js';
 import type { Labels, ModelInfo, PointOptions } from '../types.js';

@@ -10,7 +10,7 @@ const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]; // \x93NUMPY
 export const isNpy = (bytes: Uint8Array): boolean => magic.every((byte, i) => bytes[i] === byte);
 
 interface Header {
-  /** Such as '<f4'. */
+  /** The type of the elements, such as '<f4'. */
   type: string;
   columnMajor: boolean;
   shape: number[];
@@ -137,7 +137,7 @@ export function parseNpy(bytes: Uint8Array, name: string): StoredArray {
   return numbersOf(file, numberType(file.header.type, name), bytes, name);
 }
 
-/** The text up to the padding zeros. A character has `width` bytes: one byte, or UTF-32. */
+/** The text up to the padding zeros. `width` is the number of bytes per character: 1, or 4 for UTF-32. */
 function textIn(stored: DataView, width: number, littleEndian: boolean, name: string): string {
   const characters: number[] = [];
   for (let at = 0; at < stored.byteLength; at += width) {

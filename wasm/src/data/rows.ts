@@ -16,7 +16,7 @@ interface Column {
   key: keyof Row;
   kind: Kind;
   nullable: boolean;
-  /** Missing in rows of earlier versions. */
+  /** Whether rows of earlier versions lack the column. */
   added: boolean;
 }
 
@@ -89,7 +89,7 @@ const defaults: Fields = { index: 0, forwards: 0, backwards: 0, status: 'ok' };
 /** A row with the names of either a file or `Row`. */
 function rowOfEither(given: unknown, where: string, name: string): Row {
   if (typeof given !== 'object' || given === null)
-    refuse(`${where} of ${name}`, `is not an object`, 'give the result of estimate');
+    refuse(`${where} of ${name}`, `is not an object`, 'pass the rows that estimate() returned');
   const fields: Fields = { ...given };
   for (const { name: written, key, nullable } of columns) {
     const value = fields[written] ?? fields[key] ?? defaults[written];
@@ -102,7 +102,7 @@ function rowOfEither(given: unknown, where: string, name: string): Row {
 
 /** Rows from a program, checked and copied. */
 export function checkedRows(given: unknown, name: string): Row[] {
-  if (!Array.isArray(given)) refuse(name, 'is not a list', 'give the result of estimate');
+  if (!Array.isArray(given)) refuse(name, 'is not a list', 'pass the rows that estimate() returned');
   return given.map((row, i) => rowOfEither(row, `row ${i + 1}`, name));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Labels as class numbers: numbers do not change, and texts are matched with the names of the classes, otherwise numbered in sorted
-// order, so that files with the same classes agree. Results and errors are the same as on the command line
-// (native/datasets/labels.cpp).
+// Converts labels to class numbers. Numbers do not change, except for labels -1 and 1. Texts are matched with the class names,
+// if these are known; otherwise, they are numbered in sorted order, so that files with the same classes agree. Results and
+// errors are the same as on the command line (native/datasets/labels.cpp).
 import { refuse } from '../arrays.js';
 import { csvInteger, shown } from './csv-rows.js';
 
@@ -41,7 +41,7 @@ function edits(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** The classes with a name: by exact text, otherwise ignoring case; numbers by value. */
+/** A function that finds the classes with a given name. It compares texts exactly, then without case; numbers by value. */
 function finder(classes: readonly string[]): (text: string) => number[] {
   const numeric = classes.every((each) => csvInteger(each.trim()) !== undefined);
   const keyOf = (text: string) => {
@@ -58,7 +58,7 @@ function finder(classes: readonly string[]): (text: string) => number[] {
   return (text) => exact.get(text.trim()) ?? similar.get(keyOf(text)) ?? [];
 }
 
-/** The class of each text, if all of them are names of classes. */
+/** The class of each text. Throws an error if one of them is not the name of a class. */
 function matched(texts: readonly string[], classes: readonly string[], name: string): number[] {
   const find = finder(classes);
   const classOf = (text: string): number => {

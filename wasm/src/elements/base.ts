@@ -36,7 +36,7 @@ const inputs = [
   'classNames',
 ] as const;
 
-/** An input. In frameworks, templates make new arrays and objects of equal content each time they are rendered. */
+/** Declares an input. Inputs are compared by content, because frameworks' templates create equal objects on each rendering. */
 const input = (more: object = {}): object => ({ hasChanged: (now: unknown, before: unknown) => !equal(now, before), ...more });
 
 const defaults = { noise: 'gaussian', estimators: 'auto' };
@@ -85,10 +85,10 @@ export abstract class ProbustElement<View> extends LitElement implements Probust
     this.outdated = false;
   }
 
-  /** Shows a view. */
+  /** Computes the view. `show` then renders it. */
   protected abstract present(answer: Answer, probust: () => Promise<Probust>): Promise<View>;
   protected abstract show(view: View): unknown;
-  /** Further properties that the view depends on. */
+  /** The names of further properties on which the view depends. */
   protected readonly more: readonly string[] = [];
 
   override connectedCallback(): void {

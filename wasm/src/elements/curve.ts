@@ -25,7 +25,7 @@ type Maybe = Omit<Reading, 'sigma' | 'p'> & { sigma: number | null; p: number | 
 const answered = (all: readonly Maybe[]): Reading[] =>
   all.flatMap(({ sigma, p, pFail, ciLow, ciHigh }) => (sigma === null || p === null ? [] : [{ sigma, p, pFail, ciLow, ciHigh }]));
 
-/** Marks of a logarithmic axis at 1, 2 and 5, of a linear one at round numbers. */
+/** The sigma axis: linear for a narrow range, otherwise logarithmic with ticks at 1, 2 and 5 times powers of ten. */
 function horizontal(readings: readonly Reading[]) {
   const [low, high] = [readings[0]!.sigma, readings.at(-1)!.sigma];
   if (low <= 0 || high / low < 5) {
@@ -102,7 +102,7 @@ export class ProbustCurve extends ProbustElement<CurveView> {
     `,
   ];
 
-  /** The position of the reading in the readout; none by default. */
+  /** The index of the reading that the readout shows; undefined if none is selected. */
   declare private at: number | undefined;
 
   protected override async present(answer: Answer, probust: () => Promise<Probust>): Promise<CurveView> {

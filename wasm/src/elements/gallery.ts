@@ -14,7 +14,7 @@ import { percent, short } from './words.js';
 export interface Exhibit {
   row: Row;
   image: Pixels | undefined;
-  /** Its first values, if it is not an image. */
+  /** The first values of the point, if it is not an image. */
   values: string;
 }
 
@@ -85,7 +85,7 @@ export class ProbustGallery extends ProbustElement<GalleryView> {
     `,
   ];
 
-  /** Points at each end; 6 by default. */
+  /** The number of least robust points, and of most robust points; 6 by default. */
   declare count: number;
 
   protected override readonly more = ['count'];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points that are images.
+// Converts points that are images to pixels.
 import type { Numbers } from '../types.js';
 
 export interface Pixels {
@@ -28,7 +28,7 @@ function layoutOf(shape: readonly number[]): Layout | undefined {
   return [1, 3].includes(layout.channels) && Math.min(layout.height, layout.width) >= least ? layout : undefined;
 }
 
-/** Values from 0 to 1 are unchanged; others are scaled to that range. Undefined if the shape is not that of an image. */
+/** The image of a point; undefined if its shape is not that of an image. Values are scaled if some are outside of 0..1. */
 export function imageOf(x: Numbers, shape: readonly number[]): Pixels | undefined {
   const layout = layoutOf(shape);
   if (!layout) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attributes as values.
+// Converts the attributes and properties of components to values.
 import { usage } from '../errors.js';
 
 /** Numbers separated by commas or spaces. */
@@ -44,7 +44,7 @@ export function words(which: string, given: string | readonly string[]): string[
   return given.map(String);
 }
 
-/** Numbers from any list of at least one. */
+/** A list of at least one number as a typed array. */
 export function listOf(which: string, given: unknown): Float32Array;
 export function listOf(which: string, given: unknown, kind: typeof Float64Array): Float64Array;
 export function listOf(which: string, given: unknown, kind: typeof Float32Array | typeof Float64Array = Float32Array) {

@@ -89,7 +89,7 @@ class Page {
 
 let page: Page | undefined;
 
-/** The connection of a component to the page. */
+/** The access of one component to the library, models and files that the page shares. */
 export interface Share {
   probust(): Promise<Probust>;
   model(source: ModelSource, options: ModelOptions): Promise<Model>;

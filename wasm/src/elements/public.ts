@@ -24,9 +24,9 @@ export interface ProbustComponent {
   noise: Maybe<string>;
   /** Noise scales: "0.1", "0.1,0.2", "0.05..0.5:8", or numbers. */
   sigma: Maybe<string | number | readonly number[]>;
-  /** "auto" by default. */
+  /** The estimators, such as "mc:1000,taylor"; "auto" by default. */
   estimators: Maybe<string | readonly string[]>;
-  /** 0 by default. */
+  /** The seed of the noise; 0 by default. */
   seed: Maybe<number>;
   /** The largest number of points to read from a file. */
   limit: Maybe<number>;
@@ -41,12 +41,12 @@ export interface ProbustComponent {
   theme: Maybe<string>;
 }
 
-/** Detail of `probust-rows`. */
+/** The detail of the event `probust-rows`. */
 export interface RowsDetail {
   rows: readonly Row[];
 }
 
-/** p at one noise scale; the detail of `probust-select` of a curve. */
+/** p at one noise scale. The detail of the event `probust-select` of a curve. */
 export interface Reading {
   sigma: number;
   p: number;

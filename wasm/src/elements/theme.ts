@@ -29,7 +29,7 @@ export const theme = css`
   :host([hidden]) {
     display: none;
   }
-  /* Paper is white. */
+  /* The dark theme is only for screens: prints are on white paper. */
   @media screen and (prefers-color-scheme: dark) {
     :host(:not([theme='light'])) {
       ${dark}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Numbers as readable text.
 
-/** p in percent: one decimal, or enough for the first two digits of 1 - p, up to four. */
+/** p in percent, with one decimal. From 99.5% on, with enough decimals for two digits of 1 - p, but at most four. */
 export function percent(p: number | null, pFail: number | null = null): string {
   if (p === null || !Number.isFinite(p)) return '–';
   const fails = pFail ?? 1 - p;

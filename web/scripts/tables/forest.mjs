@@ -58,7 +58,8 @@ function grown(rows, options, depth) {
   return { column, threshold, low: grown(low, options, depth - 1), high: grown(high, options, depth - 1) };
 }
 
-// x: rows of numbers; y: rows of targets. `tried`: columns tried for each split; `leaf`: the fewest rows of a leaf.
+// x: rows of numbers; y: rows of targets. `tried`: the number of columns tried for each split; `leaf`: the least number of rows
+// in a leaf.
 export function forestOf(x, y, { trees, depth, tried, leaf = 1, seed }) {
   const random = randomOf(seed);
   const rows = x.map((row, i) => ({ x: row.map(Math.fround), y: y[i] }));

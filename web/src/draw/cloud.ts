@@ -5,9 +5,9 @@ import { colourOf, css, mix, type Palette } from './palette.js';
 import { toPixel, type Pair, type View } from './view.js';
 
 export interface Copies {
-  /** [n, 2] */
+  /** Noisy samples, [n, 2]. */
   x: Float32Array;
-  /** [n] */
+  /** The prediction at each sample, [n]. */
   predicted: ArrayLike<number>;
 }
 
@@ -96,7 +96,7 @@ export function drawArrow(
   ctx.restore();
 }
 
-/** Coordinates along the lower and the left edge. */
+/** Writes coordinates along the lower and the left edge. */
 export function drawAxes(ctx: CanvasRenderingContext2D, size: number, view: View, palette: Palette) {
   ctx.save();
   ctx.font = '11px system-ui, sans-serif';

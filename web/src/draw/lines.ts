@@ -7,7 +7,7 @@ import { toPixel, type Pair, type View } from './view.js';
 export interface Line {
   /** The class on the other side. */
   rival: number;
-  /** Its nearest point to x. */
+  /** The point of the line that is nearest to x. */
   foot: Pair;
   /** Unit vector along the line. */
   along: Pair;
@@ -95,7 +95,7 @@ export function labelLines(ctx: CanvasRenderingContext2D, size: number, view: Vi
   ctx.restore();
 }
 
-/** The view's square cut by every half-plane: the region in which, for the estimator, the prediction survives. */
+/** The view's square cut by every half-plane: the region in which, according to the estimator, the prediction survives. */
 function intersection(view: View, lines: readonly Line[]): Pair[] {
   const { cx, cy, reach } = view;
   let corners: Pair[] = [
@@ -117,7 +117,7 @@ function intersection(view: View, lines: readonly Line[]): Pair[] {
   return corners;
 }
 
-/** Hatches the region in which, for the estimator, the prediction changes. */
+/** Hatches the region in which, according to the estimator, the prediction changes. */
 export function drawHalfPlanes(
   ctx: CanvasRenderingContext2D,
   size: number,

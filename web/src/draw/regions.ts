@@ -20,7 +20,7 @@ const patterns: ((x: number, y: number) => boolean)[] = [
   (x) => x % 12 < 1,
 ];
 
-/** `size` pixels per side, `density` pixels per CSS pixel. */
+/** Paints an image of `size` pixels per side, with `density` pixels per CSS pixel. */
 export function paintRegions(field: Field, view: View, size: number, density: number, palette: Palette): ImageData {
   const image = new ImageData(size, size);
   const words = new Uint32Array(image.data.buffer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tints the share of the noise that changes the prediction: the opacity of a cell grows with the noise density. The number on screen
-// is the sum over the same cells, which are in the coordinates of the noise, so that it can be checked against 1 - p.
+// Tints the noise that changes the prediction, cell by cell: the opacity of a cell grows with the density of the noise. Cells
+// are in the coordinates of the noise. The density-weighted share of the tinted cells approximates 1 - p, which tests check.
 import { classAt, type Field } from './field.js';
 import { packed, type Palette } from './palette.js';
 import { axes, type Pair, type Spread } from './view.js';
@@ -27,10 +27,10 @@ const alpha = (weight: number): number => Math.min(1, weight * 40) * (18 + 195 *
 interface Grid {
   /** The centre of each column or row of cells in standard deviations. */
   place: Float64Array;
-  /** [cells, cells] the density in each cell, and their sum. */
+  /** [cells, cells] the density in each cell. `all` is the sum of these densities. */
   weight: Float64Array;
   all: number;
-  /** [cells, cells] opacity, in its byte of a pixel. */
+  /** [cells, cells] the opacity of each cell, as the alpha byte of a pixel. */
   opacity: Uint32Array;
 }
 

@@ -37,7 +37,7 @@ export interface Ellipse {
   angle: number;
 }
 
-/** The distribution of the noise: along the axes of its ellipse, each standard. */
+/** The noise: independent along the two axes of the ellipse, of kind `noise`, with the half axes as standard deviations. */
 export interface Spread extends Ellipse {
   noise: 'gaussian' | 'uniform' | 'laplace';
   /** The range to which both coordinates of noisy samples are clipped. */
@@ -60,13 +60,13 @@ export function shapeTo(noise: Ellipse, end: 'long' | 'short', away: Pair): Elli
   const half = axes(noise);
   const length = Math.hypot(...away);
   const other = Math.hypot(...half[end === 'long' ? 'short' : 'long']);
-  // The `long` handle only scales a circle: the `short` handle or the angle makes it an ellipse.
+  // For a circle, the `long` handle changes only the size. The `short` handle turns a circle into an ellipse.
   if (end === 'long' && noise.ratio === 1) return { ...noise, sigma: bounded(length, 0.02, 1.6) };
   const ratio = bounded(end === 'long' ? length / other : other / length, 1, largestRatio);
   const short = end === 'long' ? length / ratio : other / ratio;
   const sigma = bounded(short * Math.sqrt((1 + ratio * ratio) / 2), 0.02, 1.6);
   if (end === 'short') return { ...noise, sigma, ratio };
   const angle = (Math.atan2(away[1], away[0]) * 180) / Math.PI;
-  // Either end of an axis may be dragged; angles are reduced to the right half.
+  // Either end of an axis may be dragged, so angles are reduced to -90..90 degrees.
   return { sigma, ratio, angle: angle > 90 ? angle - 180 : angle < -90 ? angle + 180 : angle };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the help card looks.
+// The styles of the help card.
 import { css } from 'lit';
 
 export const helpStyles = css`

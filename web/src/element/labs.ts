@@ -5,13 +5,13 @@ import type { Engine } from '../engine/engine.js';
 import type { Lab } from '../state/state.js';
 import type { Store } from '../state/store.js';
 
-/** What the explorer gives its lab. */
+/** The properties that the explorer passes to a lab. */
 export interface LabInputs {
   store: Store;
   engine: Engine | undefined;
   embed: boolean;
   brief: boolean;
-  /** Whether the truth is hidden, while somebody guesses it. */
+  /** Whether the true p is hidden while somebody guesses it. */
   secret: boolean;
 }
 

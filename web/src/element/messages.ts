@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Errors as text for users.
+// Converts errors to text for users.
 
 /** The messages of Chromium, Firefox and Safari for a file that cannot be loaded. */
 const unreachable = /failed to fetch|networkerror|load failed|module script failed|dynamically imported module/i;

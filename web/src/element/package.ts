@@ -5,7 +5,7 @@ import type { ProbustExplorerElement } from './public.js';
 
 if (!customElements.get('probust-explorer')) customElements.define('probust-explorer', ProbustExplorer);
 
-// Lit defines its properties.
+// Lit defines the element's properties at run time, so the compiler does not know that the class has them.
 const element = ProbustExplorer as unknown as new () => ProbustExplorerElement;
 export { element as ProbustExplorer };
 export { useSecondEngine, type SecondEngine } from '../engine/second.js';

@@ -4,7 +4,7 @@ import { fromHash, toHash } from '../state/hash.js';
 import type { State } from '../state/state.js';
 import type { Store } from '../state/store.js';
 
-/** The browser's Back button undoes a change of these. */
+/** The browser's Back button undoes a change of these parts of the state. */
 const steps = ['lab', 'model', 'data', 'imageModel', 'imageDigit'] as const;
 
 /** Browsers allow about a hundred changes of the address in half a minute, so it is written only after a pause. */

@@ -114,7 +114,7 @@ export class ProbustExplorer extends LitElement {
   declare message: string;
   /** The current error, until it is resolved. */
   declare problem: string;
-  /** The invalid values, as a message. */
+  /** The message that names invalid values; empty if there are none. */
   declare refused: string;
 
   /** The state. Controls and attributes set parts of it. */
@@ -151,7 +151,7 @@ export class ProbustExplorer extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#ends.push(this.store.subscribe((state, before) => this.#changed(state, before)));
-    // At first, attributes are read before the address.
+    // On the first connection, the address is read later, because attributes come first.
     if (this.hasUpdated) this.#bindHash();
     // Nothing is downloaded or computed before the element is visible.
     this.#watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#start());
@@ -184,7 +184,7 @@ export class ProbustExplorer extends LitElement {
     this.#started = true;
     this.#watcher?.disconnect();
     this.#engine = new Engine();
-    // Loads the module in parallel with the lab's script. The first request reports an error.
+    // Loads the module in parallel with the lab's script. If this fails, the first request reports the error.
     this.#engine.probust('quick').catch(() => undefined);
     void this.#open();
   }

@@ -22,7 +22,7 @@ export interface ProbustExplorerElement extends HTMLElement {
   embed: boolean;
   /** Shows panels without their descriptions and sources. */
   brief: boolean;
-  /** Hides the truth next to the estimators, while somebody guesses it. */
+  /** Hides the true p next to the estimators while somebody guesses it. */
   secret: boolean;
   /** Keeps the state in the page's URL. */
   hash: boolean;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The connection of an explorer to the page's workers: one for quick work and one for patient work, if there are two cores. Neither
-// waits for the other.
+// The connection of an explorer to the page's workers. If there are two cores, there is a worker for quick work and a "patient"
+// one for long work. Neither waits for the other.
 import type { EstimatorInfo, Model, ModelOptions, Probust } from 'probust';
 import { takeProbust, type Lease, type Side } from 'probust/page';
 
@@ -12,7 +12,7 @@ export class Engine {
   readonly #leases: Partial<Record<Side, Lease>> = {};
   #disposed = false;
 
-  /** Workers start on first use, so that the second does not delay the first result. */
+  /** Workers start on first use, so that starting the patient worker does not delay the first result. */
   async probust(side: Side): Promise<Probust> {
     const lease = (this.#leases[side] ??= this.#take(side));
     try {
@@ -35,12 +35,12 @@ export class Engine {
   async load(side: Side, bytes: Uint8Array, options: ModelOptions = {}): Promise<Model> {
     const model = await this.#loaded(side, bytes, options).catch((error: unknown) => {
       if ((error as { code?: string }).code !== 'environment' || !this.#leases[side]) throw error;
-      // Its worker has ended: load the model in another one.
+      // The worker has ended, so the model is loaded into another one.
       this.#leases[side]!.discard();
       delete this.#leases[side];
       return this.#loaded(side, bytes, options);
     });
-    // The requester is gone, but the worker stays if other explorers use it.
+    // The explorer was removed in the meantime, but its worker still runs if other explorers use it.
     if (this.#disposed) model.dispose();
     return model;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes behind URLs, inlined ones included.
+// Reads the bytes at a URL, which may be a data URL.
 import { isAborted } from './latest.js';
 
 /** Browsers do not report why they cannot fetch something. */

@@ -40,7 +40,7 @@ export const isAborted = (error: unknown): boolean => {
   return code === 'aborted' || code === 'disposed' || (error as { name?: string } | null)?.name === 'AbortError';
 };
 
-/** For long work: a new job aborts the one before it. */
+/** Runs long work. A new job aborts the previous one. */
 export class Replacing {
   #controller: AbortController | undefined;
 
@@ -55,7 +55,7 @@ export class Replacing {
     job(controller.signal).then(() => end(), end);
   }
 
-  /** Also forgets the error of the last job. */
+  /** Aborts the job, and clears the error of the last one. */
   stop(): void {
     this.#controller?.abort();
     this.#controller = undefined;
@@ -65,7 +65,7 @@ export class Replacing {
 
 /**
  * For short work, requested every frame: one job runs, the newest waits, and those in between are dropped. If the running
- * job were aborted instead, a dragged point would get no result until it stops.
+ * job were aborted instead, there would be no result while a point is dragged.
  */
 export class Newest {
   #controller = new AbortController();

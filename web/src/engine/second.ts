@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime Web, which runs models that the package cannot run. Pages decide whether they load it.
+// ONNX Runtime Web, which runs models that the package cannot run. It is available only if the page calls useSecondEngine.
 import type { createOrtModel } from 'probust/ort';
 
 export interface SecondEngine {
@@ -8,7 +8,7 @@ export interface SecondEngine {
 
 let load: (() => Promise<SecondEngine>) | undefined;
 
-/** Sets how to load it: `() => import('probust/ort')`. */
+/** Sets the function that loads ONNX Runtime Web: `() => import('probust/ort')`. */
 export function useSecondEngine(loader: () => Promise<SecondEngine>): void {
   load = loader;
 }

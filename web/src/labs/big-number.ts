@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The value of p in large type, with the prediction that it is about.
+// The value of p in large type, with the prediction to which it refers.
 import { css, html, nothing } from 'lit';
 import type { Row } from 'probust';
 import { classColour } from '../draw/classes.js';
@@ -15,7 +15,7 @@ export function bigNumber(row: Row | undefined, name: string, stale: boolean) {
     </p>`;
 }
 
-/** For phones: next to the slider of sigma, which stays on screen. */
+/** p for phones, next to the slider of sigma, which stays on screen. */
 export const smallNumber = (row: Row | undefined) =>
   row ? html`<b class="compact" aria-hidden="true">${percentOf(row)}</b>` : nothing;
 

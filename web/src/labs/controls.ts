@@ -49,7 +49,7 @@ export const newNoise = (store: Store) => {
   return html`<button class="chip" @click=${() => store.set({ seed: (seed + 1) % 2 ** 31 })}>new noise</button>`;
 };
 
-/** Units of sigma: in the plane, and of images. */
+/** The units of sigma in the 2-D lab, and for images. */
 export const dataUnit = 'units of the data';
 export const pixelUnit = 'shares of the pixel range';
 

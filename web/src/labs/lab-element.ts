@@ -47,7 +47,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
   #listened: Engine | undefined;
   #unsubscribe: (() => void) | undefined;
   #palette: Palette | undefined;
-  /** The errors of work that has not succeeded since then. */
+  /** For each kind of work whose last attempt failed, its error. */
   readonly #errors = new Map<unknown, unknown>();
   #scheme: MediaQueryList | undefined;
 
@@ -178,7 +178,7 @@ export abstract class LabElement<Ui extends object, Session extends AnySession> 
     return this.isVisible(panel) ? content() : nothing;
   }
 
-  /** For screen readers only. */
+  /** The text for screen readers, which is not visible. */
   protected spoken() {
     return html`<p class="visually-hidden" role="status" aria-live="polite">${this.said}</p>`;
   }

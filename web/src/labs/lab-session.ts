@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The common part of the labs' sessions, without user interface. They hold the network, send requests and store the results.
+// The base class of the labs' sessions, which have no user interface: they hold the network, send requests and store the
+// results.
 import type { EstimatorInfo, Model } from 'probust';
 import type { Engine } from '../engine/engine.js';
 import { Newest, pause, Replacing } from '../engine/latest.js';
@@ -44,7 +45,7 @@ export class Network {
 export abstract class LabSession<Values extends object, Callbacks extends SessionCallbacks = SessionCallbacks> {
   answers: Answers<Values> = {};
   protected network: Network | undefined;
-  /** Changes with everything outside the state that requests depend on, such as the network. */
+  /** A counter of changes outside of the state on which requests depend, such as a new network. */
   protected version = 0;
   protected readonly loading = this.replacing();
   protected readonly frames = this.newest();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Layout and controls of both labs, for wide and narrow screens. Each lab adds its own rules.
+// Layout and controls of the labs, for wide and narrow screens. Each lab adds its own rules.
 import { css } from 'lit';
 
-/** `--columns` are the columns of wide screens: the picture, and what is next to it. */
+/** `--columns` are the columns on wide screens: the picture, and the content next to it. */
 export const labStyles = css`
   :host {
     display: block;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The parts of a lesson: steps with a text, a state of the explorer, and at most one task, which must be answered before more is shown.
+// The parts of a lesson: steps with a text, a state of the explorer, and at most one task. The reader must do the task before
+// more is shown.
 import type { TemplateResult } from 'lit';
 import type { Row } from 'probust';
 import type { Pair } from '../draw/view.js';
@@ -19,14 +20,14 @@ export interface Seen {
 /** The text of a reply, once it is computed. */
 export type Reply = (given: number[], seen: Seen) => string | Promise<string>;
 
-/** Move the point; the reply describes its new place. */
+/** The reader moves the point; the reply describes its new place. */
 interface PlaceTask {
   kind: 'place';
   ask: string;
   reply: Reply;
 }
 
-/** Choose one of several answers. */
+/** The reader chooses one of several answers. */
 interface ChoiceTask {
   kind: 'choice';
   ask: string;
@@ -34,7 +35,7 @@ interface ChoiceTask {
   reply: Reply;
 }
 
-/** Enter numbers, in percent. */
+/** The reader enters numbers, in percent. */
 interface GuessTask {
   kind: 'guess';
   ask: string;
@@ -44,7 +45,7 @@ interface GuessTask {
   reply: Reply;
 }
 
-/** Draw a line through the picture. */
+/** The reader draws a line through the picture. */
 interface LineTask {
   kind: 'line';
   ask: string;
@@ -56,7 +57,7 @@ export type Task = PlaceTask | ChoiceTask | GuessTask | LineTask;
 /** A button that changes the state of the explorer. */
 export interface Action {
   label: string;
-  /** The index counts how often the button was pressed before. */
+  /** Returns the parts of the state to change. */
   change(state: Readonly<State>): Partial<State>;
 }
 
@@ -65,9 +66,9 @@ export interface Step {
   text: TemplateResult;
   /** What the explorer shows when the step begins. */
   state: Partial<State>;
-  /** The panels before the task is answered; in steps without a task, all panels. */
+  /** The panels that are shown until the task is answered; in steps without a task, all panels of the step. */
   panels: readonly string[];
-  /** The panels after the answer. */
+  /** The panels that are shown after the answer. */
   revealed?: readonly string[];
   /** What else the explorer shows after the answer. */
   reveals?: Partial<State>;

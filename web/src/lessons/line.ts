@@ -7,7 +7,7 @@ import { themeStyles } from '../style/theme.js';
 
 export type Ends = [Pair, Pair];
 
-/** The ends of the line at first. */
+/** The initial ends of the line. */
 export const firstLine: Ends = [
   [-1.2, -1.2],
   [1.2, -1.2],

@@ -65,7 +65,7 @@ export class ProbustLessons extends LitElement {
   /** The reply to the task; empty if something changed after it, undefined before the task is answered. */
   declare answer: string | undefined;
   declare busy: boolean;
-  /** The choice, or the numbers in `typed`; NaN for text that is not a number. */
+  /** The index of the chosen answer, or the numbers in `typed`; NaN for text that is not a number. */
   declare given: number[];
   declare typed: string[];
   declare line: Ends;

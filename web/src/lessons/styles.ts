@@ -14,7 +14,7 @@ export const lessonStyles = css`
   h2 {
     font-size: 1.375rem;
   }
-  /* It gets the focus with each step, so that screen readers begin there. */
+  /* The heading gets the focus in each step, so that screen readers begin there. */
   h2:focus-visible {
     outline: none;
   }

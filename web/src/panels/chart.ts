@@ -35,7 +35,7 @@ const yAxis = ({ scale, ticks, format, label }: Axis) => svg`
     <text class="label" transform="translate(12 ${(inner.y[0] + inner.y[1]) / 2}) rotate(-90)" text-anchor="middle">${label}</text>
   </g>`;
 
-/** Reading with the pointer: the index of the nearest position in `at`. */
+/** Reading values with the pointer. The callbacks get the index of the position in `at` that is nearest to the pointer. */
 export interface Reading {
   at: readonly number[];
   onRead(index: number | undefined): void;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 1 - p, computed from the same z and R in four ways, next to the truth.
+// 1 - p, computed from the same z and R in four ways, next to the true value.
 import { svg } from 'lit';
 import type { Row } from 'probust';
 import { csvOf } from './save.js';
@@ -8,9 +8,9 @@ import { percent } from './words.js';
 
 /** 1 - p of the linearisation, computed in different ways. */
 export interface Counted {
-  /** Boole's inequality: the sum of the rivals' probabilities. */
+  /** The bound of Boole's inequality: the sum of the rivals' probabilities. */
   union: number;
-  /** As if the rivals were independent. */
+  /** The value under the assumption that the rivals are independent. */
   product: number;
   sigmoid: Row;
   normal: Row;
@@ -34,7 +34,7 @@ const barsOf = ({ union, product, sigmoid, normal, truth }: Counted): Bar[] => [
   { name: 'the truth', note: 'with curved boundaries', value: truth.pFail ?? NaN },
 ];
 
-/** Position of a bar's label: after the bar, or after the mark of the truth if the two would overlap. */
+/** Position of a bar's label: after the bar, or after the mark of the true value if the two would overlap. */
 const labelAt = (end: number, truth: number) => (end < truth && end > truth - 52 ? truth : end);
 
 export function countingFigure(counted: Counted) {

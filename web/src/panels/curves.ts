@@ -14,7 +14,7 @@ import { failurePercentOf, percent, percentOf, power, tidy } from './words.js';
 
 export interface Curves {
   sigmas: readonly number[];
-  /** The rows of each estimator, one per scale. The others are compared with the first estimator. */
+  /** The rows of each estimator, one per scale. The first estimator is the reference for the others. */
   byEstimator: ReadonlyMap<string, Row[]>;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of estimators: each next to the truth, with its mark, its interval and its cost.
+// The list of estimators: each estimate with a mark for its kind, its interval and its cost, compared with the true p.
 import { css, html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import type { EstimatorInfo, Row } from 'probust';
@@ -10,10 +10,10 @@ interface EstimatorList {
   /** All available estimators. */
   known: readonly EstimatorInfo[];
   rows: readonly Row[];
-  /** The requested forms, which name the rows. */
+  /** The requested estimators, such as "mc:100", in the order of the rows. */
   forms: readonly string[];
   truth: Row | undefined;
-  /** The reference of the comparison; "the truth" by default. */
+  /** The name of the reference for the comparison; "the truth" by default. */
   against?: string;
   stale: boolean;
   hovered: string | undefined;
@@ -26,7 +26,7 @@ interface EstimatorList {
   onMore(more: boolean): void;
 }
 
-/** The interval that contains all estimates and the truth, with a margin. */
+/** The interval that contains all estimates and the true p, with a margin. */
 function span({ rows, truth }: EstimatorList): [number, number] {
   const values = [...rows, ...(truth ? [truth] : [])].flatMap(({ p }) => (p === null ? [] : [p]));
   const ends = rows.flatMap(({ ciLow, ciHigh }) => [ciLow, ciHigh].filter((end) => end !== null));

@@ -10,9 +10,9 @@ export const lineColour = (line: number): string => `var(--line-${line % dashes.
 
 export interface LegendEntry {
   form: string;
-  /** Index of the line; undefined for the truth. */
+  /** Index of the line; undefined for the line of the true p. */
   line: number | undefined;
-  /** Its label, if it differs from its form. */
+  /** The label of the entry, if it differs from `form`. */
   name?: string;
 }
 

@@ -3,9 +3,9 @@
 import { css, html, nothing, type TemplateResult } from 'lit';
 import { saveSvg, saveText } from './save.js';
 
-/** What every panel has. */
+/** The parts that all panels have. */
 interface Frame {
-  /** Its name in the attribute `panels`. */
+  /** The panel's name in the attribute `panels`. */
   id: string;
   title: string;
   /** A description in two sentences. */
@@ -91,7 +91,7 @@ export const panelStyles = css`
     display: grid;
     place-items: center;
     color: var(--muted);
-    /* Most charts appear sooner. */
+    /* Appears only after a pause, because most charts are drawn before that. */
     animation: 1ms 700ms both appear;
   }
   @keyframes appear {

@@ -13,7 +13,7 @@ export const saveText = (text: string, name: string, type: string): void => save
 
 const drawn = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-size', 'font-family', 'font-weight'];
 
-/** Documents without a window load no images, so that the page's content security policy does not matter. */
+/** This document has no window, so it loads no images, and the page's content security policy does not apply. */
 const inert = document.implementation.createHTMLDocument();
 
 /** An SVG image with the pixels of the canvas inside `from`. */

@@ -27,7 +27,7 @@ export function reasonOf({ status, note, p, method, estimator }: Row): string {
   return [chosen, trouble].filter((part) => part !== '').join(': ');
 }
 
-/** "mmse:10:centered" is of the form "mmse:N:centered". */
+/** Whether a text has the form of an estimator, as "mmse:10:centered" has the form "mmse:N:centered". */
 const isOf = (form: string, estimator: EstimatorInfo): boolean => {
   const [name, parameter = '', variant = ''] = form.split(':');
   const [itsName, itsParameter = '', itsVariant = ''] = estimator.form.split(':');
@@ -43,7 +43,7 @@ export function describe(form: string, estimators: readonly EstimatorInfo[]): st
   return summary && `${beginsWithName ? summary[0]! : summary[0]!.toUpperCase()}${summary.slice(1)}.`;
 }
 
-/** For beginners: what an estimator does. */
+/** A hint for beginners: what an estimator does. */
 export function hintOf(form: string): string {
   const [name, samples] = form.split(':');
   const hints: Record<string, string> = {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Use without a network after the first visit. Files that the first result does not need are fetched when the page is idle.
+// Makes the site usable without a network after the first visit. Files that the first result does not need are fetched when the
+// page is idle.
 const idleMilliseconds = 4000;
 
 const saves = (): boolean => (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;

@@ -38,18 +38,18 @@ export interface State {
   noise: NoiseKind;
   /** Whether noisy samples are clipped to the range of the 2-D lab's sensor. */
   clip: boolean;
-  /** Root mean square of the noise over directions. */
+  /** The noise scale of the 2-D lab: the root mean square of the standard deviations along the two axes of the ellipse. */
   sigma: number;
   /** Ratio of the long to the short axis of the noise's ellipse. */
   ratio: number;
-  /** Angle of its long axis, in degrees counter-clockwise from the right. */
+  /** Angle of the ellipse's long axis, in degrees counter-clockwise from the right. */
   angle: number;
   /** Seed of the noise. */
   seed: number;
   /** The network of the 2-D lab: the name of a pretrained state, "trained", or the URL of an ONNX file. */
   model: string;
   data: DataSet;
-  /** Number of classes, for data sets that leave a choice. */
+  /** Number of classes, for data sets that can have different numbers of classes. */
   classes: number;
   /** Points added by clicks: x, y, class, x, y, class, ... */
   points: number[];
@@ -64,17 +64,19 @@ export interface State {
   trainSeed: number;
   /** Epochs trained. A shared URL trains this many epochs again, which gives the same weights. */
   epochs: number;
-  /** Estimators listed next to the truth. */
+  /** Estimators that are listed and compared with the true p. */
   estimators: string[];
-  /** Visible panels; empty shows all. */
+  /** The names of the visible panels; if empty, all are visible. */
   panels: string[];
-  /** Layers of the picture. */
+  /** The names of the visible layers of the picture. */
   show: string[];
   /** Whether p against sigma is drawn as log(1 - p). */
   failure: boolean;
   /** The network of the image lab: "digits", "own" for the user's file, or the URL of an ONNX file. */
   imageModel: string;
-  /** Subtracted from pixels in [0, 1], which are then divided by `imageStd`: one for all, or one per channel. */
+  /**
+   * Subtracted from pixels in [0, 1], which are then divided by `imageStd`: one number for all channels, or one per channel.
+   */
   imageMean: number[];
   imageStd: number[];
   imageLayout: Layout;
@@ -82,7 +84,7 @@ export interface State {
   imageNames: string[];
   /** The digit that the generator draws. */
   imageDigit: number;
-  /** The seed of its shape and position. */
+  /** The seed of the digit's shape and position. */
   imageVariant: number;
   /** A drawn or opened image, as picture.ts encodes it; empty for a digit of the generator. */
   imagePixels: string;
@@ -92,14 +94,14 @@ export interface State {
   imageCopies: number;
   /** Whether noisy samples are clipped to [0, 1], as in a camera. */
   imageClip: boolean;
-  /** Estimators listed next to the count. */
+  /** Estimators that are listed and compared with the count of noisy samples. */
   imageEstimators: string[];
   /** What the data-set lab shows, unless a file is open. */
   dataSource: DataSource;
   /** The number of points, if they are generated. */
   dataCount: number;
   dataSigma: number;
-  /** The seed of its points and of their noise. */
+  /** The seed of the data-set lab's points and of their noise. */
   dataSeed: number;
   /** The selected ranges: lower and upper end of p, then of softmax. */
   brush: number[];
@@ -109,7 +111,7 @@ export interface State {
   tableModel: TableModel;
   /** The chosen row of the table, from 0. */
   tableRow: number;
-  /** Changed values of its columns, and a category's index; empty for the values of the row. */
+  /** The values of the row's columns after a change, a category as its index; empty if the row is unchanged. */
   tableX: number[];
   /** Scale of the noise, in standard deviations of each column. */
   tableSigma: number;

@@ -34,7 +34,7 @@ const dark = unsafeCSS(`
   --cold: #67bdf0;
   ${linesOf(['#ee88bb', '#66cc88', '#a2abb5', '#aaaaff', '#ddcc77', '#88ccee', '#dd99dd', '#ff8866'])}`);
 
-/** For the host element: all descendants inherit it. */
+/** Styles for the host element. All descendants inherit them. */
 export const themeStyles = css`
   :host {
     ${classes}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The tables and their models, made by scripts/make-table-models.mjs. Inputs are numbers minus the mean of their column, divided by its
-// standard deviation, and categories as one-hot columns. So the unit of noise and distances is one standard deviation.
+// The tables and their models, made by scripts/make-table-models.mjs. The models' inputs are numbers, standardised by the mean
+// and standard deviation of their column, and categories as one-hot columns. So the unit of noise and distances is one standard
+// deviation.
 import daysChange from '../../models/days-change.onnx?inline';
 import daysForest from '../../models/days-forest.onnx?inline';
 import daysNetwork from '../../models/days-network.onnx?inline';
@@ -18,11 +19,11 @@ import type { State, TableModel, TableName } from '../state/state.js';
 export interface NumberColumn {
   name: string;
   unit: string;
-  /** Step of its slider. */
+  /** The step of the column's slider. */
   step: number;
   mean: number;
   std: number;
-  /** Ends of its slider. */
+  /** The ends of the column's slider. */
   low: number;
   high: number;
 }
@@ -30,7 +31,7 @@ export interface NumberColumn {
 export interface CategoryColumn {
   name: string;
   values: string[];
-  /** [k, k]: where a value goes if it changes; rows add up to 1. */
+  /** [k, k]: if the value changes, the probability of each new value (column), given the old one (row). Rows add up to 1. */
   moves: number[][];
 }
 
@@ -48,7 +49,7 @@ export interface Regression {
   output: string;
   unit: string;
   digits: number;
-  /** The input columns. */
+  /** The indices of the table's columns that are inputs. */
   inputs: number[];
   tolerance: number;
 }
@@ -57,7 +58,7 @@ export interface Table {
   title: string;
   about: string;
   source: string;
-  /** What a row is called. */
+  /** A noun for a row, such as "flower". */
   one: string;
   classes: string[];
   columns: Column[];
@@ -157,7 +158,7 @@ export const encoded = ({ columns }: Table, inputs: readonly number[], values: r
     return isCategory(column) ? column.values.map((_, k) => (k === value ? 1 : 0)) : [(value - column.mean) / column.std];
   });
 
-/** The model's input columns [first, end) of each of the table's columns that it takes. */
+/** For each column of the table that the model uses: the model's input columns [first, end). */
 export function placesOf({ columns }: Table, inputs: readonly number[]): { column: number; first: number; end: number }[] {
   let next = 0;
   return inputs.map((i) => {

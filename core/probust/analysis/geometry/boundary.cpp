@@ -100,8 +100,8 @@ class Bisection {
     }
   }
 
-  // Drops candidates that will certainly end up longer than `limit` or than another candidate: a candidate stays longer than
-  // its lower end by more than rounding. So the shortest one is unchanged, and of several equal ones the first.
+  // Drops candidates that will certainly end up longer than `limit` or than another candidate: even their lower ends are
+  // that long, and a result is longer than its lower end. The first of the shortest candidates is never dropped.
   void drop_losers(double limit) {
     for (const Candidate& candidate : left_) limit = std::min(limit, candidate.high * candidate.length);
     std::erase_if(left_, [limit](const Candidate& candidate) {
@@ -190,7 +190,7 @@ class GradientSearch {
   static constexpr int kProjections = 20;
   static constexpr double kGain = 1e-4;  // minimum relative reduction of the length for which a further projection is tried
   static constexpr int kRings = 48, kDirections = 96, kRoughHalvings = 8;
-  static constexpr double kReach = 10;  // if no boundary is known; the same as in BlackBoxSearch
+  static constexpr double kReach = 10;  // search distance if no boundary is known; the same as in BlackBoxSearch
 
   static std::optional<VectorXd> shorter(std::optional<VectorXd> a, std::optional<VectorXd> b) {
     return !a || (b && b->norm() < a->norm()) ? b : a;
@@ -234,7 +234,7 @@ class GradientSearch {
     return {};
   }
 
-  // The shortest step that changes the prediction, each shortened as far as possible.
+  // Shortens each step that changes the prediction as far as possible, and returns the shortest.
   std::optional<VectorXd> shortest_of(const std::vector<VectorXd>& steps, int halvings) {
     const std::vector<std::int64_t> answers = place_.answers(steps);
     std::optional<VectorXd> best;
@@ -278,7 +278,7 @@ class GradientSearch {
                  square = gradient.squaredNorm();
     if (!(square > 0)) return step;
     const VectorXd foot = gradient * ((gradient.dot(step) - margin) / square);
-    // On a curved boundary, the projection may miss it. Then only a part of the way is tried.
+    // If the boundary is curved, the foot of the perpendicular may not be beyond it. So parts of the way to it are tried, too.
     std::vector<VectorXd> tries;
     for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
     return shortest_of(tries, kHalvings).value_or(step);

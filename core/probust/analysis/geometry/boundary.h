@@ -14,7 +14,7 @@ namespace probust {
 
 /// The nearest point found with a different prediction.
 struct NearestBoundary {
-  double distance = 0;      ///< Euclidean, in the natural space; infinity if none was found, NaN if logits are NaN
+  double distance = 0;      ///< Euclidean, in the natural space; infinity if no boundary was found, NaN if logits are NaN
   std::int64_t rival = -1;  ///< the class at that point
   std::vector<float> step;  ///< [d] from x to just beyond the boundary
   std::int64_t forwards = 0, backwards = 0;
@@ -29,7 +29,7 @@ Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const 
 struct BlackBoxSearch {
   std::int64_t directions = 1000;  ///< random directions to start with
   int rounds = 30;                 ///< refinement rounds
-  std::int64_t tries = 64;         ///< per round
+  std::int64_t tries = 64;         ///< steps tried per round
   double reach = 10;               ///< the largest distance searched, in the units of the input
 };
 
@@ -39,7 +39,7 @@ struct BlackBoxSearch {
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 
-/// The same for one point, as a job.
+/// nearest_boundary_black_box for one point, as a job.
 class BoundarySearch final : public ExecutorJob {
  public:
   /// If the target is omitted, it is the prediction at x. `executor` must outlive this object, and so must `external`, the

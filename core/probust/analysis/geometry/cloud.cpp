@@ -34,7 +34,7 @@ CloudMaker::CloudMaker(Executor& executor, Points points, Noise noise, std::int6
   cloud_.predicted.reserve(static_cast<std::size_t>(count_));
 }
 
-// Whole batches: as many samples as can be drawn in a few milliseconds, at least one batch.
+// The number of samples of the next piece: whole batches, as many as can be drawn in a few milliseconds, but at least one.
 std::int64_t CloudMaker::next_count() const {
   constexpr std::int64_t kNumbers = 1 << 18;
   const std::int64_t batch = std::max<std::int64_t>(1, executor().forward_batch().examples * executor().options().threads);

@@ -20,7 +20,7 @@ struct Cloud {
 /// there is one point and at least one sample, Error{resources} if a tensor cannot hold the samples.
 Result<Cloud> noisy_cloud(Executor& executor, const Points& points, const Noise& noise, std::int64_t count);
 
-/// The same as a job.
+/// noisy_cloud as a job.
 class CloudMaker final : public ExecutorJob {
  public:
   /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws the Errors of noisy_cloud.

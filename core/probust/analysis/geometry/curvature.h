@@ -10,13 +10,13 @@
 
 namespace probust {
 
-/// Computed from antithetic pairs x +- eps. If a margin is linear, its even part e = (g(x + eps) + g(x - eps)) / 2 - g(x) is
-/// zero and its odd part o is linear in eps. Both numbers are in units of the standard deviation of o; infinite if that is
-/// zero.
+/// Computed from antithetic pairs x +- eps. If a margin is linear, its even part e = (g(x + eps) + g(x - eps)) / 2 -
+/// g(x) is zero and its odd part o is linear in eps. `shift` and `scatter` are in units of the standard deviation of o,
+/// and infinite if that is zero.
 struct Curvature {
   Eigen::VectorXd shift;    ///< [m] mean of e: the average error of a linearisation at x; standard error scatter / sqrt(pairs)
   Eigen::VectorXd scatter;  ///< [m] standard deviation of e, which no linearisation captures
-  double largest_shift = 0, largest_scatter = 0;  ///< over rivals; NaN if a margin is NaN
+  double largest_shift = 0, largest_scatter = 0;  ///< largest absolute values over rivals; NaN if a margin is NaN
 };
 
 /// Curvatures of each point, from `pairs` pairs (2 pairs + 1 forwards). Error{unsupported} if the noise cannot be mirrored,
@@ -28,9 +28,10 @@ Result<std::vector<Curvature>> curvature(Executor& executor, const Points& point
 /// times the product over rivals of sigma lambda_max(A) / |u|; for the MMSE estimator, replace lambda_max by lambda_max -
 /// lambda_mean.
 ///
-/// The proof bounds the probability that any margin changes sign by an integral over all of them changing it, and divides by the
-/// norm of the noise where the standard deviation of uᵀ eps belongs, which is smaller by sqrt(d). So the product is no bound, not
-/// even for one rival. `summed` is what the same argument gives with Boole's inequality and that standard deviation.
+/// The proof bounds the probability that any margin changes sign by an integral over the noise that changes the signs of
+/// all of them, and divides by the norm of the noise instead of the standard deviation of uᵀ eps, which is smaller by
+/// sqrt(d). So the product is not a bound, not even for one rival. `summed` is what the same argument gives with Boole's
+/// inequality and that standard deviation.
 struct QuadraticBound {
   Eigen::VectorXd lambda_max, lambda_mean, gradient_norm;  ///< [m]
   double taylor = 0, mmse = 0;                             ///< the products at k = 1, with sigma sqrt(d) for the paper's sigma
@@ -38,7 +39,8 @@ struct QuadraticBound {
   /// The sum over rivals of sigma d |lambda_max| / (sqrt(2 pi) |u|), at most 1, for the Taylor estimator and eigenvalues of any
   /// sign. Assumes that boundaries are quadratic and |eps|² is close to its mean, as for large d.
   double summed = 0;
-  bool defined = false;  ///< no A has a negative eigenvalue (that was found), every A has some curvature, and u is not zero
+  /// Whether no negative eigenvalue of any A was found, every lambda_max is positive, and no u is zero.
+  bool defined = false;
 };
 
 /// Computed from differences of gradients over a step of h times the norm of x (at least h): power iterations for the

@@ -79,7 +79,7 @@ Sampled mean_of(const VectorXd& values) {
   return {mean, std::sqrt((values.array() - mean).square().sum() / (n - 1) / n)};
 }
 
-// Means over pairs of vᵀH v, with a direction of unit length for each pair.
+// The mean over pairs of vᵀH v, with a unit vector v of its own for each pair.
 Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t pairs,
                           const std::function<VectorXd(std::int64_t)>& direction) {
   constexpr Index kPlaces = 6, kPairsAtOnce = 32;
@@ -154,7 +154,7 @@ SmoothedCurvature at_point(Executor& executor, const Points& points, std::int64_
   result.largest = along(up);
   result.smallest = along(down);
   result.mean = second_derivative(copies, sigma, options.pairs, [&](std::int64_t j) { return copies.unit_direction(1 + j); });
-  // The mean lies between the two, so a direction with a worse value carries no information.
+  // The mean eigenvalue must be between the extremes. An extreme on the wrong side of the mean is replaced by the mean.
   if (result.largest.value < result.mean.value) result.largest = result.mean;
   if (result.smallest.value > result.mean.value) result.smallest = result.mean;
   return result;

@@ -19,11 +19,12 @@ struct Sampled {
 /// Properties of the smoothed margin G(x) = E g(x + eps), eps ~ N(0, sigma² I), over the nearest rival: the one with the smallest
 /// G / (sigma |grad G|). H is the Hessian of G.
 struct SmoothedCurvature {
-  std::int64_t rival = -1;   ///< a class
+  std::int64_t rival = -1;   ///< the class of the nearest rival
   double margin = 0;         ///< G
   double gradient_norm = 0;  ///< |grad G|
-  Sampled largest, smallest;  ///< vᵀH v for unit v found by Lanczos iterations: within the range of H's eigenvalues, and close to
-                              ///< its ends; not below and not above the mean
+  /// vᵀH v for unit v found by Lanczos iterations: within the range of H's eigenvalues and close to its ends; `largest` is at
+  /// least the mean, `smallest` at most.
+  Sampled largest, smallest;
   Sampled mean;  ///< the mean eigenvalue, trace(H) / d
 };
 
@@ -33,11 +34,12 @@ struct SmoothedCurvatureOptions {
   int iterations = 8;
 };
 
-/// Computed for each point. The three numbers are means of second differences
+/// The three numbers are means of second differences
 ///   (g(x + eps' + s v) - 2 g(x + eps') + g(x + eps' - s v)) / s²,   s = sigma,
-/// which is the second derivative along v smoothed over a triangle of variance s² / 6. The noise eps' has that much less variance
-/// along v, so that both together have sigma²: exact for polynomials of degree five, and within 0.5% of the peak value for a
-/// kink. The directions come from other samples, so the standard errors count everything else.
+/// which is the second derivative along v smoothed over a triangle of variance s² / 6. The variance of the noise eps'
+/// along v is smaller by that much, so that both together have sigma². This is exact for polynomials of degree five, and
+/// within 0.5% of the peak value for a kink. The directions come from other samples, so the standard errors cover all
+/// sampling errors but those of the directions.
 ///
 /// Error{unsupported} if the executor has no gradients or its classifier is piecewise constant, Error{usage} if an option is not
 /// positive.

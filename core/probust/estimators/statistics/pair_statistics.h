@@ -88,7 +88,7 @@ struct CovarianceModel {
   /// The moments of the pairs, with the covariance of the model.
   MarginMoments with(MarginMoments sampled) const;
 
-  /// The same for some rows.
+  /// The model restricted to the margins `rows`.
   CovarianceModel of(const std::vector<std::int64_t>& rows) const;
 };
 
@@ -96,18 +96,19 @@ struct CovarianceModel {
 CovarianceModel own_alone(std::int64_t m);
 
 /// Reported intervals always include a Clopper-Pearson interval of the survivors, so that they are not too narrow if few or no
-/// samples fail. Its level is 90%, or lower if the counts of all points together agree with the model.
+/// samples fail. Its level is 90%, or lower (70%) if the numbers of survivors of all points together agree with the model.
 inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.7;
 Interval counted_interval(std::int64_t survivors, std::int64_t samples);
 
 /// Combines `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of survivors
-/// (reconcile.h). p moves towards their share; the stronger the evidence against normal margins, the more it moves. Sets the
-/// standard error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it
-/// scales the model error.
+/// (reconcile.h). p moves towards the share of survivors; the stronger the evidence against normal margins, the more it moves.
+/// Sets the standard error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is
+/// sampled; it scales the model error.
 void attach_interval(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t survivors,
                      std::int64_t target, double share);
 
-/// The same with a given standard error of z = Phi^-1(p) (NaN if unknown), and a given level for the interval of the count.
+/// attach_interval with a given standard error of z = Phi^-1(p) (NaN if unknown), and a given level for the
+/// Clopper-Pearson interval of the survivors.
 void attach_interval(Estimate& estimate, double std_error, std::int64_t survivors, std::int64_t samples, double share,
                      double counted_level = kCounted);
 
@@ -132,7 +133,7 @@ void mark_left_out(Estimate& estimate, const Rivals& rivals);
 Eigen::ArrayXd jackknife(std::int64_t pairs,
                          const std::function<Eigen::ArrayXd(std::int64_t group, std::int64_t groups)>& without);
 
-/// An approximation of z = Phi^-1(p) for differences between similar problems.
+/// An approximation of z = Phi^-1(p) that is good enough for differences between similar problems.
 double rough_z(const MarginMoments& moments, std::int64_t target);
 
 /// The rows of the nearest rivals: as many as a standard error needs.

@@ -9,9 +9,10 @@
 namespace probust {
 namespace {
 
-constexpr double kStep = 3;                // ratio of successive variances that are tried
-constexpr int kMostSteps = 8;              // variances tried in each direction from the size of the sampling errors
-constexpr double kInCommon = 0.5;          // share of the variance left by the predictors that similar points have in common
+constexpr double kStep = 3;    // ratio of successive variances that are tried
+constexpr int kMostSteps = 8;  // variances tried in each direction from the size of the sampling errors
+// Share of the variance unexplained by the predictors that is common to similar points.
+constexpr double kInCommon = 0.5;
 constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as one
 
 // An orthonormal basis of the columns: [n, at most q].
@@ -50,7 +51,7 @@ class MixedModel {
 
   Cholesky root_;             // L Lᵀ = V
   Eigen::MatrixXd basis_;     // L⁻¹ X
-  Cholesky gram_;             // of Xᵀ V⁻¹ X
+  Cholesky gram_;             // factor of Xᵀ V⁻¹ X
   Eigen::MatrixXd residual_;  // L⁻¹ y minus its projection on L⁻¹ X
 };
 

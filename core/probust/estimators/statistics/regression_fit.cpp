@@ -107,7 +107,7 @@ double recurrence(std::int64_t n, Eigen::Index axis) {
   return std::min(std::max(x - std::floor(x), 1e-12), 1 - 1e-12);
 }
 
-// Standard normals w [kLanes, axes] for the points of the recurrence from `first` on.
+// Standard normals w [kLanes, axes] for the points of the recurrence, beginning with point `first`.
 using Block = Eigen::Matrix<double, normal::kLanes, Eigen::Dynamic>;
 Block normal_points(std::int64_t first, Eigen::Index axes) {
   Block w(normal::kLanes, axes);
@@ -159,7 +159,7 @@ PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::
   return picked;
 }
 
-// `rows` are the margins whose gradients the projection has.
+// `rows` are the margins whose gradients the projection uses.
 RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma) {
   RegressionFit result;

@@ -22,13 +22,13 @@ struct RegressionBudget {
 
 RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, LinearizeAt around);
 
-/// Sets the passes of an estimate by a regression with this budget.
+/// Sets the numbers of passes of an estimate that a regression with this budget computes.
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around);
 
 /// Sampled pairs of each point, and the margins of the nearest rivals, whose gradients are computed.
 struct PickedGradients {
   std::vector<Pairs> pairs;
-  std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] as rows of the margins, and as classes
+  std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] the rivals, as rows of the margins and as classes
 };
 PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients);
 
@@ -47,9 +47,9 @@ struct RegressionFit {
   std::int64_t survivors;  ///< number of all samples that keep the target
   Pairs left;              ///< margins minus the explained part
   Explained explained;
-  Eigen::VectorXd mean;      ///< [m]
-  Eigen::MatrixXd scatter;   ///< [m, 2h] residuals
-  Eigen::MatrixXd residual;  ///< [m, m] their covariance S_r
+  Eigen::VectorXd mean;      ///< [m] the means of the margins
+  Eigen::MatrixXd scatter;   ///< [m, 2h] the residuals
+  Eigen::MatrixXd residual;  ///< [m, m] the covariance S_r of the residuals
   bool finite = true;
 
   Eigen::MatrixXd explained_covariance() const;

@@ -13,9 +13,9 @@ namespace probust::cpu {
 /// One product of a convolution, for one channel of one image: which pixels of the result it computes, and which pixel each tap
 /// of the filter reads for each of them. A cell is one pixel of the result.
 struct Cells {
-  std::vector<std::int64_t> pixels;             ///< of the result, one per cell
+  std::vector<std::int64_t> pixels;             ///< pixels of the result, one per cell
   bool contiguous = true;                       ///< whether the cells are all pixels in order
-  std::vector<std::int64_t> taps;               ///< positions in the kernel
+  std::vector<std::int64_t> taps;               ///< positions of the taps in the kernel
   std::vector<std::vector<CopyRange>> sources;  ///< per tap: the pixel of the operand for every cell
 };
 

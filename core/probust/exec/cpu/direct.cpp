@@ -272,7 +272,7 @@ class DirectConv {
     if (!layout.in_place) scatter(phase, layout, count, memory.sums, pixels);
   }
 
-  // Memory of sums: `count` strips of `length` floats.
+  // Memory for sums: `count` strips of `length` floats.
   struct Strips {
     float* out;
     std::int64_t plane, row, count, length;
@@ -301,7 +301,7 @@ class DirectConv {
 
   static void copy_row(const Axis& x, const float* from, std::int64_t lanes, float* to) {
     for (const std::int64_t remainder : x.remainders) {
-      const std::int64_t start = x.low + remainder;  // of place 0
+      const std::int64_t start = x.low + remainder;  // the input's pixel at place 0
       // The range of places that are inside the image.
       const std::int64_t begin = std::clamp<std::int64_t>((-start + x.step - 1) / x.step, 0, x.width());
       const std::int64_t end = std::clamp<std::int64_t>((x.pixels - start + x.step - 1) / x.step, begin, x.width());
@@ -321,7 +321,7 @@ class DirectConv {
                 std::span<const std::int64_t> offsets, const float* copy, const Strips& to) const {
     const std::int64_t terms = layout.sizes.read * phase.taps();
     const float* const bias = bias_.empty() ? nullptr : bias_.data() + group * written_;
-    // Chunks of positions that several blocks of outputs read while they are in the first-level cache.
+    // Positions are processed in chunks, so that all blocks of outputs read a chunk while it is in the first-level cache.
     const std::int64_t chunk = blocks_.size() == 1 ? to.length : (written_ > 2 ? kTilePackets / 2 : kTilePackets) * kPacket;
     for (std::int64_t strip = 0; strip < to.count; ++strip) {
       for (std::int64_t at = 0; at < to.length; at += chunk) {
@@ -358,7 +358,7 @@ class DirectConv {
     }
   }
 
-  std::int64_t read_, written_, groups_;  // per group
+  std::int64_t read_, written_, groups_;  // channels read and written per group, and the number of groups
   std::vector<std::int64_t> blocks_;
   std::vector<Phase> phases_;
   std::vector<float> bias_;

@@ -46,7 +46,7 @@ std::vector<std::int64_t> element_table(const Shape& operand, const Shape& outpu
 // Consecutive elements of an output for which each operand has consecutive elements, or the same element for all.
 struct Segment {
   std::int64_t first, count;
-  std::int64_t at[2], step[2];  // per operand
+  std::int64_t at[2], step[2];  // first element of each operand, and its step to the next one: 0 or 1
 };
 
 std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& output) {
@@ -69,9 +69,10 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
   return segments;
 }
 
-// How many elements to combine at a time if an operand has fewer lanes than the output, and the memory for one such operand.
+// The number of elements to combine at a time if an operand has fewer lanes than the output. Its repeated lanes take up to
+// kTogether floats.
 std::int64_t elements_together(const Call& call) {
-  constexpr std::int64_t kTogether = 1024;  // floats
+  constexpr std::int64_t kTogether = 1024;  // in floats
   return std::max<std::int64_t>(1, kTogether / call.lanes);
 }
 std::int64_t repeated_size(const Call& call) { return elements_together(call) * call.lanes + kBlock; }

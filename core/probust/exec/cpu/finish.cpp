@@ -8,7 +8,7 @@
 namespace probust::cpu {
 namespace {
 
-constexpr std::int64_t kRepeated = 1024;  // floats
+constexpr std::int64_t kRepeated = 1024;  // floats of repeated lanes
 
 // y[i] = f(y[i], x[i])
 void combine_with(Op op, const float* x, float* y, std::int64_t count) {
@@ -100,7 +100,7 @@ void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t cou
   }
 }
 
-// The same for whole elements. Returns false if this is not faster than combine_runs.
+// combine_runs for whole elements. Returns false if this is not faster than combine_runs.
 bool Call::combine_elements(const Fused& stage, std::int64_t element, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
   const float* const x = in[stage.operand].data + element * own;

@@ -20,7 +20,7 @@ using Eight = float __attribute__((vector_size(8 * sizeof(float))));
 
 inline Eight join(const Four& a, const Four& b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }
 
-/// a b + c, fused if the processor can.
+/// a b + c, fused if the processor supports it.
 template <class Register = Eigen::internal::find_best_packet<float, 4>::type>
 Four multiply_add(const Four& a, const Four& b, const Four& c) {
   if constexpr (sizeof(Register) == sizeof(Four)) {

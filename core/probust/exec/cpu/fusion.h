@@ -9,14 +9,14 @@
 
 namespace probust::cpu {
 
-/// The same graph with all values that depend on the seed moved to the end. The masks of rectifiers, for example, are then
-/// known before the backward products that use them. Inputs keep their order.
+/// `graph` with all values that depend on the seed moved to the end. The masks of rectifiers, for example, are then known
+/// before the backward products that use them. Inputs keep their order.
 Graph seeded_last(const Graph& graph);
 
 /// The work that the kernel of a product with a constant does after the product, and the nodes that it replaces.
 struct Fusion {
   std::vector<float> bias;     ///< per channel, or empty; the sums start from it
-  std::vector<Fused> fused;    ///< in this order
+  std::vector<Fused> fused;    ///< in the order in which they are applied
   std::vector<ValueId> extra;  ///< operands of `fused`, after the product's own
   std::vector<ValueId> nodes;  ///< the nodes replaced, in order
 };

@@ -11,13 +11,13 @@ namespace probust::cpu {
 namespace {
 
 constexpr float kFarthest = 12;    // standard deviations; beyond, densities lose digits or are slow subnormal numbers
-constexpr float kLeastB = 1e-30F;  // for variances
+constexpr float kLeastB = 1e-30F;  // lower limit for variances
 // Slopes of ramps that replace steps, because compilers do not vectorise comparisons.
 constexpr float kSteep = 1e30F, kSteeper = 1e38F;
 
 // A variance b with its square root s.
 struct Spread {
-  Block b, inverse, s;  ///< 1 / s and s = b^(1/2)
+  Block b, inverse, s;  ///< the variance b, 1 / s, and s = sqrt(b)
 
   explicit Spread(const Block& variance) : b(variance.max(kLeastB)), inverse(b.rsqrt()), s(b * inverse) {}
 };
@@ -59,7 +59,7 @@ Block normal_density(const Normal& x) {
 
 using Function = Block (*)(const Normal&);
 
-// The block of `count` values from `from` on, padded with ones.
+// The `count` values at `from` as a block, padded with ones.
 Block block_of(const float* from, std::int64_t count) {
   if (count >= kBlock) return Eigen::Map<const Block>(from);
   Block block = Block::Ones();

@@ -32,7 +32,7 @@ using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, E
 // With this depth, a group and four columns of weights fit the first-level cache. Short sums also have smaller rounding errors:
 // the p of adf, which is the most sensitive to rounding, differs between two processors by half as much as with a depth of 256.
 constexpr Index kMostDepth = 128;
-constexpr Index kPackedBytes = 128 << 10;  // for packed rows, in the second-level cache
+constexpr Index kPackedBytes = 128 << 10;  // limit for packed rows, which should stay in the second-level cache
 
 constexpr Index whole(Index count, Index group) { return (count + group - 1) / group * group; }
 
@@ -49,7 +49,7 @@ void pack(const float* a, Index stride, Index count, Index depth, float* packed)
   }
 }
 
-// How many of `tall` rows to pack at once; whole groups.
+// The number of rows, out of `tall`, to pack at once: whole groups.
 Index rows_a_block(Index tall, const Weights& w) {
   return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, tall);
 }
@@ -95,7 +95,7 @@ void multiply_padded(Index count, const float* a, Index a_stride, const Weights&
   for (Index column = 0; column < w.cols(); ++column) std::copy_n(product + column * kHeight, count, &out(0, column));
 }
 
-// The same as a transposed product: rows are padded only to the width of the tile, not to its height.
+// multiply_padded as a transposed product: rows are padded only to the width of the tile, not to its height.
 void multiply_turned(Index count, const float* a, Index a_stride, const Weights& w, const float* bias, const To& out,
                      Stretch& memory) {
   const Index n = w.cols(), height = whole(n, kHeight), width = whole(count, kWidth);

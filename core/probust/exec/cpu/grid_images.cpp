@@ -47,7 +47,7 @@ void surround(const Sampling& s, const float* from, std::int64_t own, std::int64
     const float* const plane = from + p * s.pixels * own + first;
     for (std::int64_t r = 0; r < s.rows.count; ++r) {
       float* const line = to + (p * s.rows.count + r) * width * together;
-      std::int64_t rows[together];  // where they begin in the plane; -1 for zeros
+      std::int64_t rows[together];  // offsets of the rows in the plane; -1 for a row of zeros
       for (std::int64_t below = 0; below < together; ++below) {
         const std::int64_t row = s.rows.pixel[std::min(r + below, s.rows.count - 1)];
         rows[below] = row < 0 ? -1 : row * s.columns.axis.extent;

@@ -20,14 +20,15 @@
 namespace probust::cpu {
 namespace {
 
-// How many positions to compute the places of before sampling there: more than the processor computes at the same time.
+// The tap offsets and weights of this many positions are computed before any of them is sampled: more positions than the
+// processor has in flight at once.
 constexpr std::int64_t kPositions = 8;
 
-// Into how many parts positions are divided, from which the transpose takes one after the other: taps of neighbouring positions
-// overlap, and adding to what was just written takes long.
+// The transpose divides the positions into this many parts, and processes one position of each part in turn: taps of
+// neighbouring positions overlap, and adding to a value that was just written is slow.
 constexpr std::int64_t kStreams = 4;
 
-// How many positions ahead their cache lines are fetched: those of one group are too far apart for the processor's own guess.
+// Cache lines are prefetched this many positions ahead: those of a group are too far apart for the hardware prefetcher.
 constexpr std::int64_t kAhead = 8;
 
 // The operands and the result for some channels of an image.
@@ -66,7 +67,8 @@ struct GroupPositions {
   }
 };
 
-// The samples of four lanes from `first` on. Taps of lane l begin at tap[l], in images with rows of `width` reached pixels.
+// The samples of four lanes, beginning with lane `first`. Taps of lane l begin at tap[l], in images with rows of `width`
+// reached pixels.
 template <int taps, int together>
 [[gnu::always_inline]] inline Four sample_four(const float* const (&tap)[4], std::int64_t width, const Places<taps>& places,
                                                std::int64_t first) {
@@ -162,8 +164,8 @@ void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes
   }
 }
 
-// Adds the values of four lanes from `first` on, at one position, to the pixels where taps read them: those of lane l begin at
-// tap[l]. Only the first `used` lanes have images.
+// Adds the values of four lanes, beginning with lane `first`, at one position, to the pixels where taps read them: those of
+// lane l begin at tap[l]. Only the first `used` lanes have images.
 template <int taps>
 [[gnu::always_inline]] inline void add_four(const Four& values, float* const (&tap)[4], int used, std::int64_t width,
                                             const Places<taps>& places, std::int64_t first) {
@@ -218,8 +220,8 @@ void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, c
   }
 }
 
-// Whether some lanes have the same bits, as those of noisy samples of one point do if the noise is only in the positions. If so,
-// copies one of them.
+// Whether some lanes have the same bits, as those of noisy samples of one point do if the noise is only in the positions. If
+// so, copies one of them.
 bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std::int64_t pixels, float* to) {
   using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
   for (std::int64_t e = 0; e < pixels; ++e, from += own) {

@@ -10,15 +10,15 @@
 // Lanes in blocks, for kernels whose operands all differ between lanes.
 namespace probust::cpu {
 
-/// Some lanes of a result, at most a block: examples from `example` on, of one seed.
+/// Some lanes of a result, at most a block: consecutive examples, beginning with `example`, of one seed.
 struct LaneBlock {
   std::int64_t example, seed, count;
 
-  /// The first lane of an operand, or of the result, that has `own` lanes.
+  /// The first lane of this block in an operand, or in the result, with `own` lanes.
   std::int64_t first_of(std::int64_t own, const Batch& batch) const { return (seed * batch.examples + example) % own; }
 };
 
-/// Calls visit(group) for all blocks, seed by seed; begin(example, count) before the seeds of the same examples.
+/// For each range of examples: calls begin(example, count), then visit(group) for the block of these examples of every seed.
 template <class Begin, class Visit>
 void each_lane_block(const Call& call, const Begin& begin, const Visit& visit) {
   const std::int64_t examples = std::min(call.batch.examples, call.lanes), seeds = call.lanes / examples;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with one channel per group and a filter that is a value: a blur whose width differs between lanes, for example.
-// Each product has one term per tap, so lanes, and not channels, fill vector registers. Sums of a few neighbouring pixels are in
-// registers at the same time and share the filter's values. Taps at which the filter is zero in all lanes of a group are left out
-// if the image is finite, so a narrow blur in a wide filter takes less time.
+// Convolutions with one channel per group and a filter that is not constant, such as a blur whose width differs between lanes.
+// Each product has one term per tap, so lanes, and not channels, fill vector registers. Sums of a few neighbouring pixels are
+// in registers at the same time and share the filter's values. Taps at which the filter is zero in all lanes of a group are
+// left out if the image is finite, so a narrow blur in a wide filter takes less time.
 #include <array>
 #include <map>
 #include <span>
@@ -21,20 +21,22 @@ constexpr int kBlockPackets = kBlock / kPacket;
 // Pixels whose sums are in registers at the same time: half of the 16 registers.
 constexpr int kTilePixels = 8 / kBlockPackets;
 
-// What a pixel of the result reads: a tap of the filter, and an element of the other operand, counted from the run's.
+// A term of a pixel's sum: a tap of the filter, and an element of the other operand, whose number is relative to `source` of
+// the run.
 struct LaneTerm {
   std::int32_t tap, source;
   auto operator<=>(const LaneTerm&) const = default;
 };
 
-// Consecutive pixels first .. first + length - 1 of the result that read the same taps: the elements that pixel first + i reads
-// are counted from source + i.
+// Consecutive pixels first .. first + length - 1 of the result whose terms are the same, except that pixel first + i reads
+// elements relative to source + i.
 struct PixelRun {
   std::int64_t first, length, source;
-  std::int64_t begin, end;  // of its terms
+  std::int64_t begin, end;  // range of its terms
 };
 
-// For one channel: conv, conv_filter_grad: what outputs read from the image. conv_transpose: what pixels read from the outputs.
+// The terms of all pixels of the result, for one channel. For conv and conv_filter_grad, outputs read from the image; for
+// conv_transpose, pixels of the image read from the outputs.
 struct LanePlan {
   std::vector<LaneTerm> terms;
   std::vector<PixelRun> runs;
@@ -81,7 +83,8 @@ struct LaneElements {
   std::int64_t step;
 };
 
-// Elements first .. first + count - 1 of an operand: where they are, if the group is a whole block, else in `copy`.
+// Elements first .. first + count - 1 of an operand: in place if the group is a whole block of its lanes, otherwise copied to
+// `copy`.
 LaneElements elements_of(const Call& call, std::size_t operand, const LaneBlock& group, std::int64_t first, std::int64_t count,
                          float* copy) {
   const std::int64_t own = call.lanes_of(operand);
@@ -102,11 +105,11 @@ bool is_zero(const float* lanes) {
 bool is_finite(const LaneElements& elements, std::int64_t count) {
   Block zeros = Block::Zero();
   for (std::int64_t e = 0; e < count; ++e) zeros += Eigen::Map<const Block>(elements.data + e * elements.step) * 0.0F;
-  return (zeros == 0.0F).all();  // others: NaN
+  return (zeros == 0.0F).all();  // infinity and NaN times 0 are NaN
 }
 
-// The sums of `pixels` neighbouring pixels over the terms whose tap is used. A zero is positive, whether taps are left out or
-// not.
+// The sums of `pixels` neighbouring pixels over the terms whose tap is used. A sum of zero is +0, whether or not taps are left
+// out.
 template <int pixels>
 void sum_pixels(std::span<const LaneTerm> terms, const std::uint8_t* used, const LaneElements& filter, const float* x,
                 std::int64_t step, float* y, std::int64_t step_y) {
@@ -163,7 +166,7 @@ struct LaneConv {
   void filter_gradient(const Call& call) const;
 };
 
-// Writes the results of a group, [count][kBlock], from element `first` on.
+// Writes the results of a group, [count][kBlock], beginning with element `first`.
 void write_group(const Call& call, const LaneBlock& group, std::int64_t first, std::int64_t count, const float* from) {
   float* const to = call.out + first * call.lanes + group.first_of(call.lanes, call.batch);
   for (std::int64_t e = 0; e < count; ++e) std::copy_n(from + e * kBlock, group.count, to + e * call.lanes);

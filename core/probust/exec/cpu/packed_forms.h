@@ -18,7 +18,7 @@ enum class Form : std::int64_t { matrix, strips, filter, tiles, coefficients };
 std::shared_ptr<const void> shared_form(const std::shared_ptr<const Tensor>& constant, Form form, std::vector<std::int64_t> order,
                                         const std::function<std::shared_ptr<const void>()>& make);
 
-/// The same for a make() that returns a std::shared_ptr<const T>.
+/// shared_form for a make() that returns a std::shared_ptr<const T>.
 template <class T, class Make>
 std::shared_ptr<const T> shared_form(const std::shared_ptr<const Tensor>& constant, Form form, std::vector<std::int64_t> order,
                                      const Make& make) {

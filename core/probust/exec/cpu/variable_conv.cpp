@@ -23,7 +23,7 @@ std::int64_t rows_together(std::int64_t k, std::int64_t rows) {
   return std::min({std::max(kLeastRows, fitting / kLeastRows * kLeastRows), kMostRows / kLeastRows * kLeastRows, rows});
 }
 
-// The scratch floats for one lane of an operand or of the result: none if there is one lane, which is contiguous.
+// The number of scratch floats for one lane of an operand or of the result; none if there is one lane, which is contiguous.
 std::int64_t lane_size(const Shape& shape, std::int64_t lanes) { return lanes == 1 ? 0 : element_count(shape); }
 
 // One lane of an operand as contiguous values. If they must be copied, `memory` has room for lane_size() floats.

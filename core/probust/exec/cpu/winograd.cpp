@@ -148,7 +148,7 @@ class Winograd {
     weights_ =
         shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
                                         [&] { return coefficients<Outputs>(convolution_); });
-    convolution_.filter.reset();  // the graph holds it
+    convolution_.filter.reset();  // the graph keeps it
   }
 
   std::int64_t tiles() const { return grid_.count(); }
@@ -209,8 +209,8 @@ class Winograd {
 
   static std::int64_t pixels(const std::array<std::int64_t, 2>& extents) { return extents[0] * extents[1]; }
 
-  // Calls use(row, tile, lane, count) for each run of rows of the same tile among the kWide rows from `row` on. The `row` that
-  // is passed counts from 0.
+  // Calls use(row, tile, lane, count) for each run of rows of the same tile among the kWide rows that begin with `row`. The
+  // `row` that is passed to `use` counts from 0.
   template <class Use>
   static void each_run(const Part& part, std::int64_t row, Use use) {
     const std::int64_t end = std::min(part.end, part.begin + row + kWide);
@@ -390,7 +390,7 @@ class Winograd {
   Convolution convolution_;
   std::vector<float> bias_;
   Grid grid_;
-  std::vector<std::int64_t> blocks_;  // of output channels
+  std::vector<std::int64_t> blocks_;  // sizes of the blocks of output channels
   std::shared_ptr<const std::vector<float>> weights_;
 };
 

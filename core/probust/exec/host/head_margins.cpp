@@ -18,7 +18,7 @@ Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::I
   return rows;
 }
 
-// Calls use(first, rows of D from `first` on) for blocks that cover D.
+// Calls use(first, rows) for blocks of rows that cover D, where `first` is the number of the first row of the block.
 template <class Use>
 void for_differences(const LastLayer& last, std::int64_t target, const StopToken* stop, Use use) {
   const Eigen::Index m = last.weights.rows() - 1;

@@ -18,7 +18,7 @@ namespace probust {
 /// of D G Dᵀ.
 Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& gram, std::int64_t target, const StopToken* stop);
 
-/// The same points with target 0, for HeadSplit::features.
+/// `points` with target 0, for HeadSplit::features.
 Points for_features(const Points& points);
 
 /// Linearizations of the margins from those of the features. Throws Error{interrupted} once `stop` is set.

@@ -9,10 +9,10 @@
 
 #include "probust/base/transpose.h"
 #include "probust/exec/checks.h"
-#include "probust/exec/host/host_copies.h"
 #include "probust/exec/host/host_first_layer.h"
 #include "probust/exec/host/host_memory.h"
 #include "probust/exec/host/host_rows.h"
+#include "probust/exec/host/host_samples.h"
 #include "probust/exec/host/host_worker.h"
 #include "probust/exec/host/step_times.h"
 #include "probust/passes/gradient_graphs.h"
@@ -77,7 +77,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return std::make_unique<HostDevice>(facts_.name, compile_, split.features, rest);
   }
 
-  // Frees memory first, as above.
+  // Frees memory first, as without_head does.
   std::unique_ptr<BatchDevice> of_part(const Graph& part, double share) override {
     make_workers();
     ExecutorOptions own = memory_.options();
@@ -96,24 +96,24 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     transpose(points, count, elements_, workers_[worker].inputs.take(elements_ * count));
   }
 
-  void draw(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
+  void draw(int worker, const PlacedPoints& placed, const SampleRange& range) override {
     HostWorker& own = workers_[worker];
-    float* const x = own.inputs.take(elements_ * copies.lanes);
-    own.points.resize(static_cast<std::size_t>(copies.lanes));
-    own.samples.resize(static_cast<std::size_t>(copies.lanes));
-    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
-      own.points[lane] = static_cast<std::uint32_t>(placed.position(copies, lane));
-      own.samples[lane] = static_cast<std::uint32_t>(copies.sample(lane));
+    float* const x = own.inputs.take(elements_ * range.lanes);
+    own.points.resize(static_cast<std::size_t>(range.lanes));
+    own.samples.resize(static_cast<std::size_t>(range.lanes));
+    for (std::int64_t lane = 0; lane < range.lanes; ++lane) {
+      own.points[lane] = static_cast<std::uint32_t>(placed.position(range, lane));
+      own.samples[lane] = static_cast<std::uint32_t>(range.sample(lane));
     }
-    change_lanes(placed, copies, elements_, x, [](float, float value) { return value; });
-    placed.shape.add({placed.points.seed, own.points, own.samples}, elements_, static_cast<float>(copies.scale), x);
+    change_lanes(placed, range, elements_, x, [](float, float value) { return value; });
+    placed.shape.add({placed.points.seed, own.points, own.samples}, elements_, static_cast<float>(range.scale), x);
   }
 
-  void draw_soon(int, const PlacedPoints&, const CopyRange&) override {}
+  void draw_soon(int, const PlacedPoints&, const SampleRange&) override {}
 
-  void reflect(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
+  void reflect(int worker, const PlacedPoints& placed, const SampleRange& range) override {
     float* const x = workers_[worker].inputs.data();
-    change_lanes(placed, copies, elements_, x, [](float old, float value) { return value - (old - value); });
+    change_lanes(placed, range, elements_, x, [](float old, float value) { return value - (old - value); });
   }
 
   // ---- runs
@@ -227,14 +227,14 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return counts;
   }
 
-  void count_winners(int worker, const CopyRange& copies, DeviceBuffer& buffer) override {
+  void count_winners(int worker, const SampleRange& range, DeviceBuffer& buffer) override {
     auto& counts = static_cast<HostCounts&>(buffer);
     const float* logits = workers_[worker].logits.data();
     std::vector<float> one(static_cast<std::size_t>(classes_));
     const std::lock_guard lock(counts.mutex);
-    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
-      for (std::int64_t c = 0; c < classes_; ++c) one[c] = logits[c * copies.lanes + lane];
-      if (const std::int64_t winner = argmax(one); winner >= 0) ++counts.of_points[copies.point(lane)][winner];
+    for (std::int64_t lane = 0; lane < range.lanes; ++lane) {
+      for (std::int64_t c = 0; c < classes_; ++c) one[c] = logits[c * range.lanes + lane];
+      if (const std::int64_t winner = argmax(one); winner >= 0) ++counts.of_points[range.point(lane)][winner];
     }
   }
 
@@ -269,17 +269,17 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return sums;
   }
 
-  void add(int worker, const PlacedPoints& placed, const CopyRange& copies, DeviceBuffer& buffer) override {
+  void add(int worker, const PlacedPoints& placed, const SampleRange& range, DeviceBuffer& buffer) override {
     HostWorker& own = workers_[worker];
     auto& sums = static_cast<HostSums&>(buffer);
     const GradientGroup& group = own.group;
     if (group.first == 0) {
-      fill_noise(placed, copies, own, sums.which.to_first_layer);
+      fill_noise(placed, range, own, sums.which.to_first_layer);
       own.along_own = RowMatrix::Zero(sums.of_points[0].rows(), group.examples);
     }
     GradientRows rows{group.gradients, group.first, group.seeds, group.examples, group.examples};
     add_products(rows, gradient_size(sums.which), (sums.which.to_first_layer ? own.moved : own.noise).data(), own.along_own);
-    for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+    for_points(range, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
       rows.data = group.gradients + from;
       rows.lanes = to - from;
       add_rows(rows, sums.of_points[i]);
@@ -317,13 +317,13 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     return all;
   }
 
-  Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const CopyRange& copies) override {
+  Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const SampleRange& range) override {
     HostWorker& own = workers_[worker];
     const std::vector<RowMatrix>& u = own.kept_as(GradientForm::raw);
-    Eigen::MatrixXd all(u[0].rows(), copies.lanes);
-    for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+    Eigen::MatrixXd all(u[0].rows(), range.lanes);
+    for_points(range, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
       all.middleCols(from, to - from) =
-          rows_along(u[i], placed.points.x.data.data() + i * elements_, own.inputs.data() + from, to - from, copies.lanes);
+          rows_along(u[i], placed.points.x.data.data() + i * elements_, own.inputs.data() + from, to - from, range.lanes);
     });
     return all;
   }
@@ -367,7 +367,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     fit();
   }
 
-  // Must be called after compiling a program.
+  // Fits the memory and the batch to the programs. Must be called after compiling a program.
   void fit() {
     std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get(), moments_.get()};
     if (first_layer_) {
@@ -379,7 +379,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     facts_.forward_batch = memory_.forward_batch(*forward_);
   }
 
-  // Also frees the memory of earlier runs.
+  // Creates the workers anew, which also frees the memory of earlier runs.
   void make_workers() {
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(facts_.workers));
@@ -429,12 +429,12 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
 
   // Computes the noise of the samples in the lanes and, if requested, the resulting change of the outputs of the first layer.
   // The latter uses a workspace of its own, because the other one holds values of the sweep.
-  void fill_noise(const PlacedPoints& placed, const CopyRange& copies, HostWorker& own, bool to_first_layer) const {
-    float* const noise = own.noise.take(elements_ * copies.lanes);
-    std::copy_n(own.inputs.data(), elements_ * copies.lanes, noise);
-    change_lanes(placed, copies, elements_, noise, [](float noisy, float value) { return noisy - value; });
+  void fill_noise(const PlacedPoints& placed, const SampleRange& range, HostWorker& own, bool to_first_layer) const {
+    float* const noise = own.noise.take(elements_ * range.lanes);
+    std::copy_n(own.inputs.data(), elements_ * range.lanes, noise);
+    change_lanes(placed, range, elements_, noise, [](float noisy, float value) { return noisy - value; });
     if (!to_first_layer) return;
-    first_layer_->move(noise, copies.lanes, own.moved.take(first_layer_->outputs() * copies.lanes), own.first_layer);
+    first_layer_->move(noise, range.lanes, own.moved.take(first_layer_->outputs() * range.lanes), own.first_layer);
     verify(own);
   }
 
@@ -473,7 +473,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
   HostMemory memory_;
   Progress* progress_ = nullptr;
   std::unique_ptr<Program> forward_, gradient_, smoothed_, moments_;
-  std::optional<HostFirstLayer> first_layer_;  // if sweeps for sums end at the first layer
+  std::optional<HostFirstLayer> first_layer_;  // set if sweeps for sums end at the first layer
   bool sought_first_layer_ = false;
   std::vector<HostWorker> workers_;
 };

@@ -11,11 +11,11 @@ namespace probust {
 using Compile = std::unique_ptr<Program> (*)(const Graph&);
 
 /// This machine's processor as a device with one worker per thread, for a classifier and a function that compiles it.
-/// Error{resources} if a single example does not fit the memory.
+/// Error{resources} if a single example does not fit in memory.
 std::unique_ptr<BatchDevice> make_host_device(std::string_view name, Compile compile, const Graph& classifier,
                                               const ExecutorOptions& options);
 
-/// The same for a forward program and an optional gradient program (make_forward_executor).
+/// make_host_device for a forward program and an optional gradient program (make_forward_executor).
 std::unique_ptr<BatchDevice> make_forward_device(std::string_view name, std::unique_ptr<Program> forward,
                                                  std::unique_ptr<Program> gradient, const Shape& point, std::int64_t classes,
                                                  const ExecutorOptions& options);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kPreferredLanes = 960;  // enough for every kernel to run at full speed
 constexpr std::int64_t kScratchBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kCacheBytes = std::int64_t{6} << 20;     // a workspace of this size stays in the cache
-constexpr std::int64_t kProgramBytes = std::int64_t{14} << 20;  // of code and tables
+constexpr std::int64_t kProgramBytes = std::int64_t{14} << 20;  // memory for the program's code and tables
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 struct WeightBytes {
@@ -97,7 +97,7 @@ std::int64_t HostMemory::gradient_bytes(const Program& gradient, const Batch& ba
 
 void HostMemory::too_little(std::int64_t needed) const {
   throw Error{ErrorCode::resources, option("memory"),
-              "is too small: one example takes " + std::to_string((needed >> 10) + 1) + "K per thread" +
+              "is too small: one example needs " + std::to_string((needed >> 10) + 1) + "K per thread" +
                   (weights_ > 0 ? " in addition to weights of " + std::to_string((weights_ >> 10) + 1) + "K" : ""),
               "give at least " + std::to_string(((needed * options_.threads + weights_) >> 10) + 1) + "K or use fewer " +
                   option("threads")};

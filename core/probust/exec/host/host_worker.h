@@ -34,12 +34,12 @@ struct GradientGroup {
 struct HostWorker {
   Workspace workspace, first_layer;
   Stretch inputs, variances, logits, logit_variances, cotangents, gradients;
-  Stretch noise, moved;  // of the samples, and the change of the first layer's outputs that it causes
+  Stretch noise, moved;  // the samples' noise, and the change of the first layer's outputs that it causes
   std::vector<std::uint32_t> points, samples;
   std::vector<std::int64_t> index;  // positions in the data of the points of a sweep
   std::int64_t lanes = 0;           // number of lanes of the logits
   GradientGroup group;
-  std::array<std::vector<RowMatrix>, 2> kept;  // by GradientForm, per example
+  std::array<std::vector<RowMatrix>, 2> kept;  // kept gradients, by GradientForm and example
   RowMatrix along_own;                         // [rows, examples]
 
   bool intact() const {

@@ -27,7 +27,7 @@ class ExecutorJob : public Job {
   std::int64_t done() const final;
 
  protected:
-  /// `executor` must outlive it, and so must `external`, the source of its logits, if any.
+  /// `executor` must outlive this object, and so must `external`, the source of its logits, if any.
   explicit ExecutorJob(Executor& executor, ExternalEngine* external = nullptr);
 
   /// The executor that a piece must use.
@@ -47,7 +47,7 @@ class ExecutorJob : public Job {
   std::int64_t passes_ = 0;
 };
 
-/// A function of an executor as a job of one piece.
+/// A job with a single piece: a function that is called with the executor.
 template <class T>
 class Computation final : public ExecutorJob {
  public:

@@ -183,7 +183,7 @@ std::vector<LogitMoments> StepwiseExecutor::in_parts(const PropagateMoments& que
 }
 
 // Averages are a separate job, because a point may have many noisy samples.
-const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise& noise, std::int64_t samples) {
+const AverageJob& StepwiseExecutor::ask_averages(const Points& points, const Noise& noise, std::int64_t samples) {
   Asked& asked = next_question(QuestionKey("linearize_averaged").with(points, noise, samples));
   if (!asked.begun) {
     begin_part();
@@ -192,7 +192,7 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
     asked.answer = std::move(averages).value();
     asked.begun = true;
   }
-  Averages& averages = *std::get<std::unique_ptr<Averages>>(asked.answer);
+  AverageJob& averages = *std::get<std::unique_ptr<AverageJob>>(asked.answer);
   while (!averages.finished()) {
     begin_part();
     if (external_ == nullptr)
@@ -204,8 +204,8 @@ const Averages& StepwiseExecutor::ask_averages(const Points& points, const Noise
   return averages;
 }
 
-// Its answers are not needed again, because the averages store their sums.
-void StepwiseExecutor::add_one_piece(Averages& averages) {
+// Runs one step of the averages. Answers of the external engine are not needed again, because the averages store their sums.
+void StepwiseExecutor::add_one_piece(AverageJob& averages) {
   const auto added = guarded("the model", [&] { return averages.step(0); });
   if (external_->wanted() != nullptr) pause();
   (void)added.value();
@@ -216,13 +216,13 @@ std::vector<Linearization> StepwiseExecutor::in_parts(const LinearizeAveraged& q
   const Points& points = question.points;
   check(inner(), points, *question.noise.shape);
   const std::int64_t together = std::max(1, inner().options().threads);  // number of points
-  std::vector<const Averages*> groups;
+  std::vector<const AverageJob*> groups;
   for (std::int64_t first = 0; first < points.size(); first += together) {
     const Points some = slice(points, first, std::min(together, points.size() - first));
     groups.push_back(&ask_averages(some, question.noise, question.samples));
   }
   std::vector<Linearization> all;  // copied only once, because only the last attempt gets here
-  for (const Averages* averages : groups) {
+  for (const AverageJob* averages : groups) {
     std::vector<Linearization> some = averages->value();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

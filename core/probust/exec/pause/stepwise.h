@@ -21,7 +21,7 @@ namespace probust {
 /// It pauses between lanes, samples and points. The gradients of one point, and the last step of its averages, are not split.
 class StepwiseExecutor final : public ForwardingExecutor {
  public:
-  /// `inner` and `time` must outlive it, and so must `external`, the source of the logits of `inner`, if any.
+  /// `inner` and `time` must outlive this object, and so must `external`, the source of the logits of `inner`, if any.
   StepwiseExecutor(Executor& inner, StepTime& time, ExternalEngine* external)
       : ForwardingExecutor(inner), time_(time), external_(external) {}
 
@@ -36,12 +36,12 @@ class StepwiseExecutor final : public ForwardingExecutor {
 
   Result<ExecutorAnswer> answer(const ExecutorQuestion& question) override;
 
-  /// One that is paused together with this.
+  /// The inner executor's result, as an executor that is paused together with this one.
   Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override;
 
  private:
   using Partial = std::variant<Tensor, std::vector<Linearization>, std::vector<LogitMoments>, PredictionCounts,
-                               std::vector<Pairs>, std::vector<Projection>, std::unique_ptr<Averages>>;
+                               std::vector<Pairs>, std::vector<Projection>, std::unique_ptr<AverageJob>>;
 
   /// A question that was asked, and its answer so far.
   struct Asked {
@@ -68,8 +68,8 @@ class StepwiseExecutor final : public ForwardingExecutor {
   T ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
   template <class T, class Part>
   std::vector<T> ask_points(std::uint64_t key, const Points& points, Part part);
-  void add_one_piece(Averages& averages);
-  const Averages& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
+  void add_one_piece(AverageJob& averages);
+  const AverageJob& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
   std::int64_t chunk(const Asked& asked, std::int64_t left, std::int64_t lanes_a_unit) const;
   bool unlimited() const;
   void begin_part();

@@ -8,7 +8,7 @@
 #include "probust/autodiff/vjp.h"
 #include "probust/exec/checks.h"
 #include "probust/exec/host/head_margins.h"
-#include "probust/exec/plan/group_mean.h"
+#include "probust/exec/plan/averaged_gradients.h"
 #include "probust/exec/plan/pairs.h"
 #include "probust/exec/plan/shared_draws.h"
 
@@ -51,16 +51,16 @@ class ChunkedExecutor final : public Executor {
     return answer_by_type(question, [this](const auto& asked) { return call([&] { return answer_to(asked); }); });
   }
 
-  Result<std::unique_ptr<Averages>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
-    return call([&]() -> std::unique_ptr<Averages> {
+  Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) override {
+    return call([&]() -> std::unique_ptr<AverageJob> {
       check(*this, points, *noise.shape);
       if (without_head() != nullptr) return averages_at_once(*this, points, noise, samples);
-      return std::make_unique<CopyByCopy>(*this, points, noise, samples);
+      return std::make_unique<ChunkedAverageJob>(*this, points, noise, samples);
     });
   }
 
   void release() override { device_->release(); }
-  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // composable_executor.h
+  Result<Executor*> after(const std::shared_ptr<const NoiseMap>&) override { return nullptr; }  // see composable_executor.h
 
   normal::ProblemSolver* normal_solver() override { return device_->normal_solver(); }
 
@@ -89,7 +89,7 @@ class ChunkedExecutor final : public Executor {
     const std::int64_t n = checked_rows(*this, asked.x), bytes = classes() * elements_ * static_cast<std::int64_t>(sizeof(float));
     if (bytes > options().memory) {
       throw Error{ErrorCode::resources, option("memory"),
-                  "is too small: a Jacobian takes " + std::to_string((bytes >> 10) + 1) + "K",
+                  "is too small: a Jacobian needs " + std::to_string((bytes >> 10) + 1) + "K",
                   "give at least " + std::to_string((bytes >> 10) + 1) + "K"};
     }
     const Sweep which = prepare(classes());
@@ -148,7 +148,7 @@ class ChunkedExecutor final : public Executor {
     // of twice as many examples.
     const std::int64_t fitting = which.batch.examples / 2;
     loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting), [&](std::int64_t first, std::int64_t count, int worker) {
-      GroupMean mean(loops_, slice(points, first, count), asked.noise, asked.samples, which);
+      AveragedGradients mean(loops_, slice(points, first, count), asked.noise, asked.samples, which);
       mean.add(asked.samples, worker);
       std::move(mean.results().begin(), mean.results().end(), result.begin() + first);
     });
@@ -159,11 +159,11 @@ class ChunkedExecutor final : public Executor {
     check(*this, asked.points, *asked.noise.shape);
     const auto placed = device_->inputs().place(asked.points, *asked.noise.shape);
     const auto counts = device_->counts().make_counts(asked.points.size());
-    const CopyRange all{.first = asked.first, .count = asked.samples, .scale = asked.noise.scale};
-    loops_.for_copies(*placed, all, [&](const CopyRange& copies, int worker, const auto& meanwhile) {
-      device_->runs().forward(worker, copies.lanes);
+    const SampleRange all{.first = asked.first, .count = asked.samples, .scale = asked.noise.scale};
+    loops_.for_ranges(*placed, all, [&](const SampleRange& range, int worker, const auto& meanwhile) {
+      device_->runs().forward(worker, range.lanes);
       meanwhile();
-      device_->counts().count_winners(worker, copies, *counts);
+      device_->counts().count_winners(worker, range, *counts);
     });
     return device_->counts().read_counts(*counts);
   }
@@ -270,17 +270,17 @@ class ChunkedExecutor final : public Executor {
   }
 
   // LinearizeAveraged as a job, one batch of samples of each point at a time.
-  class CopyByCopy final : public Averages {
+  class ChunkedAverageJob final : public AverageJob {
    public:
-    CopyByCopy(ChunkedExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
-        : Averages(executor.progress.stop), executor_(executor), samples_(samples) {
+    ChunkedAverageJob(ChunkedExecutor& executor, const Points& points, const Noise& noise, std::int64_t samples)
+        : AverageJob(executor.progress.stop), executor_(executor), samples_(samples) {
       const Sweep which = executor.prepare_sums();
       for (std::int64_t i = 0; i < points.size(); ++i)
-        means_.push_back(std::make_unique<GroupMean>(executor.loops_, slice(points, i, 1), noise, samples, which));
+        means_.push_back(std::make_unique<AveragedGradients>(executor.loops_, slice(points, i, 1), noise, samples, which));
     }
 
     std::int64_t planned() const override { return samples_; }
-    std::int64_t done() const override { return means_.empty() ? samples_ : means_.front()->copies(); }
+    std::int64_t done() const override { return means_.empty() ? samples_ : means_.front()->added(); }
 
     std::vector<Linearization> value() const override {
       std::vector<Linearization> all;
@@ -306,7 +306,7 @@ class ChunkedExecutor final : public Executor {
 
     ChunkedExecutor& executor_;
     std::int64_t samples_;
-    std::vector<std::unique_ptr<GroupMean>> means_;
+    std::vector<std::unique_ptr<AveragedGradients>> means_;
   };
 
   std::unique_ptr<BatchDevice> device_;
@@ -315,7 +315,7 @@ class ChunkedExecutor final : public Executor {
   ExecutorFacts facts_;
   std::optional<bool> piecewise_constant_;
   Batch gradient_batch_;
-  std::optional<HeadSplit> split_;  // if there are many classes
+  std::optional<HeadSplit> split_;  // set if there are many classes
   std::unique_ptr<ChunkedExecutor> features_;
   std::unique_ptr<SharedDraws> shared_draws_;
   bool sought_start_ = false;

@@ -11,10 +11,10 @@
 namespace probust {
 
 /// Lanes `begin` .. `begin` + `lanes` - 1 of the same samples.
-inline CopyRange part(CopyRange copies, std::int64_t begin, std::int64_t lanes) {
-  copies.begin = begin;
-  copies.lanes = lanes;
-  return copies;
+inline SampleRange part(SampleRange range, std::int64_t begin, std::int64_t lanes) {
+  range.begin = begin;
+  range.lanes = lanes;
+  return range;
 }
 
 /// Loops over the lanes of a device, with its workers, batches and stop requests. All of them throw Error.
@@ -40,16 +40,16 @@ class LaneLoops {
   /// Draws the samples `all` of every placed point, in chunks, and calls body(samples, worker, meanwhile) for each chunk. The
   /// body must call meanwhile() while the device computes, because drawing the next samples may take time on the host.
   template <class Body>
-  void for_copies(const PlacedPoints& placed, const CopyRange& all, const Body& body) const {
+  void for_ranges(const PlacedPoints& placed, const SampleRange& all, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count;
     for_chunks(total, device_.facts().forward_batch.examples, [&](std::int64_t begin, std::int64_t lanes, int worker) {
       draw_chunk(placed, part(all, begin, lanes), total, worker, body);
     });
   }
 
-  /// The same with one worker.
+  /// for_ranges with one worker.
   template <class Body>
-  void for_copies(const PlacedPoints& placed, const CopyRange& all, int worker, const Body& body) const {
+  void for_ranges(const PlacedPoints& placed, const SampleRange& all, int worker, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count, step = device_.facts().forward_batch.examples;
     for (std::int64_t begin = 0; begin < total; begin += step) {
       stop_if_asked();
@@ -59,11 +59,11 @@ class LaneLoops {
 
  private:
   template <class Body>
-  void draw_chunk(const PlacedPoints& placed, const CopyRange& copies, std::int64_t total, int worker, const Body& body) const {
-    device_.inputs().draw(worker, placed, copies);
-    const std::int64_t next = copies.begin + copies.lanes;
-    body(copies, worker, [&] {
-      if (next < total) device_.inputs().draw_soon(worker, placed, part(copies, next, std::min(copies.lanes, total - next)));
+  void draw_chunk(const PlacedPoints& placed, const SampleRange& range, std::int64_t total, int worker, const Body& body) const {
+    device_.inputs().draw(worker, placed, range);
+    const std::int64_t next = range.begin + range.lanes;
+    body(range, worker, [&] {
+      if (next < total) device_.inputs().draw_soon(worker, placed, part(range, next, std::min(range.lanes, total - next)));
     });
   }
 

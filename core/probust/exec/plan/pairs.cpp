@@ -5,38 +5,38 @@ namespace probust {
 namespace {
 
 // The first samples of pairs. If the noise cannot be mirrored, each pair takes two consecutive samples.
-CopyRange first_of_pairs(const Noise& noise, std::int64_t first, std::int64_t count) {
+SampleRange first_of_pairs(const Noise& noise, std::int64_t first, std::int64_t count) {
   return {.first = first, .count = count, .scale = noise.scale, .stride = noise.shape->mirrored() ? 1 : 2, .of_pairs = true};
 }
 
 // Overwrites the first samples of pairs with the second ones. Additive noise is reflected at x instead of drawn again.
-void draw_second(BatchDevice& device, const PlacedPoints& placed, CopyRange copies, int worker) {
-  if (placed.shape.additive()) return device.inputs().reflect(worker, placed, copies);
+void draw_second(BatchDevice& device, const PlacedPoints& placed, SampleRange range, int worker) {
+  if (placed.shape.additive()) return device.inputs().reflect(worker, placed, range);
   if (placed.shape.mirrored()) {
-    copies.scale = -copies.scale;
+    range.scale = -range.scale;
   } else {
-    copies.offset = 1;
+    range.offset = 1;
   }
-  device.inputs().draw(worker, placed, copies);
+  device.inputs().draw(worker, placed, range);
 }
 
 // Computes the margins of the pairs whose first samples are in the lanes. pairs(i) returns the Pairs of point i; sample j is
 // column j.
 template <class Meanwhile, class PairsOf>
-void run_pairs(BatchDevice& device, const PlacedPoints& placed, const CopyRange& copies, int worker, const Meanwhile& meanwhile,
+void run_pairs(BatchDevice& device, const PlacedPoints& placed, const SampleRange& range, int worker, const Meanwhile& meanwhile,
                const PairsOf& pairs) {
   const auto store = [&](Eigen::MatrixXd Pairs::*side) {
     const LogitsView logits = device.runs().logits(worker);
-    for (std::int64_t lane = 0; lane < copies.lanes; ++lane) {
-      const std::int64_t i = copies.point(lane);
-      logits.store_margins(lane, placed.points.target[i], (pairs(i).*side).col(copies.copy(lane)));
+    for (std::int64_t lane = 0; lane < range.lanes; ++lane) {
+      const std::int64_t i = range.point(lane);
+      logits.store_margins(lane, placed.points.target[i], (pairs(i).*side).col(range.column(lane)));
     }
   };
-  device.runs().forward(worker, copies.lanes);
+  device.runs().forward(worker, range.lanes);
   meanwhile();
   store(&Pairs::plus);
-  draw_second(device, placed, copies, worker);
-  device.runs().forward(worker, copies.lanes);
+  draw_second(device, placed, range, worker);
+  device.runs().forward(worker, range.lanes);
   store(&Pairs::minus);
 }
 
@@ -46,9 +46,10 @@ std::vector<Pairs> pairs_of(const LaneLoops& loops, const Points& points, const 
                             std::int64_t first) {
   const auto placed = loops.device().inputs().place(points, *noise.shape);
   std::vector<Pairs> result = room_for_pairs(points.size(), loops.rivals(), count);
-  loops.for_copies(*placed, first_of_pairs(noise, first, count), [&](const CopyRange& copies, int worker, const auto& meanwhile) {
-    run_pairs(loops.device(), *placed, copies, worker, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
-  });
+  loops.for_ranges(
+      *placed, first_of_pairs(noise, first, count), [&](const SampleRange& range, int worker, const auto& meanwhile) {
+        run_pairs(loops.device(), *placed, range, worker, meanwhile, [&](std::int64_t i) -> Pairs& { return result[i]; });
+      });
   return result;
 }
 
@@ -77,13 +78,13 @@ void project(const LaneLoops& loops, int worker, const Sweep& which, const Point
     result[b].pairs = std::move(pairs[b]);
   }
   const auto project_pairs = [&](std::int64_t first, std::int64_t of_each, bool run) {
-    const CopyRange all = first_of_pairs(noise, first, of_each);
-    loops.for_copies(*placed, all, worker, [&](const CopyRange& copies, int, const auto& meanwhile) {
-      const Eigen::MatrixXd along = device.gradients().along(worker, *placed, copies);
-      for (std::int64_t lane = 0; lane < copies.lanes; ++lane)
-        result[copies.point(lane)].along.col(first + copies.copy(lane)) = along.col(lane);
+    const SampleRange all = first_of_pairs(noise, first, of_each);
+    loops.for_ranges(*placed, all, worker, [&](const SampleRange& range, int, const auto& meanwhile) {
+      const Eigen::MatrixXd along = device.gradients().along(worker, *placed, range);
+      for (std::int64_t lane = 0; lane < range.lanes; ++lane)
+        result[range.point(lane)].along.col(first + range.column(lane)) = along.col(lane);
       if (!run) return meanwhile();
-      run_pairs(device, *placed, copies, worker, meanwhile, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
+      run_pairs(device, *placed, range, worker, meanwhile, [&](std::int64_t b) -> Pairs& { return result[b].pairs; });
     });
   };
   project_pairs(0, asked.known, false);

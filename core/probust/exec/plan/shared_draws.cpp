@@ -8,7 +8,7 @@
 #include "probust/base/parallel.h"
 #include "probust/base/stop.h"
 #include "probust/base/transpose.h"
-#include "probust/exec/host/host_copies.h"
+#include "probust/exec/host/host_samples.h"
 #include "probust/exec/plan/chunked_executor.h"
 #include "probust/noise/sampled.h"
 
@@ -16,7 +16,7 @@ namespace probust {
 namespace {
 
 constexpr double kShare = 0.25;      // share of the memory for each part of the classifier, and for the values between them
-constexpr std::int64_t kBytes = 16;  // per value between the parts, for a point and its share of the draws
+constexpr std::int64_t kBytes = 16;  // memory per value between the two parts, for one point and its share of the draws
 
 constexpr std::int64_t kPairs = 4;  // pairs of each point that run together: many lanes, while one draw stays in the cache
 

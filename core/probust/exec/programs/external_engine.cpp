@@ -133,7 +133,7 @@ class ExternalGradientProgram final : public Program {
 }  // namespace
 
 void ExternalEngine::answer(std::vector<float> values, std::int64_t classes) {
-  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass only what step requests"};
+  if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass them only when step() requests them"};
   const std::int64_t count = wanted_->count;
   const bool logits = wanted_->cotangents.empty();
   const std::int64_t width = logits ? classes : static_cast<std::int64_t>(wanted_->values.size()) / count;

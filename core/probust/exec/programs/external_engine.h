@@ -51,11 +51,11 @@ class ExternalEngine {
 };
 
 /// A program whose logits [classes] come from `external`. Its input first passes through `preparation` (one input, one output).
-/// `external` must outlive it.
+/// `external` must outlive the program.
 std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
 
-/// The same with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in gradient_graph.
-/// Requests gradients of at most `most` inputs at a time.
+/// external_program with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in
+/// gradient_graph. Requests gradients of at most `most` inputs at a time.
 std::unique_ptr<Program> external_gradient_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes,
                                                    std::int64_t most);
 

@@ -19,9 +19,9 @@ std::vector<std::int64_t> broadcast_offsets(const Shape& from, const Shape& to);
 
 /// The image cells of each window, window by window, in the order of the taps, without cells in the padding.
 struct Windows {
-  std::vector<std::int64_t> begin;  ///< [windows + 1] into cells
+  std::vector<std::int64_t> begin;  ///< [windows + 1] where each window begins in `cells`
   std::vector<std::int64_t> cells;
-  std::int64_t image = 0;  ///< cells of an image
+  std::int64_t image = 0;  ///< number of cells of an image
   bool overlap = false;    ///< whether some cell belongs to two windows
 
   std::int64_t count() const { return static_cast<std::int64_t>(begin.size()) - 1; }

@@ -83,10 +83,10 @@ std::unique_ptr<Program> compile_reference(const Graph& graph);
 /// Runs kernels over planned buffers, with the fastest algorithm for each product.
 std::unique_ptr<Program> compile_cpu(const Graph& graph);
 
-/// The fastest of these that is compiled in (devices.cpp).
+/// Compiles with the fastest of these that the build contains (devices.cpp).
 std::unique_ptr<Program> compile_on_processor(const Graph& graph);
 
-/// The same, but with only Eigen's matrix products, as in browsers.
+/// compile_cpu with only Eigen's matrix products, as in browsers.
 std::unique_ptr<Program> compile_eigen(const Graph& graph);
 
 }  // namespace probust

@@ -100,7 +100,7 @@ const Tensor& Lowering::constant(std::size_t i) const {
 std::vector<std::int64_t> Lowering::integers(std::size_t i) const {
   std::vector<std::int64_t> result;
   for (const float value : constant(i).data) {
-    if (std::isnan(value)) malformed("has NaN in operand " + std::to_string(i) + ", which takes integers");
+    if (std::isnan(value)) malformed("has NaN in operand " + std::to_string(i) + ", which must contain integers");
     result.push_back(static_cast<std::int64_t>(std::clamp(double{value}, -4e18, 4e18)));
   }
   return result;

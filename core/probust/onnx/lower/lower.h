@@ -81,7 +81,7 @@ class Lowering {
   void set(ValueId value);
   const std::map<std::string, Named>& results() const { return results_; }
 
-  // Appends a node; if all operands are constants, a constant with its value.
+  // Appends a node, or, if all operands are constants, a constant with its value.
   ValueId add_node(Op op, std::vector<ValueId> operands, Attributes attributes = {});
   ValueId scalar(float value);
   ValueId tensor(Tensor value) { return append_constant(graph, std::move(value), label()); }
@@ -89,7 +89,7 @@ class Lowering {
   /// Must be called before creating lists or tensors whose size the file determines.
   void spend(std::int64_t elements) { budget_.spend(elements); }
 
-  /// "node 'conv1' (Conv, opset 17)".
+  /// The node's name in messages: "node 'conv1' (Conv, opset 17)".
   std::string where() const;
   Error error(ErrorCode code, const std::string& what, const std::string& hint) const;         ///< about this node
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
@@ -155,7 +155,7 @@ std::span<const OnnxOperator> tree_operators();
 /// All tables: the only list of ONNX operators.
 std::span<const OperatorFamily> operator_families();
 
-/// The row of an operator; null if there is none.
+/// The operator's entry in the table; null if there is none.
 const OnnxOperator* find_operator(const std::string& op_type, const std::string& domain);
 
 }  // namespace probust::onnx

@@ -47,8 +47,8 @@ ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   return l.add_node(Op::gather, {x}, g);
 }
 
-// The bias from operand 3: numbers to add, or booleans that say whether a key is visible. If the mask is shorter than the keys,
-// the remaining keys are hidden.
+// The bias from operand 3: numbers to add, or booleans for whether a key is visible. If the mask is shorter than the keys, the
+// remaining keys are hidden.
 ValueId mask_bias(Lowering& l, std::int64_t keys) {
   ValueId bias = l.in(kMask);
   if (l.integer(kMask)) bias = l.add_node(Op::select, {bias, l.scalar(0), l.scalar(-kInfinity)});

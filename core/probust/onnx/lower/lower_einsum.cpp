@@ -62,7 +62,7 @@ std::vector<std::string> split_commas(const std::string& text) {
   return parts;
 }
 
-// Merges axes i and j of x: the diagonal.
+// Merges axes i and j into one axis, by taking the diagonal.
 Term take_diagonal(Lowering& l, Term t, std::size_t i, std::size_t j) {
   std::vector<std::int64_t> order;
   for (std::size_t axis = 0; axis < t.labels.size(); ++axis) {

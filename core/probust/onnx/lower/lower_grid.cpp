@@ -50,7 +50,7 @@ void grid_sample(Lowering& l) {
   l.set(0, l.add_node(Op::grid_sample, {l.in(0), pixels_of(l, l.in(1), image[2], image[3])}, attributes));
 }
 
-// Positions of `extent` pixels between -1 and 1.
+// The position of a pixel between -1 and 1, on an axis of `extent` pixels.
 float normalised(std::int64_t pixel, std::int64_t extent, bool centres) {
   if (centres)
     return extent == 1 ? 0 : static_cast<float>(2.0 * static_cast<double>(pixel) / static_cast<double>(extent - 1) - 1);
@@ -63,7 +63,7 @@ void affine_grid(Lowering& l) {
   const std::vector<std::int64_t> size = l.integers(1);
   if (size.size() == 5) l.unsupported("cannot compute positions in a volume", "only images [N, C, H, W] can be sampled");
   if (size.size() != 4 || size[2] < 1 || size[3] < 1 || size[2] > kMaxElements || size[3] > kMaxElements)
-    l.malformed("has a size " + to_string(size) + ", which is not that of images [N, C, H, W]");
+    l.malformed("has a size " + to_string(size) + ", which is not a shape [N, C, H, W]");
   if (theta.size() != 3 || theta[1] != 2 || theta[2] != 3)
     l.malformed("has a theta " + to_string(theta) + ", which is not [N, 2, 3]");
   if (l.without_batch(size)[0] != theta[0])

@@ -157,7 +157,7 @@ void group_normalization(Lowering& l) {
 // x / |x|_p along an axis; x is unchanged if its norm is zero.
 void lp_normalization(Lowering& l) {
   const std::int64_t axis = first_axis(l), p = l.attribute("p", std::int64_t{2});
-  if (p != 1 && p != 2) l.malformed("has p " + std::to_string(p) + ", which must be 1 or 2");
+  if (p != 1 && p != 2) l.malformed("has p = " + std::to_string(p) + ", but p must be 1 or 2");
   const ValueId x = l.in(0), parts = p == 1 ? l.add_node(Op::absolute, {x}) : l.add_node(Op::multiply, {x, x});
   const ValueId sum = build::reduce_sum(l.graph, parts, {axis});
   const ValueId norm = norm_root(l, sum, p);

@@ -30,7 +30,7 @@ bool contains(const Axes& axes, std::size_t axis) {
   return std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) != axes.end();
 }
 
-// The reduced axes with extent 1.
+// The shape `from` with extent 1 at the reduced axes.
 Shape kept_shape(const Shape& from, const Axes& axes) {
   Shape shape = from;
   for (const std::int64_t axis : axes) shape[axis] = 1;

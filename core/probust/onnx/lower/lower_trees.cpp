@@ -224,7 +224,8 @@ void read_members(Lowering& l, std::vector<FileNode>& file, Trees& trees) {
   }
 }
 
-// The questions, followed by the leaves. A flag says whether the number of a child is that of a question or of a leaf.
+// The questions, followed by the leaves. A flag for each child determines whether its number is that of a question or of a
+// leaf.
 std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   constexpr Mode kModes[] = {Mode::less_equal, Mode::less,      Mode::greater_equal, Mode::greater,
                              Mode::equal,      Mode::not_equal, Mode::member};

@@ -38,15 +38,15 @@ class DatasetLab extends LitElement {
   declare tick: number;
   /** For examined points: the class that most of the failing samples get. */
   declare takeovers: ReadonlyMap<number, number | null>;
-  /** The class whose line stands out, with its band. */
+  /** The class whose line is highlighted and shown with its band. */
   declare marked: number | undefined;
   /** The index of the point that is shown in detail. */
   declare chosen: number | undefined;
   #session: DatasetSession | undefined;
   #unsubscribe: (() => void) | undefined;
-  /** The timer until work begins. */
+  /** The timer of the pause before work begins; undefined if there is no pause. */
   #resting: number | undefined;
-  /** Files opened so far. */
+  /** The number of files opened so far. */
   #opened = 0;
 
   constructor() {
@@ -148,7 +148,7 @@ class DatasetLab extends LitElement {
     else void this.#openData(file);
   }
 
-  /** Rows of a run, or points. */
+  /** Opens a file with rows or with points. */
   async #openData(file: File): Promise<void> {
     const turn = ++this.#opened;
     try {
@@ -231,7 +231,7 @@ class DatasetLab extends LitElement {
     return this.#working || this.#session!.isStale(this.store.state);
   }
 
-  /** The progress, while the results do not match the settings. */
+  /** A line about the progress, shown while the results do not match the settings. */
   #status() {
     const { progress, data } = this.#session!;
     if (!this.#stale && data) return nothing;

@@ -20,7 +20,7 @@ export function byClass(rows: readonly Row[]): Map<number, number[]> {
   return new Map([...found].sort(([a], [b]) => a - b).map(([of, values]) => [of, values.sort((a, b) => a - b)]));
 }
 
-/** Steps upwards at each value. */
+/** The path of the distribution function, which rises at each value. */
 function steps(values: readonly number[], x: (p: number) => number, y: (share: number) => number): string {
   const parts = values.map((p, i) => `H${x(p).toFixed(1)}V${y((i + 1) / values.length).toFixed(1)}`);
   return `M${x(0)},${y(0)}${parts.join('')}H${x(1)}`;

@@ -34,7 +34,7 @@ export function finding(bias: Bias, name: Name): string {
   return `${of} has the lowest mean p, ${mean}, but with ${count} points the difference from ${listed(near, name)} is not significant.`;
 }
 
-/** Whether the guess was right. */
+/** A sentence about whether the guess was right. */
 export function verdict(bias: Bias, guessed: number): string {
   const { lowest, near } = lowestOf(bias);
   const own = bias.classes.find((each) => each.class === guessed);

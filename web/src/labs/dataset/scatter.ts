@@ -5,7 +5,7 @@ import { css, html, LitElement } from 'lit';
 import { css as colour, type Palette } from '../../draw/palette.js';
 import type { Item } from './session.js';
 
-/** Lower and upper ends of p and of softmax. */
+/** The selected ranges: the lower and upper end for p, then for softmax. */
 export type Brush = readonly [number, number, number, number];
 
 const margin = { left: 44, right: 10, top: 8, bottom: 38 };
@@ -54,7 +54,7 @@ export class Scatter extends LitElement {
       touch-action: none;
       cursor: move;
     }
-    /* For fingers. */
+    /* A larger target for fingers. */
     .corner::after {
       content: '';
       position: absolute;
@@ -98,7 +98,7 @@ export class Scatter extends LitElement {
     this.#observer.disconnect();
   }
 
-  /** Pixels of softmax and p. */
+  /** The position of the dot for these values, in pixels. */
   #at(softmax: number, p: number): [number, number] {
     const width = this.side - margin.left - margin.right;
     const height = this.side - margin.top - margin.bottom;
@@ -214,7 +214,7 @@ export class Scatter extends LitElement {
     this.#drawRing(ctx);
   }
 
-  /** Around the chosen dot. */
+  /** Draws a ring around the chosen dot. */
   #drawRing(ctx: CanvasRenderingContext2D): void {
     const item = this.items.find(({ row }) => row.index === this.chosen);
     if (!item || item.row.p === null) return;

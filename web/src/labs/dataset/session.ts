@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The data-set lab's rows: points, estimated by the package in all free workers, or rows of a file.
+// The rows that the data-set lab shows: computed by the package in all free workers, or read from a file.
 import type { Model, Probust, Row } from 'probust';
 import type { Bias, Ranking } from 'probust/analysis';
 import { takeProbust, type Lease } from 'probust/page';
@@ -15,7 +15,7 @@ export interface Item {
 
 export interface Data {
   items: Item[];
-  /** The rows of p, for summaries. */
+  /** The rows with p, without those of softmax, for summaries. */
   rows: Row[];
   /** The points; undefined for rows of a file. */
   points: Points | undefined;
@@ -25,7 +25,7 @@ export interface Data {
   about: string;
   /** The settings of these results; undefined for rows of a file. */
   settings: string | undefined;
-  /** p by class. */
+  /** The mean p of each class. */
   bias: Bias;
   /** The least and the most robust points. */
   ranking: Ranking;
@@ -47,7 +47,7 @@ export interface DatasetCallbacks {
 }
 
 const mostWorkers = 8;
-/** Noisy samples of each selected point, to see which classes take over. */
+/** The number of noisy samples per selected point, from which the classes of failing samples are found. */
 export const takeoverCopies = 200;
 /** Points at each end of the ranking. */
 const rankedCount = 6;
@@ -78,7 +78,7 @@ export function itemsOf(all: readonly Row[]): { items: Item[]; rows: Row[] } {
 /** What a data file holds: a run, rows exported from one, or points. */
 export type Content = 'run' | 'rows' | 'points';
 
-/** Recognised by the beginning of the file and its name. */
+/** The content of a data file, recognised by its beginning and its name. */
 export async function contentOf(file: File): Promise<Content> {
   const head = await file.slice(0, 400).text();
   if (head.startsWith('SQLite format 3')) return 'run';
@@ -94,7 +94,7 @@ async function rowsOf(file: File, content: Content): Promise<Row[]> {
 
 export class DatasetSession {
   data: Data | undefined;
-  /** The lab asks as soon as it exists. */
+  /** Undefined if no work is in progress; defined at first, because the lab starts its first request at once. */
   progress: Progress | undefined = { done: 0, planned: 0 };
   #lease: Lease | undefined;
   /** The networks of the sources used so far, and one from a file. */
@@ -104,7 +104,7 @@ export class DatasetSession {
   #points: Points | undefined;
   #controller = new AbortController();
   #key = '';
-  /** Changes whenever networks or points change that are not in the state. */
+  /** A counter of changes outside of the state: new networks and points from files. */
   #version = 0;
 
   constructor(private readonly callbacks: DatasetCallbacks) {}
@@ -146,7 +146,7 @@ export class DatasetSession {
     });
   }
 
-  /** Uses another network for the same points, or compares it. */
+  /** Opens a network for the same points: as the first network, or as a second one to compare with it. */
   openModel(file: File, asked: Asked, role: 'first' | 'second'): void {
     this.#begin(async (signal) => {
       const bytes = new Uint8Array(await file.arrayBuffer());
@@ -156,7 +156,7 @@ export class DatasetSession {
       else this.#second = { name: file.name, model };
       this.#version += 1;
       await this.#estimate(asked, signal).catch((error: unknown) => {
-        // A network that does not fit must not block everything else.
+        // A second network that does not fit the points must not make every later estimate fail.
         if (this.#second?.model === model) this.#second = undefined;
         throw error;
       });

@@ -131,7 +131,7 @@ export const datasetStyles = css`
   .track .mean {
     fill: var(--accent);
   }
-  /* The plot's caption says how. */
+  /* The plot's caption says how p was computed. */
   probust-number::part(how) {
     display: none;
   }

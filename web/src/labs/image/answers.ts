@@ -32,7 +32,7 @@ const noiseOf = ({ seed, clip }: Asked, signal: AbortSignal): NoiseOf => ({ seed
 const mostValues = 4 << 20;
 const cloudCount = ({ x, copies }: Asked): number => Math.max(2, Math.min(copies, Math.floor(mostValues / x.length)));
 
-/** Computed for every move of the pen or the slider: the count, and exactly the samples that were counted. */
+/** The results for every move of the pen or the slider, such as the count and exactly the samples that were counted. */
 export interface Quick {
   asked: Asked;
   row: Row;
@@ -67,7 +67,7 @@ async function gradients(model: Model, x: Float32Array, noise: string, signal: A
   }
 }
 
-/** One row per noise. If the estimator does not support the request, the rows say why. */
+/** One row per noise. If the estimator does not support the request, the rows have no p, but a note with the reason. */
 async function rowsOf(model: Model, asked: Asked, noise: string[], form: string, signal: AbortSignal): Promise<Row[]> {
   try {
     return await model.estimate(asked.x, { ...noiseOf(asked, signal), noise, estimators: form });
@@ -106,7 +106,7 @@ export async function askListed({ model, refusal }: Loaded, asked: Asked, forms:
 
 const scales = [0.02, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1];
 
-/** The count comes first. Yields after each estimator, so that something can be drawn early. */
+/** The curve of `mc` comes first. Yields after each estimator, so that something can be drawn early. */
 export async function* askCurves(model: Model, asked: Asked, forms: string[], signal: AbortSignal): AsyncGenerator<Curves> {
   const noise = scales.map((sigma) => `gaussian:${sigma}`);
   const byEstimator = new Map<string, Row[]>();
@@ -128,7 +128,7 @@ export interface Plane {
 
 const planeCopies = 300;
 
-/** FLOPs of the whole plane, which take a second or two. */
+/** The FLOPs to spend on the whole plane, which take a second or two. */
 const planeFlops = 1.2e10;
 
 function resolutionOf({ flops }: ModelInfo): number {
@@ -151,7 +151,9 @@ function projections({ u, v }: Slice, x: Float32Array, points: Float32Array): Fl
 
 const difference = (a: Float32Array, b: Float32Array): Float32Array => a.map((value, i) => value - b[i]!);
 
-/** The plane of the gradients of the two smallest margins; without gradients, of the noise of the first two samples. */
+/**
+ * The plane spanned by the gradients of the two smallest margins or, without gradients, by the noise of the first two samples.
+ */
 export async function askPlane(
   model: Model,
   asked: Asked,

@@ -260,7 +260,7 @@ export const controlStyles = css`
   .bar {
     gap: 0.35rem 0.4rem;
   }
-  /* Also for labels of file inputs, and names. */
+  /* Buttons, and also labels of file inputs, and names of files. */
   .chip {
     min-height: 30px;
     border: 1px solid var(--line);

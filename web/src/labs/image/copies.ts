@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The noisy samples, exactly those that are counted.
+// Pictures of noisy samples: exactly those that are counted, and a preview at each of several noise scales.
 import { css, html, nothing } from 'lit';
 import type { Curves } from '../../panels/curves.js';
 import { percent, tidy } from '../../panels/words.js';

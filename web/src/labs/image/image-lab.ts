@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The image lab: renders state, answers and hovered items, and accepts files.
+// The image lab: renders the state, the results of requests and the hovered items, and accepts files.
 import { html, nothing } from 'lit';
 import { classMap } from 'lit/directives/class-map.js';
 import { guard } from 'lit/directives/guard.js';
@@ -151,7 +151,7 @@ class ImageLab extends LabElement<Ui, ImageSession> {
     </div>`;
   }
 
-  /** Undefined before there is a network with its picture. */
+  /** The inputs of the panels; undefined before there is a network with its picture. */
   #figureParts(): FigureParts | undefined {
     const { picture, loaded, answers } = this.session;
     if (!picture || !loaded) return undefined;

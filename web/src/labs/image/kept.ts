@@ -38,8 +38,8 @@ async function within<T>(mode: IDBTransactionMode, use: (models: IDBObjectStore)
 }
 
 /**
- * Stores the model in place of an earlier one, before the promise resolves. Does nothing if the browser allows no storage, and does
- * not wait for storage that does not respond.
+ * Stores the model in place of an earlier one. The promise resolves when the model is stored, or after a time limit if the
+ * storage does not respond. Does nothing if the browser allows no storage.
  */
 export async function keepModel(model: KeptModel): Promise<void> {
   const stored = within('readwrite', (models) => models.put(model, key)).catch(() => undefined);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loads the network with our engine, or with ONNX Runtime Web if ours lacks an operator.
+// Loads the network with probust's engine or, if that lacks an operator, with ONNX Runtime Web.
 import digitsUrl from '../../../models/digits.onnx?url';
 import type { Model, ModelInfo, ModelOptions } from 'probust';
 import type { Engine, Side } from '../../engine/engine.js';
@@ -16,7 +16,7 @@ export { digitsUrl };
 export interface Loaded {
   model: Model;
   shape: Shape;
-  /** Why our engine cannot run the model; undefined if it can. */
+  /** Why probust's engine cannot run the model; undefined if it can. */
   refusal: string | undefined;
 }
 
@@ -74,7 +74,7 @@ async function loadExternal(engine: Engine, side: Side, bytes: Uint8Array, prepa
   return prepared((options) => createOrtModel(probust, bytes, options), preparation);
 }
 
-/** Rejects with `Refused`, whose message is for users. */
+/** Loads a network. Rejects with `Refused`, whose message is for users. */
 export async function load(engine: Engine, side: Side, bytes: Uint8Array, preparation: Preparation): Promise<Loaded> {
   try {
     return { ...(await prepared((options) => engine.load(side, bytes, options), preparation)), refusal: undefined };

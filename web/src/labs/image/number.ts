@@ -19,7 +19,7 @@ export const labelBy =
 /** Index of a class, for places without room for a name. */
 export const indexLabel = labelBy([]);
 
-/** What a screen reader says. */
+/** The text for screen readers. */
 export function spoken({ row, asked, cloud }: Quick, label: Label): string {
   const [first] = sharesOf(cloud.predicted).filter(({ of }) => of !== row.target);
   const rest = first ? ` Most of the others get ${label(first.of)}.` : '';
@@ -52,7 +52,7 @@ interface NumberView {
   right: number | undefined;
 }
 
-/** If the prediction without noise is wrong, a large p is not good. */
+/** A warning if the prediction without noise is wrong, because a large p is then not good. */
 function wrongLine({ row, cloud }: Quick, right: number | undefined, label: Label) {
   if (right === undefined || right === row.target) return nothing;
   const correct = sharesOf(cloud.predicted).find(({ of }) => of === right)?.share ?? 0;

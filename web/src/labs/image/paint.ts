@@ -43,7 +43,7 @@ export const patternOf = (of: number): string =>
 
 const strength = 0.34;
 
-/** `size` pixels per side, t upwards. */
+/** Paints the plane with `size` pixels per side, with t upwards. */
 export function paintPlane({ predicted, resolution }: Slice, size: number, palette: Palette): ImageData {
   const image = new ImageData(size, size);
   for (let row = 0, at = 0; row < size; ++row) {

@@ -29,7 +29,7 @@ function squareOf(elements: number): Shape | undefined {
   return undefined;
 }
 
-/** The shape of the image that a model takes; undefined if its input is not an image. */
+/** The shape of the image that a model expects; undefined if its input is not an image. */
 export function shapeOf({ pointShape }: ModelInfo): Shape | undefined {
   const extents = pointShape.filter((extent) => extent !== 1);
   if (extents.length === 1) return squareOf(extents[0]!);
@@ -62,7 +62,7 @@ export function toImageData({ channels, height, width, values }: Picture): Image
   return image;
 }
 
-/** Luminance with broadcast weights; grey keeps its value. */
+/** Luminance with the weights of ITU-R BT.601; grey keeps its value. */
 const grey = (r: number, g: number, b: number) => Math.round(0.299 * r + 0.587 * g + 0.114 * b);
 
 function fromImageData({ data, width, height }: ImageData, channels: 1 | 3): Picture {

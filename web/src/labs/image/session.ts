@@ -30,7 +30,7 @@ export interface ImageValues {
 }
 
 export interface ImageCallbacks extends SessionCallbacks {
-  /** Called when another network is in use; `own` if the user has just dropped it. */
+  /** Called when another network is in use. `own`: whether the user has just dropped it as a file. */
   loaded(loaded: Loaded, own: boolean): void;
 }
 
@@ -112,7 +112,7 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
       this.name = kept.name;
       return (this.#own = kept.bytes);
     }
-    // The picture is part of the link.
+    // The picture is part of the link, so it can be shown without the network.
     this.#draw();
     throw new Refused('This link refers to a model file on its author’s machine. Drop that ONNX file here.');
   }
@@ -121,19 +121,19 @@ export class ImageSession extends LabSession<ImageValues, ImageCallbacks> {
     this.loading.stop();
     this.stopAsking();
     this.network?.dispose();
-    // ONNX Runtime runs in one place only: both workers use the same model.
+    // ONNX Runtime has one session only, which serves requests of both kinds.
     const patient = async () =>
       found.refusal === undefined ? (await load(this.engine, 'patient', bytes, preparation)).model : found.model;
     this.network = new Network(found.model, patient);
     this.loaded = found;
     this.answers = {};
-    // The previous picture may not have the shape that this network takes.
+    // The previous picture may not have the shape that this network expects.
     this.picture = undefined;
     this.callbacks.loaded(found, own);
     this.#draw();
   }
 
-  /** Makes the picture that the state names, in the network's shape if there is a network. */
+  /** Makes the picture that the state describes, in the shape that the network expects if there is a network. */
   #draw(): void {
     this.#drawing.run(async (signal) => {
       const { loaded } = this;

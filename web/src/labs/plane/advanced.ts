@@ -70,7 +70,7 @@ export function correlationPanel({ answers, key, ui, point }: FigureParts) {
 
 export function countingPanel({ answers, key }: FigureParts) {
   const stale = answers.counted?.key !== key;
-  // The truth is the same as in the big number.
+  // The same true p as in the big number.
   const truth = stale ? undefined : truthOf(answers);
   const counted = answers.counted && { ...answers.counted.value, ...(truth && { truth }) };
   return panel({
@@ -85,7 +85,7 @@ export function countingPanel({ answers, key }: FigureParts) {
   });
 }
 
-/** A table of the rivals: the margin, the norm of its gradient, and z of both lines. */
+/** A table of the rivals: the margin, the norm of its gradient, and z by the linearisations of `taylor` and `mmse`. */
 export function rivalTable({ answers, key, ui, point }: FigureParts) {
   const { quick, listed } = answers;
   if (!quick) return nothing;

@@ -16,13 +16,13 @@ export const cloudCount = 300;
 const quickTruth = 'quadrature:128';
 const fineTruth = 'quadrature:256';
 const finestTruth = 'quadrature:512';
-/** A certified radius needs counts. */
+/** The estimator for certified radii, which are computed from counts. */
 const certifying = 'mc:10000';
 
 /** The parts of the state that a request about a point depends on. */
 export type Asked = Readonly<Pick<State, 'x' | 'noise' | 'clip' | 'sigma' | 'ratio' | 'angle' | 'seed'>>;
 
-/** Computed for every frame of a drag. */
+/** The results that are computed for every frame of a drag. */
 export interface Quick {
   asked: Asked;
   truth: Row;

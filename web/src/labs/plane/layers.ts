@@ -15,7 +15,7 @@ export interface Scene {
   field: Field | undefined;
   at: Pair;
   noise: Spread;
-  /** The radius of a ring around the point. */
+  /** The certified radius, drawn as a ring around the point. */
   certified: number | undefined;
   /** The prediction at the point. */
   target: number;
@@ -96,12 +96,12 @@ export class PictureLayers {
     if (scene.halves) drawHalfPlanes(ctx, size, view, scene.halves, palette);
     if (scene.cloud) drawCloud(ctx, size, view, scene.cloud, scene.target, palette);
     this.#lines(ctx, size, scene, palette);
-    // Drawn after the lines, which would cross them.
+    // Names are drawn after the lines, which would otherwise cross them.
     for (const { of, x, y } of regions.names) drawLetter(ctx, toPixel(view, size, x, y), of, palette);
     if (scene.rings) drawRings(ctx, size, scene, palette);
     for (const { name, at: ghost } of scene.ghosts) drawGhost(ctx, toPixel(view, size, ...ghost), name, palette);
     drawPoint(ctx, toPixel(view, size, ...at), scene.target, palette);
-    // Drawn after the point, which would hide a short arrow.
+    // The arrow is drawn after the point, which would hide a short arrow.
     if (scene.arrow) drawArrow(ctx, size, view, at, scene.arrow, palette);
   }
 
@@ -155,7 +155,7 @@ function contour(ctx: CanvasRenderingContext2D, [x, y]: Pair, { noise, angle }: 
   ctx.closePath();
 }
 
-/** Uniform noise ends at the root of 3 standard deviations. */
+/** Where contours are drawn, in standard deviations. Uniform noise ends at √3. */
 const contours: Record<Spread['noise'], readonly number[]> = {
   gaussian: [1, 2],
   uniform: [Math.sqrt(3)],

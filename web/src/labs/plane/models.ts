@@ -7,14 +7,14 @@ import type { View } from '../../draw/view.js';
 import type { State } from '../../state/state.js';
 import { bytesOf } from '../../engine/files.js';
 
-/** Shows all data sets completely. */
+/** A view that shows all data sets completely. */
 export const view: View = { cx: 0, cy: 0, reach: 1.6 };
 
 export interface Pretrained {
   title: string;
   /** Reads the ONNX file. */
   read(signal: AbortSignal): Promise<Uint8Array>;
-  /** What it was trained on. */
+  /** The data on which the network was trained. */
   data: Pick<State, 'data' | 'classes' | 'trainSeed'>;
 }
 

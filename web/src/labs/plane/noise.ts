@@ -30,7 +30,7 @@ function gaussian({ sigma, ratio, angle }: Ellipse): Noise {
   return { noise: `gaussian:cov=shape:${sigma}`, arrays: { shape: { data, shape: [2, 2] } } };
 }
 
-/** Half-widths and Laplace scales, short enough to be shown. */
+/** Rounds half-widths and Laplace scales, so that they are short enough to be shown. */
 const rounded = (value: number): number => Number(value.toPrecision(6));
 
 /** sigma is the standard deviation of each coordinate: the half-width divided by √3, or Laplace's scale times √2. */

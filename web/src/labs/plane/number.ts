@@ -17,7 +17,7 @@ interface NumberView {
 export const spoken = (truth: Row, sigma: number): string =>
   `${percentOf(truth)} of noisy samples keep the prediction ${letter(truth.target)} at sigma ${sigma}.`;
 
-/** The accuracy of the sum over cells, if it is not exact to rounding. */
+/** The note about the accuracy of the quadrature, if it is not exact to rounding. */
 const precision = (row: Row): string => reasonOf(row).replace(/^(?=.)/, ', ');
 
 export function numberView({ truth, stale, mass }: NumberView) {

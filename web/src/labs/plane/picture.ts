@@ -33,7 +33,7 @@ class PlanePicture extends LitElement {
         height: 100%;
         border-radius: 8px;
       }
-      /* Only these respond to touch: a swipe elsewhere scrolls the page. */
+      /* Only these elements respond to touch: a swipe elsewhere scrolls the page. */
       .handle,
       .grip {
         position: absolute;
@@ -81,10 +81,10 @@ class PlanePicture extends LitElement {
   declare scene: Scene | undefined;
   declare palette: Palette | undefined;
   declare size: number;
-  /** In pixels. Text and marks grow with the page's text, as for a projector. */
+  /** The size of 1rem in pixels. Text and marks grow with the page's text, as for a projector. */
   declare rem: number;
   readonly #layers = new PictureLayers();
-  /** Unlike reading computed styles, it does not force a layout in every frame of a drag. */
+  /** An observer, because reading computed styles would force a layout in every frame of a drag. */
   readonly #observer = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {
       if (target === this) this.size = Math.round(contentRect.width);
@@ -117,7 +117,10 @@ class PlanePicture extends LitElement {
     this.dispatchEvent(new CustomEvent<Pair>('move', { detail: this.#asked }));
   }
 
-  /** The dragged handle. The end of the long axis sets size and direction of the noise; that of the short axis sets the ratio. */
+  /**
+   * The dragged handle. The end of the long axis sets the size and direction of the noise; that of the short axis sets the
+   * ratio of the axes.
+   */
   #grip: 'long' | 'short' | undefined;
 
   #ends(): { long: Pair; short: Pair } {
@@ -149,7 +152,7 @@ class PlanePicture extends LitElement {
     if (changed.has('scene')) this.#asked = undefined;
   }
 
-  /** Whether a finger holds the point or a handle. */
+  /** Whether the press drags the point or a handle. A finger elsewhere on the picture does not. */
   #held = false;
 
   #press(event: PointerEvent): void {
@@ -207,7 +210,7 @@ class PlanePicture extends LitElement {
     return visible.map(([end, [x, y]]) => html`<div class="grip" data-end=${end} .style="left: ${x}px; top: ${y}px"></div>`);
   }
 
-  /** Where the handle is, and if the point is outside the picture, its direction in degrees. */
+  /** The position of the point's handle and, if the point is outside the picture, the direction of the point in degrees. */
   #place(): { at: Pair; outside: number | undefined } {
     if (!this.scene) return { at: [0, 0], outside: undefined };
     const [x, y] = toPixel(this.scene.view, this.size, ...this.scene.at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The 2-D lab: renders state, answers and hovered items.
+// The 2-D lab: renders the state, the results of requests and the hovered items.
 import { html, nothing } from 'lit';
 import { guard } from 'lit/directives/guard.js';
 import { Cached } from '../../draw/cached.js';
@@ -42,7 +42,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
 
   static override properties = { ...LabElement.properties, secret: { type: Boolean } };
 
-  /** Whether the truth is hidden. */
+  /** Whether the true p is hidden. */
   declare secret: boolean;
   readonly #tint = new Cached<Tint>();
   #advanced: typeof import('./advanced.js') | undefined;
@@ -131,7 +131,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     this.announce(truth, { ...truth, x, sigma }, () => (this.secret ? '' : spoken(truth, sigma)));
   }
 
-  /** The patient worker and the data wait until the first result is on screen. */
+  /** Called when the first result is on screen. The patient worker and the data are not needed earlier. */
   #first(): void {
     this.report('ready', { model: this.state.model });
     this.#training.showData();
@@ -205,7 +205,10 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     </div>`;
   }
 
-  /** Changes when details must be drawn: with every update at rest, and once more after a move. */
+  /**
+   * A number that changes when details must be drawn: at every update while nothing moves, at intervals during a move, and
+   * after it.
+   */
   #turn(): number {
     const details = this.#details;
     const now = performance.now();
@@ -261,7 +264,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     );
   }
 
-  /** The table is about the lines in the picture. */
+  /** Whether to show the table of rivals, which is about the lines in the picture. */
   get #hasRivalTable(): boolean {
     return this.isVisible('slopes') || (this.state.panels.includes('boundary') && this.state.show.includes('lines'));
   }
@@ -289,7 +292,7 @@ class PlaneLab extends LabElement<Ui, PlaneSession> {
     </div>`;
   }
 
-  /** At most one update per frame, for changes of the state and results of both workers. */
+  /** Updates at most once per frame, even if the state changes and both workers return results. */
   protected override async scheduleUpdate(): Promise<void> {
     await new Promise(requestAnimationFrame);
     await super.scheduleUpdate();

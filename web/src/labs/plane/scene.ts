@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds the scene from the state, the answers and hovered items.
+// Builds the scene from the state, the results of requests and the hovered items.
 import type { Linearization } from 'probust';
 import type { Cached } from '../../draw/cached.js';
 import { letter, rivalOf } from '../../draw/classes.js';
@@ -44,14 +44,14 @@ const lined = (x: readonly number[], { target, margins, gradients }: Linearizati
 /** With many classes, only this many lines are drawn, unless their estimator is hovered. */
 const nearest = 3;
 
-/** The classes with the nearest boundaries, in standard deviations. */
+/** The classes whose boundaries are nearest, measured in standard deviations of the noise. */
 const nearestRivals = ({ rivals, z, target }: Linearization): number[] =>
   Array.from(rivals, (row, i) => ({ rival: rivalOf(row, target), z: z[i]! }))
     .sort((a, b) => a.z - b.z)
     .slice(0, nearest)
     .map(({ rival }) => rival);
 
-/** How many samples an estimator uses; all of them if its form has no number. */
+/** How many samples to draw for an estimator: as many as it uses, or all if its form has no number of samples. */
 const copiesFor = (form: string | undefined): number =>
   form && !/^(taylor|softmax|adf|quadrature)/.test(form) ? samplesOf(form, cloudCount) : cloudCount;
 

@@ -30,7 +30,7 @@ export interface PlaneValues {
   convergence: Convergence;
 }
 
-/** The best known truth: the fine sum if it belongs to the same request as the quick one, otherwise the quick one. */
+/** The true p: from the finer quadrature if that belongs to the same request as the quick one, otherwise from the quick one. */
 export const truthOf = ({ quick, listed }: Answers<PlaneValues>): Row | undefined =>
   listed && listed.key === quick?.key ? listed.value.truth : quick?.value.truth;
 
@@ -92,7 +92,7 @@ export class PlaneSession extends LabSession<PlaneValues> {
     });
   }
 
-  /** Uses this network from now on. `passing`: training will soon replace it. */
+  /** Uses this network from now on. `passing`: whether training will soon replace it. */
   async use(bytes: Uint8Array, passing = false): Promise<void> {
     const model = await this.engine.load('quick', bytes);
     requirePlane(model);

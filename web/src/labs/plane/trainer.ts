@@ -53,7 +53,7 @@ export class Trainer {
     private readonly callbacks: TrainerCallbacks,
   ) {}
 
-  /** Makes the data for display, without training. */
+  /** Generates the data and displays them, without training. */
   showData(): void {
     this.#showData().catch((error: unknown) => isAborted(error) || this.callbacks.settled(error));
   }
@@ -100,7 +100,7 @@ export class Trainer {
     });
   }
 
-  /** Without data to train on, the network on screen stays. */
+  /** Called if there are no data to train on. The network on screen stays. */
   #clear(): void {
     this.pause();
     this.score = undefined;

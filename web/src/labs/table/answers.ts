@@ -11,22 +11,24 @@ import { encoded, inputsOf, pointOf, rowOf, tableOfState } from '../../tables/ta
 export const copies = 10_000;
 export const countForm = `mc:${copies}`;
 
-/** How many of the counted samples are drawn, from the first on. */
+/** The number of counted samples that are drawn, beginning with the first. */
 const drawn = 2000;
 
-/** The point as the model takes it, and its row, which keys its noise. */
+/** The point, encoded as the model's input, and the number of its row, from which its noise is generated. */
 function askedOf(state: Readonly<State>): { x: Float32Array; index: number } {
   const table = tableOfState(state);
   const x = Float32Array.from(encoded(table, inputsOf(table, state.tableModel), pointOf(state)));
   return { x, index: rowOf(table, state) };
 }
 
-/** Computed for every move of a slider. */
+/** The results that are computed for every move of a slider. */
 export interface Quick {
   state: Readonly<State>;
-  /** With the share of each class; for a regression, these are lower, higher and within. */
+  /**
+   * The estimate, with the share of each class. The classes of a regression are "lower", "higher" and "within the tolerance".
+   */
   row: Row;
-  /** Its points have two more columns for a regression. */
+  /** The samples. Those of a regression have two more columns (TableModels.copied). */
   cloud: Cloud;
   /** The prediction of a regression. */
   output: number | undefined;
@@ -60,7 +62,7 @@ export async function askBoundaries(models: TableModels, state: Readonly<State>,
 /** The lab's models were trained on its tables, so no check is needed. */
 const trusted = { check: false };
 
-/** p of every row next to its distance. */
+/** p of every row, and the distance to its nearest boundary. */
 export async function askRows(
   probust: Probust,
   model: Model,
@@ -75,10 +77,10 @@ export async function askRows(
   return (await distance(probust, rows, { boundaries: near }))[0]!;
 }
 
-/** From small noise to more than the spread of the table. */
+/** The noise scales of the charts, from small ones to more than the spread of the data. */
 export const scales = [0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.45, 0.7, 1, 1.5, 2.2, 3];
 
-/** The point's rows at all scales. */
+/** The estimates for the point at all scales. */
 export async function askCurve(model: Model, state: Readonly<State>, signal: AbortSignal): Promise<Row[]> {
   const { x, index } = askedOf(state);
   return model.estimate(x, {

@@ -49,7 +49,7 @@ export function choices(store: Store) {
 
 const notUsed = 'not an input of this model';
 
-/** A row of the table by its number. */
+/** Controls that choose a row of the table by its number. */
 export function rowChooser(store: Store) {
   const table = tableOfState(store.state);
   const row = rowOf(table, store.state);

@@ -35,7 +35,7 @@ const scaleAxis = (scale: Scale) => ({
 /** A placeholder is never shown as stale. */
 const isStale = (kept: Kept<unknown> | undefined, key: string): boolean => kept !== undefined && kept.key !== key;
 
-/** The category that changes at every sigma, if there is one. */
+/** The name of the category that the noise changes, with the same probability at every sigma; undefined if there is none. */
 const changing = (state: Readonly<State>): string | undefined => (state.tableChange > 0 ? categoryOf(state)?.name : undefined);
 
 interface Dot {

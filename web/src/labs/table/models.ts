@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The models of a table in the page's workers, and the points as they take them.
+// A table's models, loaded in the page's workers, and points in the form that these models expect.
 import type { Model, ModelOptions } from 'probust';
 import type { Engine, Side } from '../../engine/engine.js';
 import { toleranceOf, encoded, inputsOf, isCategory, placesOf, tableOfState, type Table } from '../../tables/tables.js';
 import type { State } from '../../state/state.js';
 
-/** With this factor, the search for the nearest change never changes the column: one unit moves the model's input too little. */
+/**
+ * The factor of columns that the search for the nearest change must not change: it makes the step to a different input too
+ * long.
+ */
 const fixed = 2 ** 20;
 
-/** For each input of the search: 1, or how much its column is stretched. */
+/** The factor of each input of the search: 1, or `fixed`. */
 function stretches(state: Readonly<State>): number[] {
   const table = tableOfState(state);
   const places = placesOf(table, inputsOf(table, state.tableModel));
@@ -43,14 +46,14 @@ export class TableModels {
     return (this.#patient ??= main(this.engine, 'patient', this.state));
   }
 
-  /** Used to search for the nearest change; its inputs are `searched` points. */
+  /** The model for the search for the nearest change. Its inputs are points from `searched`. */
   search(): Promise<Model> {
     const { models } = tableOfState(this.state);
     const bytes = models[this.state.tableModel === 'regression' ? 'change' : this.state.tableModel];
     return (this.#search ??= this.engine.load('patient', bytes, stretchedBy(stretches(this.state))));
   }
 
-  /** Points [n, d] as inputs of `copies`. */
+  /** Converts points [n, d] to inputs of `copies`. For a regression, adds two columns: its prediction and the tolerance. */
   async copied(x: Float32Array, model = this.quick): Promise<Float32Array> {
     if (this.state.tableModel !== 'regression') return x;
     const answers = await model.logits(x);
@@ -59,7 +62,7 @@ export class TableModels {
     return Float32Array.from([...answers].flatMap((answer, i) => [...x.subarray(i * size, (i + 1) * size), answer, tolerance]));
   }
 
-  /** Points [n, d] as inputs of `search`. */
+  /** Converts points [n, d] to inputs of `search`. */
   async searched(x: Float32Array): Promise<Float32Array> {
     const by = stretches(this.state);
     return (await this.copied(x, await this.patient())).map((value, i) => value * by[i % by.length]!);

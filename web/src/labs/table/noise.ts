@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The noise of a table: normal on numbers, and transitions between the values of a category.
+// The noise of a table: normal noise for numbers, and random transitions between the values of a category.
 import type { CategoryGroup, NoiseOptions } from 'probust';
 import type { State, TableModel } from '../../state/state.js';
 import { factorsOf, inputsOf, isCategory, placesOf, tableOfState, type CategoryColumn } from '../../tables/tables.js';
@@ -13,7 +13,10 @@ export interface Noise extends Pick<NoiseOptions, 'arrays' | 'categories'> {
   noise: string;
 }
 
-/** Which input columns it moves, if not all. Those of a regression are always given, since `changeX` adds two. */
+/**
+ * The list of columns in the noise's text; empty for all columns. A regression always has it, because TableModels.copied adds
+ * columns.
+ */
 function onColumns(places: readonly { first: number }[], all: number, model: TableModel): string {
   return places.length === all && model !== 'regression' ? '' : `@${places.map(({ first }) => first).join(',')}`;
 }

@@ -18,7 +18,10 @@ export interface TableValues {
 
 const restMilliseconds = 120;
 
-/** The keys of the results: the models, the point, the shape of the noise, its scale. */
+/**
+ * The keys of the results. Each contains those of the models, the point, the noise's shape and its scale that the result
+ * depends on.
+ */
 export interface Keys {
   quick: string;
   near: string;
@@ -83,7 +86,7 @@ export class TableSession extends LabSession<TableValues> {
       this.#forget();
       this.#models = models;
       this.version += 1;
-      // Those of another table cannot be drawn with this one.
+      // The results for another table cannot be drawn with this one.
       this.answers = {};
       this.#ask();
     });

@@ -76,7 +76,7 @@ const isRegression = ({ tableModel }: Readonly<State>): boolean => tableModel ==
 const namesOf = (state: Readonly<State>): string[] =>
   isRegression(state) ? ['too low', 'too high', 'within tolerance'] : tableOfState(state).classes;
 
-/** Predictions are compared with labels only for rows that are as in the table. */
+/** A warning about a wrong prediction. Predictions are compared with labels only for unchanged rows. */
 function wrongLine({ state, row }: Quick) {
   const { rows, classes } = tableOfState(state);
   const right = rows[rowOf(tableOfState(state), state)]!.label;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/replays.h"
+#include "cuda/graph_replay.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace probust::cuda {
 
-void Replays::run(Device& device, Key key, const std::function<void()>& work) {
+void GraphReplay::run(Device& device, Key key, const std::function<void()>& work) {
   if (refused_) return work();
   if (device.epoch() != epoch_) entries_.clear();
   epoch_ = device.epoch();
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.key == key; });
   if (found == entries_.end()) {
-    work();  // before adding the entry: if it throws, there is none
+    work();  // before the entry is added, because it may throw
     if (entries_.size() == kMost) entries_.pop_back();
     entries_.insert(entries_.begin(), {std::move(key), nullptr});
     return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "datasets/files_beside.h"
+#include "datasets/sibling_files.h"
 
 #include <algorithm>
 
 namespace probust::datasets {
 
-FilesBeside::FilesBeside(const std::string& model) : folder_(std::filesystem::path(model).parent_path()) {}
+SiblingFiles::SiblingFiles(const std::string& model) : folder_(std::filesystem::path(model).parent_path()) {}
 
-std::span<const std::byte> FilesBeside::operator()(const std::string& location) {
+std::span<const std::byte> SiblingFiles::operator()(const std::string& location) {
   auto found = files_.find(location);
   if (found == files_.end()) {
     const std::filesystem::path path(location);
@@ -21,7 +21,7 @@ std::span<const std::byte> FilesBeside::operator()(const std::string& location) 
   return std::as_bytes(found->second.bytes);
 }
 
-std::vector<std::string> FilesBeside::paths() const {
+std::vector<std::string> SiblingFiles::paths() const {
   std::vector<std::string> paths;
   for (const auto& [location, buffer] : files_) paths.push_back((folder_ / location).string());
   return paths;

@@ -13,9 +13,9 @@
 namespace probust::datasets {
 
 /// Files in a model's folder, memory-mapped on request and released with this object.
-class FilesBeside {
+class SiblingFiles {
  public:
-  explicit FilesBeside(const std::string& model);
+  explicit SiblingFiles(const std::string& model);
 
   /// The bytes of the file at `location`, which must lie inside the model's folder. Throws Error{unreadable}.
   std::span<const std::byte> operator()(const std::string& location);

@@ -12,23 +12,23 @@
 
 namespace probust::cuda {
 
-/// Called with a message if something runs slower than it could.
+/// A function that is called with a message if something runs slower than necessary.
 using Warn = std::function<void(const std::string&)>;
 
-/// Replays work that repeats with the same addresses: the first time it is done directly, the second time recorded, and from
-/// then on replayed, which avoids launching every kernel separately. If a device cannot record it, all work is done directly
-/// from then on, and `warn` is called.
-class Replays {
+/// GraphReplay work that repeats with the same addresses, which avoids launching every kernel separately: the first time, the
+/// work is done directly; the second time, it is recorded; from then on, it is replayed. If the device cannot record it, `warn`
+/// is called, and all work is done directly from then on.
+class GraphReplay {
  public:
   /// Everything that the work depends on: sizes and addresses.
   using Key = std::vector<std::uintptr_t>;
 
-  explicit Replays(Warn warn) : warn_(std::move(warn)) {}
+  explicit GraphReplay(Warn warn) : warn_(std::move(warn)) {}
 
   void run(Device& device, Key key, const std::function<void()>& work);
 
  private:
-  static constexpr std::size_t kMost = 8;  // because recordings take device memory
+  static constexpr std::size_t kMost = 8;  // limited, because recordings take device memory
 
   struct Entry {
     Key key;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cuda/rates.h"
+#include "cuda/measure_rates.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kCalls = 5, kRepeats = 3;
 
-// Seconds per call: the shortest of a few repetitions of several calls, after a first call that plans.
+// Seconds per call: the least over a few repetitions of several calls each, after a first call, which plans the work.
 double seconds_of(Device& device, const std::function<void()>& call) {
   call();
   device.wait();
@@ -32,7 +32,7 @@ DeviceRates measure_rates(int ordinal, Precision precision, std::int64_t n, std:
   Device device(ordinal, precision);
   DeviceRates rates{device.name(), 0, 0};
   {
-    std::vector<float> numbers(static_cast<std::size_t>(n * n));  // products of zeros would be faster
+    std::vector<float> numbers(static_cast<std::size_t>(n * n));  // random, because products of zeros would be faster
     std::mt19937 random(3);
     for (float& value : numbers) value = static_cast<float>(random()) * 0x1p-31F - 1;
     const Array<float> a(device, numbers), b(device, numbers), c(device, n * n);

@@ -14,15 +14,16 @@ namespace probust {
 
 /// Calls use(point, first_lane, end_lane) for runs of lanes of the same point.
 template <class Use>
-void for_points(const CopyRange& copies, Use use) {
-  for (std::int64_t lane = 0; lane < copies.lanes;) {
-    const std::int64_t i = copies.point(lane), end = std::min(copies.lanes, (i + 1) * copies.count - copies.begin);
+void for_points(const SampleRange& range, Use use) {
+  for (std::int64_t lane = 0; lane < range.lanes;) {
+    const std::int64_t i = range.point(lane), end = std::min(range.lanes, (i + 1) * range.count - range.begin);
     use(i, lane, end);
     lane = end;
   }
 }
 
-inline constexpr std::int64_t kTile = 16;  ///< lanes, and elements; with fewer samples per point, lanes count as different points
+/// Lanes and elements of a tile; if a point has fewer samples, its lanes are treated like different points.
+inline constexpr std::int64_t kTile = 16;
 
 /// A square of values of rows in the layout of programs: tile[e][lane].
 using Tile = std::array<std::array<float, kTile>, kTile>;
@@ -67,18 +68,18 @@ void for_rows(std::int64_t lanes, std::int64_t elements, float* x, const RowOf& 
 /// Applies change(old, value) to every element of every lane of x [elements][lanes]; `value` is the element of the lane's
 /// point.
 template <class Change>
-void change_lanes(const PlacedPoints& placed, const CopyRange& copies, std::int64_t elements, float* x, Change change) {
+void change_lanes(const PlacedPoints& placed, const SampleRange& range, std::int64_t elements, float* x, Change change) {
   const float* const points = placed.points.x.data.data();
-  if (copies.count < kTile) {
-    const auto row_of = [&](std::int64_t lane) { return points + copies.point(lane) * elements; };
-    return for_rows(copies.lanes, elements, x, row_of, [&](std::span<float> lanes, const float* values) {
+  if (range.count < kTile) {
+    const auto row_of = [&](std::int64_t lane) { return points + range.point(lane) * elements; };
+    return for_rows(range.lanes, elements, x, row_of, [&](std::span<float> lanes, const float* values) {
       for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k] = change(lanes[k], values[k]);
     });
   }
   for (std::int64_t e = 0; e < elements; ++e) {
-    for_points(copies, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
+    for_points(range, [&](std::int64_t i, std::int64_t from, std::int64_t to) {
       const float value = points[i * elements + e];
-      for (std::int64_t lane = from; lane < to; ++lane) x[e * copies.lanes + lane] = change(x[e * copies.lanes + lane], value);
+      for (std::int64_t lane = from; lane < to; ++lane) x[e * range.lanes + lane] = change(x[e * range.lanes + lane], value);
     });
   }
 }

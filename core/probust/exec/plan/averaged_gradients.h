@@ -11,22 +11,22 @@ namespace probust {
 
 /// Margins and gradients of a few points, averaged over `samples` noisy samples that are added in batches. Sums run in the
 /// order of the samples, so the result depends neither on the batches nor on the points that share a sweep.
-class GroupMean {
+class AveragedGradients {
  public:
-  GroupMean(const LaneLoops& loops, Points points, const Noise& noise, std::int64_t samples, const Sweep& which);
-  GroupMean(const GroupMean&) = delete;
-  GroupMean& operator=(const GroupMean&) = delete;
+  AveragedGradients(const LaneLoops& loops, Points points, const Noise& noise, std::int64_t samples, const Sweep& which);
+  AveragedGradients(const AveragedGradients&) = delete;
+  AveragedGradients& operator=(const AveragedGradients&) = delete;
 
   /// Adds whole batches of samples until each point has at least `count`. Computes the results after the last batch.
   void add(std::int64_t count, int worker);
   bool done() const { return done_ == samples_; }
-  std::int64_t copies() const { return done_; }  ///< samples added so far, per point
+  std::int64_t added() const { return done_; }  ///< samples added so far, per point
 
   /// One per point, available after the last batch.
   std::vector<Linearization>& results() { return results_; }
 
  private:
-  void add_batch(const CopyRange& copies, int worker);
+  void add_batch(const SampleRange& range, int worker);
   void finish(int worker);
 
   const LaneLoops& loops_;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "cli/run/past_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/options.h"
+#include "cli/run/load.h"
+#include "probust/base/text.h"
+#include "report/words.h"
+
+namespace probust::cli {
+namespace {
+
+constexpr const char *kGiveData = "give the run's data with --data", *kGiveModel = "give the run's model with --model";
+
+// What `read` returns. Its errors are about files of the run; `hint` says how to give another one.
+template <class Read>
+auto reading(const char* hint, Read&& read) {
+  try {
+    return std::forward<Read>(read)();
+  } catch (Error& error) {
+    error.hint = hint;
+    throw;
+  }
+}
+
+std::string path_of_data(const PastRun& run) {
+  const std::string path = run.data.empty() ? store::value_of(run.information, "data_path") : run.data;
+  if (path.empty()) throw Error{ErrorCode::unreadable, "the run", "does not record where its data are", kGiveData};
+  if (reading(kGiveData, [&] { return store::checksum(path); }) != store::value_of(run.configuration, "data"))
+    throw Error{ErrorCode::unreadable, "'" + path + "'", "is not the run's data file, or has changed since", kGiveData};
+  return path;
+}
+
+// "a.onnx, b.onnx" as a list. `model` is empty if there is only one.
+std::string path_of_model(const PastRun& run, const std::string& model) {
+  std::vector<std::string> paths = run.models;
+  const std::string recorded = store::value_of(run.information, "model_path");
+  if (paths.empty() && model.empty()) return recorded;
+  for (std::size_t at = 0; paths.empty() && at <= recorded.size();) {
+    const std::size_t end = std::min(recorded.find(", ", at), recorded.size());
+    if (report::file_name(recorded.substr(at, end - at)) == model) return recorded.substr(at, end - at);
+    at = end + 2;
+  }
+  for (const std::string& path : paths) {
+    if (model.empty() || report::file_name(path) == model) return path;
+  }
+  throw Error{ErrorCode::unreadable, "the run", "does not record where its model " + model + " is", kGiveModel};
+}
+
+void require_file_of_model(const PastRun& run, const std::string& file) {
+  const std::string known = store::value_of(run.configuration, "model");  // the checksums of all models
+  if (known.find(reading(kGiveModel, [&] { return store::checksum(file); })) == std::string::npos)
+    throw Error{ErrorCode::unreadable, "'" + file + "'", "is not the run's model, or has changed since", kGiveModel};
+}
+
+void require_model_of_run(const PastRun& run, const Arguments& arguments) {
+  require_file_of_model(run, arguments.model);
+  for (const std::string& file : reading(kGiveModel, [&] { return files_of_models(arguments); }))
+    require_file_of_model(run, file);
+}
+
+// What the configuration says about decisions and the event; see configuration_of.
+void set_question(const store::Configuration& configuration, Arguments& arguments) {
+  const auto value = [&](const char* name) { return store::value_of(configuration, name); };
+  arguments.output_name = value("output_name");
+  arguments.decision_threshold = parse_double(value("threshold"));
+  if (!value("outputs").empty()) arguments.outputs = parse_outputs(value("outputs"));
+  if (!value("input_shape").empty()) arguments.input_shape = parse_outputs(value("input_shape"));
+  arguments.question.target = value("target");
+  arguments.question.groups = value("groups");
+  arguments.question.top = parse_integer(value("top")).value_or(1);
+  arguments.question.tolerance = parse_double(value("tolerance"));
+  arguments.question.seed = static_cast<std::uint64_t>(parse_integer(value("seed")).value_or(0));
+}
+
+}  // namespace
+
+std::unique_ptr<PointSource> open_points(const PastRun& run) {
+  const std::string path = path_of_data(run);
+  DataArguments data = parse_data_options(path, store::value_of(run.information, "data_options"));
+  data.labels.clear();  // if rows have them
+  data.offset = 0;
+  data.limit = -1;
+  return open_dataset(path, dataset_options(data)).value();
+}
+
+Problem reopen_problem(const PastRun& run, const std::string& model) {
+  Arguments arguments;
+  arguments.data = parse_data_options(path_of_data(run), store::value_of(run.information, "data_options"));
+  arguments.model = path_of_model(run, model);
+  arguments.device = run.device;
+  arguments.quiet = true;
+  require_model_of_run(run, arguments);
+  set_question(run.configuration, arguments);
+  return load_problem(arguments, {});
+}
+
+}  // namespace probust::cli
