@@ -88,7 +88,7 @@ TEST(CliData, ErrorsAreOnOneLine) {
            {"digits", 2, "--output is missing"},
            {"digits -o " + (folder / "x.csv"), 2, "x.csv', which does not end in .npz"},
            {"moons -o " + (folder / "x.txt"), 2, "does not end in .npz or .csv"},
-           {"moons --side 9" + out, 2, "moons are not images"},
+           {"moons --side 9" + out, 2, "moons have no side in pixels"},
            {"moons --classes 3" + out, 2, "moons cannot have 3 classes; give 2"},
            {"digits --side 7" + out, 2, "digits cannot have a side of 7 pixels"},
            {"moons --noise -1" + out, 2, "moons cannot have noise of -1"},

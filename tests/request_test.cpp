@@ -130,8 +130,7 @@ TEST(Request, ARunGivesLabelsBackAndNeedsOneForEachPoint) {
   EXPECT_EQ(labelled.rows()[1].target, 2);
   request.labels = {1};
   EstimateRun few(*executor, request);
-  EXPECT_NE(refusal([&] { few.finish(); }).find("labels must have one label per point, not 1; there are 2 points"),
-            std::string::npos);
+  EXPECT_NE(refusal([&] { few.finish(); }).find("labels must have one label per point, not 1 for 2 points"), std::string::npos);
 }
 
 // One of several unsupported estimators gives rows with the reason, also if the others are in other requests.

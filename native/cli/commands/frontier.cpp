@@ -220,7 +220,7 @@ std::vector<BenchArguments> problems_of(const BenchArguments& arguments) {
   if (!arguments.data.path.empty()) return {arguments};
   std::ifstream file(arguments.model);
   if (!file)
-    throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA, or a file with such lines"};
+    throw Error{ErrorCode::unreadable, arguments.model, "cannot be opened", "give MODEL DATA --sigma S, or a file of such lines"};
   std::vector<BenchArguments> problems;
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
