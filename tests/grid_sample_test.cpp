@@ -156,8 +156,9 @@ TEST(GridSample, PositionsThatAreNotFiniteGiveNaN) {
 // the number of lanes.
 TEST(GridSample, KernelsAgreeForManyChannelsAndLanes) {
   std::mt19937 random(3);
-  const Shape large{2, 3, 40, 30}, small{1, 7, 6, 5};
-  for (const auto& [image, positions] : {std::pair{large, std::int64_t{25}}, std::pair{small, std::int64_t{40}}}) {
+  const Shape large{2, 3, 40, 30}, small{1, 7, 6, 5}, larger{1, 2, 95, 90};  // one channel of the last at a time
+  for (const auto& [image, positions] :
+       {std::pair{large, std::int64_t{25}}, std::pair{small, std::int64_t{40}}, std::pair{larger, std::int64_t{5}}}) {
     const Shape at{image[0], 2, positions}, values{image[0], image[1], positions};
     for (const auto interpolation : kInterpolations) {
       const GridAttributes grid{image[2], image[3], interpolation, reflect_edges};
@@ -181,23 +182,26 @@ TEST(GridSample, KernelsAgreeForManyChannelsAndLanes) {
 // The kernel has one image for all lanes of a group if their bits are equal.
 TEST(GridSample, BitsDoNotDependOnWhetherLanesShareAnImage) {
   std::mt19937 random(4);
-  const std::int64_t lanes = 16, pixels = 2 * 5 * 7;
-  test::Values shared{std::vector<float>(pixels * lanes), test::random_tensor({2 * 33, lanes}, random, -3, 9).data};
-  for (std::int64_t e = 0; e < pixels; ++e) {
-    const float value = test::random_tensor({1}, random).data[0];
-    std::fill_n(shared[0].begin() + e * lanes, lanes, e % 3 == 0 ? 0.0F : value);
-  }
-  test::Values separate = shared;
-  for (std::int64_t e = 0; e < pixels; ++e) separate[0][e * lanes + lanes - 1] += 0.5F;
-  for (const auto interpolation : kInterpolations) {
-    for (const auto padding : kPaddings) {
-      const Graph graph = graph_of(Op::grid_sample, {5, 7, interpolation, padding}, {1, 2, 5, 7}, {1, 2, 33});
-      const auto program = compile_cpu(graph);
-      const std::vector<float> one = test::run(*program, graph, {lanes, 1}, shared)[0];
-      const std::vector<float> several = test::run(*program, graph, {lanes, 1}, separate)[0];
-      EXPECT_EQ(test::take_examples(one, lanes, 0, lanes - 1), test::take_examples(several, lanes, 0, lanes - 1))
-          << to_text(graph);
-      test::expect_same_bits(test::kCompilers[0], graph, {lanes, 1}, separate, {1}, to_text(graph));
+  // With one channel, with a group of four, and with both.
+  for (const std::int64_t channels : {1, 3, 5}) {
+    const std::int64_t lanes = 16, pixels = channels * 5 * 7;
+    test::Values shared{std::vector<float>(pixels * lanes), test::random_tensor({2 * 33, lanes}, random, -3, 9).data};
+    for (std::int64_t e = 0; e < pixels; ++e) {
+      const float value = test::random_tensor({1}, random).data[0];
+      std::fill_n(shared[0].begin() + e * lanes, lanes, e % 3 == 0 ? 0.0F : value);
+    }
+    test::Values separate = shared;
+    for (std::int64_t e = 0; e < pixels; ++e) separate[0][e * lanes + lanes - 1] += 0.5F;
+    for (const auto interpolation : kInterpolations) {
+      for (const auto padding : kPaddings) {
+        const Graph graph = graph_of(Op::grid_sample, {5, 7, interpolation, padding}, {1, channels, 5, 7}, {1, 2, 33});
+        const auto program = compile_cpu(graph);
+        const std::vector<float> one = test::run(*program, graph, {lanes, 1}, shared)[0];
+        const std::vector<float> several = test::run(*program, graph, {lanes, 1}, separate)[0];
+        EXPECT_EQ(test::take_examples(one, lanes, 0, lanes - 1), test::take_examples(several, lanes, 0, lanes - 1))
+            << to_text(graph);
+        test::expect_same_bits(test::kCompilers[0], graph, {lanes, 1}, separate, {1}, to_text(graph));
+      }
     }
   }
 }

@@ -1,236 +1,38 @@
 // SPDX-License-Identifier: MIT
 // quadrature:N, for noise that is a function of one or two standard normals w. Evaluates the margins at the nodes of a grid of
 // N cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where
-// all are positive. It uses no random numbers. The error is that of linear interpolation, O(h²) if margins are smooth. It is
-// then about a third of the difference to the grid of half the resolution (Richardson, Phil. Trans. R. Soc. A 226, 1927), which
-// determines the status. The error in the note is the whole difference, or a quarter of the difference between two coarser
-// grids if that is larger.
+// all are positive. It uses no random numbers.
 //
-// Such differences do not bound the error if margins are very steep or jump, as those of trees and of inputs rounded to levels
-// do: such a margin may change sign anywhere in a cell. The whole probability of the cells in which a margin jumps is added to
-// the error.
+// Interpolation from every second node misses the nodes between them by d. So d bounds what the cells between may miss: a quarter
+// of d if margins are smooth, d next to a kink. The doubt is the probability that d adds to the region or takes away, also in
+// cells where no margin changes its sign. The error is a quarter of it, and the note gives half of it: 1.5 and 3 times the error
+// for smooth margins. The difference to the grid of half the resolution is 3 times the error, too (Richardson, Phil. Trans. R.
+// Soc. A 226, 1927).
 //
-// A cell without a sign change has its exact probability. In the others, each half is clipped to the polygon where the margins
-// are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974). The density is integrated over the
-// polygon's triangles with the edge-midpoint rule, exact for polynomials of degree two (Strang and Fix 1973, table 4.1).
+// Nothing bounds the error if margins are very steep or jump, as those of trees and of inputs rounded to levels do: such a
+// margin may change sign anywhere in a cell. The whole probability of the cells in which a margin jumps is added to the error,
+// and an eighth of that in the grid, however small these cells become: where margins jump, they may do so between all nodes.
+//
+// If the error is too large for the status `ok`, the cells with the largest errors are halved along each side, again and again,
+// until it is not or as many nodes as the grid has were added.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
+#include <utility>
 
+#include "probust/estimators/cells.h"
 #include "probust/estimators/common.h"
 #include "probust/estimators/statistics/pair_statistics.h"
-#include "probust/normal/univariate.h"
 #include "probust/ops/append.h"
 
 namespace probust {
 namespace {
 
-constexpr double kTail = 8;                           // a normal variable exceeds this with probability 1e-15
 constexpr std::int64_t kMostCells = 4096;             // per side
+constexpr double kUnseen = 0.125;                     // of the cells with a jump: what has jumps between all nodes
 constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
-
-struct Sides {
-  double p = 0, p_fail = 0;
-  double unresolved = 0;  // probability of the cells in which a margin jumps
-};
-
-// A vertex of a polygon in the unit triangle (0,0), (1,0), (0,1).
-struct Vertex {
-  double u, v;
-};
-using Polygon = std::vector<Vertex>;
-
-// A linear margin on the unit triangle, given by its values at the corners.
-struct Plane {
-  double origin, at_u, at_v;
-  double operator()(const Vertex& x) const { return origin * (1 - x.u - x.v) + at_u * x.u + at_v * x.v; }
-};
-
-Vertex between(const Vertex& a, const Vertex& b, double t) { return {a.u + t * (b.u - a.u), a.v + t * (b.v - a.v)}; }
-
-// The part of a convex polygon in which a margin is positive.
-Polygon clipped(const Polygon& polygon, const Plane& margin) {
-  Polygon part;
-  part.reserve(polygon.size() + 1);
-  for (std::size_t k = 0; k < polygon.size(); ++k) {
-    const Vertex &a = polygon[k], &b = polygon[(k + 1) % polygon.size()];
-    const double at_a = margin(a), at_b = margin(b);
-    if (at_a > 0) part.push_back(a);
-    if ((at_a > 0) != (at_b > 0)) part.push_back(between(a, b, at_a / (at_a - at_b)));
-  }
-  return part;
-}
-
-// Nodes along one axis, with the probability of each cell. The first and last cell extend to infinity.
-class Axis {
- public:
-  explicit Axis(std::int64_t cells) : cells_(cells) {
-    mass_.reserve(static_cast<std::size_t>(cells));
-    for (std::int64_t k = 0; k < cells; ++k) {
-      const double low = k == 0 ? -INFINITY : node(k), high = k + 1 == cells ? INFINITY : node(k + 1);
-      mass_.push_back(std::isinf(high)  ? normal::complement(low)
-                      : std::isinf(low) ? normal::cdf(high)
-                                        : normal::interval(low, high));
-    }
-  }
-
-  std::int64_t cells() const { return cells_; }
-  double width() const { return 2 * kTail / static_cast<double>(cells_); }
-  double node(std::int64_t k) const { return kTail * (2 * static_cast<double>(k) / static_cast<double>(cells_) - 1); }
-  double mass(std::int64_t k) const { return mass_[k]; }
-
- private:
-  std::int64_t cells_;
-  std::vector<double> mass_;
-};
-
-// Half of a cell: its right-angled corner, and the step from there along u and v.
-struct Half {
-  double x, y, step;  // negative in the upper right half
-  double density(const Vertex& at) const { return normal::pdf(x + step * at.u) * normal::pdf(y + step * at.v); }
-};
-
-// The normal probability of a polygon in half a cell.
-double mass_of(const Polygon& polygon, const Half& half) {
-  double sum = 0;
-  for (std::size_t k = 1; k + 1 < polygon.size(); ++k) {
-    const Vertex &a = polygon[0], &b = polygon[k], &c = polygon[k + 1];
-    const double area = 0.5 * std::fabs((b.u - a.u) * (c.v - a.v) - (c.u - a.u) * (b.v - a.v));
-    const double edges = half.density(between(a, b, 0.5)) + half.density(between(b, c, 0.5)) + half.density(between(c, a, 0.5));
-    sum += area * edges / 3;
-  }
-  return sum * half.step * half.step;
-}
-
-// The margins at the nodes of a grid in one or two dimensions. Every second node (stride 2) gives the grid of half the
-// resolution.
-class Grid {
- public:
-  Grid(std::int64_t nodes, std::int64_t rivals) : nodes_(nodes), rivals_(rivals) {}
-
-  void append(std::span<const float> logits, std::int64_t target) {
-    for (std::int64_t row = 0; row < rivals_; ++row) margins_.push_back(margin(logits, target, rival_of(row, target)));
-  }
-
-  void reserve(std::int64_t nodes) { margins_.reserve(static_cast<std::size_t>(nodes * rivals_)); }
-
-  Sides on_a_line(std::int64_t stride) const {
-    const Axis axis((nodes_ - 1) / stride);
-    Sides sides;
-    for (std::int64_t k = 0; k < axis.cells(); ++k) add_interval(axis, k, stride, sides);
-    return sides;
-  }
-
-  Sides in_the_plane(std::int64_t stride) const {
-    const Axis axis((nodes_ - 1) / stride);
-    Sides sides;
-    for (std::int64_t j = 0; j < axis.cells(); ++j) {
-      for (std::int64_t i = 0; i < axis.cells(); ++i) add_cell(axis, i, j, stride, sides);
-    }
-    return sides;
-  }
-
- private:
-  // The margin as a finite number, so that it can be interpolated. NaN becomes the lowest number, because the target does not
-  // survive.
-  static float margin(std::span<const float> logits, std::int64_t target, std::int64_t rival) {
-    const float difference = logits[target] - logits[rival];
-    if (std::isnan(difference)) return -std::numeric_limits<float>::max();
-    if (difference == 0 && rival > target) return std::numeric_limits<float>::min();  // the lower index wins a tie
-    return std::clamp(difference, -std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
-  }
-
-  const float* at(std::int64_t i, std::int64_t j) const { return margins_.data() + (j * nodes_ + i) * rivals_; }
-
-  // Whether a margin jumps between two neighbouring nodes: it changes sign, and by much more than between the nodes on either
-  // side. `back` and `on` say whether those nodes exist.
-  bool jumps(const float* from, std::int64_t step, bool back, bool on) const {
-    constexpr double kMuch = 1.5;
-    for (std::int64_t r = 0; r < rivals_; ++r, ++from) {
-      const double a = from[0], b = from[step];
-      if ((a > 0) == (b > 0)) continue;
-      const double before = back ? std::fabs(a - from[-step]) : 0, after = on ? std::fabs(from[2 * step] - b) : 0;
-      if (std::fabs(b - a) > kMuch * std::max(before, after)) return true;
-    }
-    return false;
-  }
-
-  bool jumps_along_x(std::int64_t i, std::int64_t j, std::int64_t stride) const {
-    return jumps(at(i, j), stride * rivals_, i >= stride, i + 2 * stride < nodes_);
-  }
-  bool jumps_along_y(std::int64_t i, std::int64_t j, std::int64_t stride) const {
-    return jumps(at(i, j), stride * nodes_ * rivals_, j >= stride, j + 2 * stride < nodes_);
-  }
-  bool jumps_in_cell(std::int64_t i, std::int64_t j, std::int64_t stride) const {
-    return jumps_along_x(i, j, stride) || jumps_along_x(i, j + stride, stride) || jumps_along_y(i, j, stride) ||
-           jumps_along_y(i + stride, j, stride);
-  }
-
-  // 1 if every margin is positive at all corners, -1 if some margin is positive at no corner, otherwise 0.
-  template <std::size_t Corners>
-  int side(const std::array<const float*, Corners>& corners) const {
-    bool all = true;
-    for (std::int64_t r = 0; r < rivals_; ++r) {
-      std::size_t positive = 0;
-      for (const float* corner : corners) positive += corner[r] > 0 ? 1 : 0;
-      if (positive == 0) return -1;
-      all = all && positive == Corners;
-    }
-    return all ? 1 : 0;
-  }
-
-  void add_interval(const Axis& axis, std::int64_t k, std::int64_t stride, Sides& sides) const {
-    const std::array<const float*, 2> ends = {at(k * stride, 0), at((k + 1) * stride, 0)};
-    double low = 0, high = side(ends) < 0 ? 0 : 1;
-    for (std::int64_t r = 0; r < rivals_ && high > low; ++r) {
-      const double a = ends[0][r], b = ends[1][r];
-      if (a <= 0) low = std::max(low, a / (a - b));
-      if (b <= 0) high = std::min(high, a / (a - b));
-    }
-    high = std::max(low, high);
-    const double from = axis.node(k) + low * axis.width(), to = axis.node(k) + high * axis.width();
-    const bool whole = low == 0 && high == 1;
-    const double mass = whole ? axis.mass(k) : normal::interval(from, to);
-    sides.p += mass;
-    if (!whole) sides.p_fail += high <= low ? axis.mass(k) : rest(axis, k, from, to);
-    if (side(ends) == 0 && jumps_along_x(k * stride, 0, stride)) sides.unresolved += axis.mass(k);
-  }
-
-  // The probability of the parts of a cut cell outside the surviving interval.
-  static double rest(const Axis& axis, std::int64_t k, double from, double to) {
-    return normal::interval(axis.node(k), from) + normal::interval(to, axis.node(k + 1));
-  }
-
-  void add_cell(const Axis& axis, std::int64_t i, std::int64_t j, std::int64_t stride, Sides& sides) const {
-    const std::array<const float*, 4> corners = {at(i * stride, j * stride), at((i + 1) * stride, j * stride),
-                                                 at(i * stride, (j + 1) * stride), at((i + 1) * stride, (j + 1) * stride)};
-    const double mass = axis.mass(i) * axis.mass(j);
-    const int sign = side(corners);
-    const double inside = sign > 0   ? mass
-                          : sign < 0 ? 0
-                                     : std::min(mass, cut_mass(corners, axis.node(i), axis.node(j), axis.width()));
-    sides.p += inside;
-    sides.p_fail += mass - inside;
-    if (sign == 0 && jumps_in_cell(i * stride, j * stride, stride)) sides.unresolved += mass;
-  }
-
-  // The two halves of a cell meet along the diagonal from (1,0) to (0,1).
-  double cut_mass(const std::array<const float*, 4>& corners, double x, double y, double width) const {
-    const double lower = half_mass({corners[0], corners[1], corners[2]}, {x, y, width});
-    return lower + half_mass({corners[3], corners[2], corners[1]}, {x + width, y + width, -width});
-  }
-
-  double half_mass(const std::array<const float*, 3>& corners, const Half& half) const {
-    Polygon polygon = {{0, 0}, {1, 0}, {0, 1}};
-    for (std::int64_t r = 0; r < rivals_ && !polygon.empty(); ++r)
-      polygon = clipped(polygon, {corners[0][r], corners[1][r], corners[2][r]});
-    return mass_of(polygon, half);
-  }
-
-  std::int64_t nodes_, rivals_;
-  std::vector<float> margins_;  // [nodes (, nodes), rivals]
-};
 
 // Noisy samples of a point for given standard normals.
 Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) {
@@ -247,47 +49,361 @@ Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) 
   return x;
 }
 
-// The margins of each of the `targets` at all nodes, one line of nodes after the other.
-std::vector<Grid> margins_on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells,
-                                  std::int64_t dimensions, const std::vector<std::int64_t>& targets) {
-  const Axis axis(cells);
-  const std::int64_t nodes = cells + 1, lines = dimensions == 2 ? nodes : 1;
-  std::vector<Grid> grids(targets.size(), Grid(nodes, executor.classes() - 1));
-  for (Grid& grid : grids) grid.reserve(nodes * lines);
-  Eigen::MatrixXf w(nodes, dimensions);
-  for (std::int64_t i = 0; i < nodes; ++i) w(i, 0) = static_cast<float>(axis.node(i));
-  for (std::int64_t j = 0; j < lines; ++j) {
-    if (dimensions == 2) w.col(1).setConstant(static_cast<float>(axis.node(j)));
-    const Tensor logits = executor.logits(moved(point, noise, w)).value();
-    for (std::size_t k = 0; k < targets.size(); ++k) {
-      for (std::int64_t i = 0; i < nodes; ++i) grids[k].append(logits.row(i), targets[k]);
+// A node, in steps of the axis; the second is 0 on a line.
+struct GridNode {
+  std::int64_t i, j;
+};
+
+// The margins of a point at the nodes evaluated so far, for each of its targets.
+class GridNodes {
+ public:
+  GridNodes(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells, std::int64_t dimensions,
+            std::vector<std::int64_t> targets)
+      : axis_(cells),
+        executor_(executor),
+        point_(point),
+        noise_(noise),
+        dimensions_(dimensions),
+        nodes_(cells + 1),
+        rivals_(executor.classes() - 1),
+        targets_(std::move(targets)),
+        margins_(targets_.size()) {
+    const std::int64_t lines = dimensions_ == 2 ? nodes_ : 1;
+    for (std::vector<float>& margins : margins_) margins.reserve(static_cast<std::size_t>(nodes_ * lines * rivals_));
+    std::vector<GridNode> line(static_cast<std::size_t>(nodes_));
+    for (std::int64_t j = 0; j < lines; ++j) {
+      for (std::int64_t i = 0; i < nodes_; ++i) line[i] = {i * axis_.unit(), j * axis_.unit()};
+      evaluate(line);
     }
   }
-  return grids;
-}
 
-Estimate integrated(const Grid& grid, std::int64_t cells, std::int64_t dimensions) {
+  const NormalAxis& axis() const { return axis_; }
+  std::int64_t dimensions() const { return dimensions_; }
+  std::int64_t rivals() const { return rivals_; }
+  std::int64_t count() const { return count_; }
+
+  // -1 if the node is outside the grid or was not evaluated.
+  std::int64_t row(const GridNode& node) const {
+    if (std::min(node.i, node.j) < 0 || std::max(node.i, node.j) > axis_.end()) return -1;
+    if (axis_.between_cells(node.i) && axis_.between_cells(node.j)) return axis_.cell(node.j) * nodes_ + axis_.cell(node.i);
+    const auto found = added_.find(key(node));
+    return found == added_.end() ? -1 : found->second;
+  }
+
+  const float* margins(std::size_t target, std::int64_t row) const { return margins_[target].data() + row * rivals_; }
+
+  // Evaluates nodes with no row, some at a time.
+  void add(std::span<const GridNode> nodes) {
+    constexpr std::size_t kTogether = 1024;
+    for (; !nodes.empty(); nodes = nodes.subspan(std::min(kTogether, nodes.size()))) {
+      const auto some = nodes.first(std::min(kTogether, nodes.size()));
+      for (std::size_t k = 0; k < some.size(); ++k) added_[key(some[k])] = count_ + static_cast<std::int64_t>(k);
+      evaluate(some);
+    }
+  }
+
+  static std::uint64_t key(const GridNode& node) {
+    return static_cast<std::uint64_t>(node.i) << 32 | static_cast<std::uint64_t>(node.j);
+  }
+
+ private:
+  void evaluate(std::span<const GridNode> nodes) {
+    Eigen::MatrixXf w(static_cast<Eigen::Index>(nodes.size()), dimensions_);
+    for (std::size_t k = 0; k < nodes.size(); ++k) {
+      const auto row = static_cast<Eigen::Index>(k);
+      w(row, 0) = static_cast<float>(axis_.at(nodes[k].i));
+      if (dimensions_ == 2) w(row, 1) = static_cast<float>(axis_.at(nodes[k].j));
+    }
+    const Tensor logits = executor_.logits(moved(point_, noise_, w)).value();
+    for (std::size_t k = 0; k < targets_.size(); ++k) {
+      for (std::size_t i = 0; i < nodes.size(); ++i) append(logits.row(static_cast<std::int64_t>(i)), targets_[k], margins_[k]);
+    }
+    count_ += static_cast<std::int64_t>(nodes.size());
+  }
+
+  void append(std::span<const float> logits, std::int64_t target, std::vector<float>& margins) const {
+    for (std::int64_t row = 0; row < rivals_; ++row) margins.push_back(margin(logits, target, rival_of(row, target)));
+  }
+
+  // The margin as a finite number, so that it can be interpolated. NaN becomes the lowest number, because the target does not
+  // survive.
+  static float margin(std::span<const float> logits, std::int64_t target, std::int64_t rival) {
+    const float difference = logits[target] - logits[rival];
+    if (std::isnan(difference)) return -std::numeric_limits<float>::max();
+    if (difference == 0 && rival > target) return std::numeric_limits<float>::min();  // the lower index wins a tie
+    return std::clamp(difference, -std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
+  }
+
+  NormalAxis axis_;
+  Executor& executor_;
+  const Points& point_;
+  const Noise& noise_;
+  std::int64_t dimensions_, nodes_, rivals_, count_ = 0;
+  std::vector<std::int64_t> targets_;
+  std::vector<std::vector<float>> margins_;  // [target][row][rival]
+  std::unordered_map<std::uint64_t, std::int64_t> added_;
+};
+
+// An interval or a square between nodes.
+struct GridCell {
+  GridNode first;
+  std::int64_t size;
+};
+
+// A cell in which some margin changes sign, or may do so.
+struct OpenCell {
+  GridCell cell;
+  CellMass mass;
+  double doubt = 0;           // what the errors of its margins may add or take away
+  double jump = 0;            // its probability, if a margin jumps
+  double origin = 0;          // if a margin jumps, its share of the jump of the grid's cell that it is a part of
+  std::vector<float> errors;  // by how much interpolation over twice its size missed each margin
+
+  double error() const { return jump > 0 ? jump : doubt / 4; }
+  double unseen() const { return kUnseen * origin; }
+};
+
+// The probability that one target survives: a sum over cells.
+class CellSum {
+ public:
+  CellSum(GridNodes& nodes, std::size_t target) : nodes_(nodes), target_(target) {
+    std::vector<float> errors;
+    each_cell(2 * axis().unit(), [&](const GridCell& pair) {
+      errors.assign(static_cast<std::size_t>(nodes_.rivals()), 0.0F);
+      add_halves(pair, errors, 0);
+    });
+    for (OpenCell& open : open_) open.origin = open.jump;
+  }
+
+  // Halves cells until the error is within the tolerances, or `budget` nodes were added.
+  void refine(std::int64_t budget) {
+    const std::int64_t most = nodes_.count() + budget;
+    while (error() > tolerance()) {
+      const std::vector<std::size_t> chosen = cells_to_halve(most - nodes_.count());
+      if (chosen.empty()) return;
+      halve(chosen);
+    }
+  }
+
+  CellMass mass() const {
+    CellMass sum = settled_;
+    for (const OpenCell& open : open_) {
+      sum.inside += open.mass.inside;
+      sum.outside += open.mass.outside;
+    }
+    return sum;
+  }
+
+  bool exact() const { return error() <= tolerance(); }
+
+  double note() const {
+    double sum = 0;
+    for (const OpenCell& open : open_) sum += std::max(open.jump, open.doubt / 2) + open.unseen();
+    return sum;
+  }
+
+ private:
+  const NormalAxis& axis() const { return nodes_.axis(); }
+  bool plane() const { return nodes_.dimensions() == 2; }
+
+  double error() const {
+    double sum = 0;
+    for (const OpenCell& open : open_) sum += open.error() + open.unseen();
+    return sum;
+  }
+  double tolerance() const { return std::min(kAbsolute, kRelative * mass().outside + 1e-12); }
+
+  template <class Visit>
+  void each_cell(std::int64_t size, const Visit& visit) const {
+    const std::int64_t end = axis().end(), lines = plane() ? end : size;
+    for (std::int64_t j = 0; j < lines; j += size) {
+      for (std::int64_t i = 0; i < end; i += size) visit(GridCell{{i, j}, size});
+    }
+  }
+
+  // The parts of a cell that is halved along each side.
+  template <class Visit>
+  void each_half(const GridCell& cell, const Visit& visit) const {
+    const std::int64_t half = cell.size / 2;
+    for (std::int64_t k = 0; k < (plane() ? 4 : 2); ++k)
+      visit(GridCell{{cell.first.i + k % 2 * half, cell.first.j + k / 2 * half}, half});
+  }
+
+  // The nodes that halve a cell, each between two of its corners.
+  struct Middle {
+    GridNode node, from, to;
+  };
+  std::span<const Middle> middles(const GridCell& cell, std::array<Middle, 5>& all) const {
+    const auto [i, j] = cell.first;
+    const std::int64_t half = cell.size / 2, right = i + cell.size, above = j + cell.size;
+    all[0] = {{i + half, j}, {i, j}, {right, j}};
+    if (!plane()) return std::span(all).first(1);
+    all[1] = {{i, j + half}, {i, j}, {i, above}};
+    all[2] = {{right, j + half}, {right, j}, {right, above}};
+    all[3] = {{i + half, above}, {i, above}, {right, above}};
+    all[4] = {{i + half, j + half}, {right, j}, {i, above}};  // on the diagonal where the halves meet
+    return all;
+  }
+
+  const float* at(const GridNode& node) const { return nodes_.margins(target_, nodes_.row(node)); }
+
+  // Raises errors to those of the interpolation between a cell's corners.
+  void measure(const GridCell& cell, std::vector<float>& errors) const {
+    std::array<Middle, 5> all;
+    for (const Middle& middle : middles(cell, all)) {
+      const float *value = at(middle.node), *from = at(middle.from), *to = at(middle.to);
+      for (std::size_t r = 0; r < errors.size(); ++r) {
+        const double missed = std::fabs(value[r] - 0.5 * (double{from[r]} + double{to[r]}));
+        errors[r] = std::max(errors[r], static_cast<float>(std::min(missed, double{std::numeric_limits<float>::max()})));
+      }
+    }
+  }
+
+  // `errors` are those of the interpolation over twice the cell's size.
+  OpenCell judged(const GridCell& cell, const std::vector<float>& errors) const {
+    const auto [i, j] = cell.first;
+    const std::int64_t right = i + cell.size, above = j + (plane() ? cell.size : 0);
+    const CornerMargins margins{{at({i, j}), at({right, j}), at({i, above}), at({right, above})}, plane() ? 4 : 2, errors};
+    const double mass = axis().mass(i, cell.size) * (plane() ? axis().mass(j, cell.size) : 1);
+    OpenCell open{cell, {mass, 0}, 0, 0, 0, {}};
+    if (side(margins, -1) > 0) return open;
+    open.mass = {0, mass};
+    if (side(margins, 1) < 0) return open;
+    const NormalCell normal{nodes_.dimensions(), axis().at(i), axis().at(j), axis().at(right) - axis().at(i), mass};
+    open.mass = mass_of(normal, margins, 0);
+    const double most = mass_of(normal, margins, 1).inside, least = mass_of(normal, margins, -1).inside;
+    open.doubt = std::max(most - open.mass.inside, open.mass.inside - least);
+    if (side(margins, 0) == 0 && jumps_in(cell)) open.jump = mass;
+    open.errors = errors;
+    return open;
+  }
+
+  // Adds the halves of a cell that has all nodes for them. `errors` are the least ones, and are raised.
+  void add_halves(const GridCell& cell, std::vector<float>& errors, double origin) {
+    measure(cell, errors);
+    const std::size_t before = open_.size();
+    each_half(cell, [&](const GridCell& half) {
+      OpenCell judgement = judged(half, errors);
+      if (judgement.errors.empty()) {
+        settled_.inside += judgement.mass.inside;
+        settled_.outside += judgement.mass.outside;
+      } else {
+        open_.push_back(std::move(judgement));
+      }
+    });
+    const std::span<OpenCell> added = std::span(open_).subspan(before);
+    const auto jumping = std::count_if(added.begin(), added.end(), [](const OpenCell& open) { return open.jump > 0; });
+    for (OpenCell& open : added) open.origin = open.jump > 0 ? origin / static_cast<double>(jumping) : 0;
+  }
+
+  // Whether a margin jumps between two nodes: it changes sign, and by much more than between the nodes on either side, as far as
+  // they are known.
+  bool jumps(const GridNode& from, const GridNode& to) const {
+    constexpr double kMuch = 1.5;
+    const GridNode back{2 * from.i - to.i, 2 * from.j - to.j}, on{2 * to.i - from.i, 2 * to.j - from.j};
+    const std::int64_t back_row = nodes_.row(back), on_row = nodes_.row(on);
+    const float *first = at(from), *last = at(to);
+    for (std::int64_t r = 0; r < nodes_.rivals(); ++r) {
+      const double a = first[r], b = last[r];
+      if ((a > 0) == (b > 0)) continue;
+      const double before = back_row < 0 ? 0 : std::fabs(a - nodes_.margins(target_, back_row)[r]),
+                   after = on_row < 0 ? 0 : std::fabs(nodes_.margins(target_, on_row)[r] - b);
+      if (std::fabs(b - a) > kMuch * std::max(before, after)) return true;
+    }
+    return false;
+  }
+
+  bool jumps_in(const GridCell& cell) const {
+    const auto [i, j] = cell.first;
+    const std::int64_t right = i + cell.size, above = j + cell.size;
+    if (jumps({i, j}, {right, j})) return true;
+    return plane() && (jumps({i, above}, {right, above}) || jumps({i, j}, {i, above}) || jumps({right, j}, {right, above}));
+  }
+
+  // The cells with the largest errors, the first of them first: until the errors of the others are half of the tolerance, or are
+  // much smaller than the largest, or halving them takes more than `budget` nodes.
+  std::vector<std::size_t> cells_to_halve(std::int64_t budget) const {
+    constexpr double kSmaller = 0.25;
+    std::vector<std::size_t> order(open_.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return open_[a].error() > open_[b].error(); });
+    const std::int64_t most_nodes = plane() ? 5 : 1;
+    const double enough = tolerance() / 2;
+    double left = 0;
+    for (const OpenCell& open : open_) left += open.error();
+    std::vector<std::size_t> chosen;
+    for (const std::size_t k : order) {
+      const double error = open_[k].error();
+      if (left <= enough || error == 0 || error < kSmaller * open_[order[0]].error()) break;
+      if (budget < most_nodes) break;
+      if (open_[k].cell.size == 1) continue;
+      left -= error;
+      budget -= most_nodes;
+      chosen.push_back(k);
+    }
+    return chosen;
+  }
+
+  void halve(const std::vector<std::size_t>& chosen) {
+    nodes_.add(new_nodes(chosen));
+    std::vector<OpenCell> halved;
+    for (const std::size_t k : chosen) {
+      halved.push_back(std::move(open_[k]));
+      open_[k].cell.size = 0;
+    }
+    std::erase_if(open_, [](const OpenCell& open) { return open.cell.size == 0; });
+    for (OpenCell& open : halved) {
+      constexpr float kLeast = 0.25F;  // of an error that is left: margins may agree by chance
+      for (float& error : open.errors) error *= kLeast;
+      add_halves(open.cell, open.errors, open.origin);
+    }
+  }
+
+  std::vector<GridNode> new_nodes(const std::vector<std::size_t>& chosen) const {
+    std::vector<GridNode> nodes;
+    std::array<Middle, 5> all;
+    for (const std::size_t k : chosen) {
+      for (const Middle& middle : middles(open_[k].cell, all)) {
+        if (nodes_.row(middle.node) < 0) nodes.push_back(middle.node);
+      }
+    }
+    const auto key = [](const GridNode& node) { return GridNodes::key(node); };
+    std::sort(nodes.begin(), nodes.end(), [&](const GridNode& a, const GridNode& b) { return key(a) < key(b); });
+    nodes.erase(std::unique(nodes.begin(), nodes.end(), [&](const GridNode& a, const GridNode& b) { return key(a) == key(b); }),
+                nodes.end());
+    return nodes;
+  }
+
+  GridNodes& nodes_;
+  std::size_t target_;
+  CellMass settled_;  // of the other cells
+  std::vector<OpenCell> open_;
+};
+
+Estimate integrated(GridNodes& nodes, std::size_t target) {
+  CellSum sum(nodes, target);
+  const std::int64_t line = nodes.axis().cell(nodes.axis().end()) + 1;
+  sum.refine(nodes.dimensions() == 2 ? line * line : line);
   Estimate estimate;
-  const auto at = [&](std::int64_t stride) { return dimensions == 2 ? grid.in_the_plane(stride) : grid.on_a_line(stride); };
-  const Sides fine = at(1), coarse = at(2);
-  double difference = std::fabs(fine.p_fail - coarse.p_fail);
-  if (cells % 4 == 0) difference = std::max(difference, std::fabs(coarse.p_fail - at(4).p_fail) / 4);
-  const double error = difference / 3 + fine.unresolved;
+  const auto [inside, outside] = sum.mass();
   // The smaller of the two sums is more accurate.
-  estimate.p = fine.p < fine.p_fail ? fine.p : 1 - fine.p_fail;
-  estimate.p_fail = fine.p < fine.p_fail ? 1 - fine.p : fine.p_fail;
-  estimate.forwards = dimensions == 2 ? (cells + 1) * (cells + 1) : cells + 1;
-  if (error > kAbsolute || error > kRelative * estimate.p_fail + 1e-12)
-    estimate.set(Status::inexact, "known to about " + short_text(difference + fine.unresolved));
+  estimate.p = inside < outside ? inside : 1 - outside;
+  estimate.p_fail = inside < outside ? 1 - inside : outside;
+  estimate.forwards = nodes.count();
+  if (!sum.exact()) estimate.set(Status::inexact, "known to about " + short_text(sum.note()));
   return estimate;
 }
 
 Estimate on_grid(Executor& executor, const Points& point, const Noise& noise, std::int64_t cells, std::int64_t dimensions) {
   std::vector<std::int64_t> targets = {point.target[0]};
   if (const std::int64_t label = other_label(point, 0); label >= 0) targets.push_back(label);
-  const std::vector<Grid> grids = margins_on_grid(executor, point, noise, cells, dimensions, targets);
-  Estimate estimate = integrated(grids[0], cells, dimensions);
-  if (grids.size() > 1) estimate.set_label(integrated(grids[1], cells, dimensions));
+  GridNodes nodes(executor, point, noise, cells, dimensions, targets);
+  Estimate estimate = integrated(nodes, 0);
+  if (targets.size() > 1) {
+    estimate.set_label(integrated(nodes, 1));
+    estimate.forwards = nodes.count();
+  }
   return estimate;
 }
 
@@ -309,7 +425,7 @@ std::vector<Estimate> estimate_quadrature(Evaluation& evaluation, const Noise& n
     throw Error{ErrorCode::usage, "quadrature", "cannot have " + std::to_string(count) + " cells per side",
                 "give an even number up to " + std::to_string(kMostCells)};
   const std::int64_t dimensions = dimensions_of(evaluation.points(), noise), rivals = evaluation.executor().classes() - 1;
-  const std::int64_t nodes = dimensions == 2 ? (count + 1) * (count + 1) : count + 1;
+  const std::int64_t nodes = 2 * (dimensions == 2 ? (count + 1) * (count + 1) : count + 1);
   (void)points_at_once(evaluation.executor(),
                        static_cast<std::int64_t>(sizeof(float)) * nodes * std::max<std::int64_t>(1, rivals));
   std::vector<Estimate> estimates;

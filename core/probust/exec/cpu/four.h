@@ -18,7 +18,13 @@ using Four = float __attribute__((vector_size(4 * sizeof(float))));
 /// Eight values, in one register or two.
 using Eight = float __attribute__((vector_size(8 * sizeof(float))));
 
+/// Sixteen values, for instruction sets with such registers.
+using Sixteen = float __attribute__((vector_size(16 * sizeof(float))));
+
 inline Eight join(const Four& a, const Four& b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }
+
+inline Four low_half(const Eight& x) { return __builtin_shufflevector(x, x, 0, 1, 2, 3); }
+inline Four high_half(const Eight& x) { return __builtin_shufflevector(x, x, 4, 5, 6, 7); }
 
 /// a b + c, fused if the processor supports it.
 template <class Register = Eigen::internal::find_best_packet<float, 4>::type>
@@ -35,10 +41,21 @@ Eight multiply_add(const Eight& a, const Eight& b, const Eight& c) {
   if constexpr (sizeof(Register) == sizeof(Eight)) {
     return Eigen::internal::pmadd(Register(a), Register(b), Register(c));
   } else {
-    const auto low = [](const Eight& x) { return __builtin_shufflevector(x, x, 0, 1, 2, 3); };
-    const auto high = [](const Eight& x) { return __builtin_shufflevector(x, x, 4, 5, 6, 7); };
-    return join(multiply_add(low(a), low(b), low(c)), multiply_add(high(a), high(b), high(c)));
+    return join(multiply_add(low_half(a), low_half(b), low_half(c)), multiply_add(high_half(a), high_half(b), high_half(c)));
   }
+}
+
+template <class Register = Eigen::internal::find_best_packet<float, 16>::type>
+Sixteen multiply_add(const Sixteen& a, const Sixteen& b, const Sixteen& c) {
+  static_assert(sizeof(Register) == sizeof(Sixteen));
+  return Eigen::internal::pmadd(Register(a), Register(b), Register(c));
+}
+
+inline Eight eight_times(float value) { return Eight{value, value, value, value, value, value, value, value}; }
+
+inline Sixteen sixteen_times(float value) {
+  const Eight half = eight_times(value);
+  return __builtin_shufflevector(half, half, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
 inline Four four_times(float value) { return Four{value, value, value, value}; }
@@ -70,6 +87,12 @@ inline Four load_pairs(const float* a, const float* b) {
 
 inline Eight load_eight(const float* from) {
   Eight values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+inline Sixteen load_sixteen(const float* from) {
+  Sixteen values;
   std::memcpy(&values, from, sizeof values);
   return values;
 }

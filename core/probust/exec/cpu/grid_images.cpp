@@ -37,55 +37,63 @@ void fold_border(const Sampling& s, float* plane) {
 
 }  // namespace
 
-template <int together>
+template <int channels>
 void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
               float* to) {
-  constexpr int columns = 4 / together;  // of four floats
-  const std::int64_t width = s.columns.count, image = planes * s.reached() * together;
-  const std::int64_t whole = width / columns * columns, whole_lanes = lanes / 4 * 4;
-  for (std::int64_t p = 0; p < planes; ++p) {
-    const float* const plane = from + p * s.pixels * own + first;
+  constexpr int columns = 4 / channels;  // of four floats
+  const std::int64_t width = s.columns.count, groups = (planes + channels - 1) / channels;
+  const std::int64_t image = groups * channels * s.reached(), whole = width / columns * columns, whole_lanes = lanes / 4 * 4;
+  for (std::int64_t g = 0; g < groups; ++g) {
     for (std::int64_t r = 0; r < s.rows.count; ++r) {
-      float* const line = to + (p * s.rows.count + r) * width * together;
-      std::int64_t rows[together];  // offsets of the rows in the plane; -1 for a row of zeros
-      for (std::int64_t below = 0; below < together; ++below) {
-        const std::int64_t row = s.rows.pixel[std::min(r + below, s.rows.count - 1)];
-        rows[below] = row < 0 ? -1 : row * s.columns.axis.extent;
-      }
-      const auto pixel = [&](std::int64_t c, std::int64_t below) {
-        const std::int64_t row = rows[below], column = s.columns.pixel[c];
-        return row < 0 || column < 0 ? nullptr : plane + (row + column) * own;
+      float* const line = to + (g * s.rows.count + r) * width * channels;
+      const std::int64_t row = s.rows.pixel[r];
+      const auto pixel = [&](std::int64_t c, std::int64_t channel) {
+        const std::int64_t plane = g * channels + channel, column = s.columns.pixel[c];
+        const std::int64_t at = plane * s.pixels + row * s.columns.axis.extent + column;
+        return row < 0 || column < 0 || plane >= planes ? nullptr : from + at * own + first;
       };
-      if (lanes == 1 && own == 1) {  // many lanes sample one image
-        for (std::int64_t below = 0; below < together; ++below)
-          surround_row<together>(s.columns, rows[below] < 0 ? nullptr : plane + rows[below], line + below);
-        continue;
-      }
       for (std::int64_t c = 0; c < whole; c += columns) {
         const float* pixels[4];
-        for (int k = 0; k < 4; ++k) pixels[k] = pixel(c + k / together, k % together);
+        for (int k = 0; k < 4; ++k) pixels[k] = pixel(c + k / channels, k % channels);
         for (std::int64_t l = 0; l < whole_lanes; l += 4) {
           Four square[4];
           for (int k = 0; k < 4; ++k) square[k] = pixels[k] == nullptr ? Four{} : load_four(pixels[k] + l);
           transpose(square);
-          for (int k = 0; k < 4; ++k) store_four(square[k], line + (l + k) * image + c * together);
+          for (int k = 0; k < 4; ++k) store_four(square[k], line + (l + k) * image + c * channels);
         }
         for (std::int64_t l = whole_lanes; l < lanes; ++l) {
-          for (int k = 0; k < 4; ++k) line[l * image + c * together + k] = pixels[k] == nullptr ? 0.0F : pixels[k][l];
+          for (int k = 0; k < 4; ++k) line[l * image + c * channels + k] = pixels[k] == nullptr ? 0.0F : pixels[k][l];
         }
       }
       for (std::int64_t c = whole; c < width; ++c) {
-        for (int below = 0; below < together; ++below) {
-          const float* const x = pixel(c, below);
-          for (std::int64_t l = 0; l < lanes; ++l) line[l * image + c * together + below] = x == nullptr ? 0.0F : x[l];
-        }
+        const float* const x = pixel(c, 0);
+        for (std::int64_t l = 0; l < lanes; ++l) line[l * image + c] = x == nullptr ? 0.0F : x[l];
       }
     }
   }
 }
 
 template void surround<1>(const Sampling&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
-template void surround<2>(const Sampling&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
+template void surround<4>(const Sampling&, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
+
+template <int rows, int channels>
+void surround_one(const Sampling& s, const float* from, std::int64_t planes, float* to) {
+  constexpr int step = rows * channels;
+  for (std::int64_t p = 0; p < (planes + channels - 1) / channels * channels; ++p) {
+    for (std::int64_t r = 0; r < s.rows.count; ++r) {
+      float* const line = to + (p / channels * s.rows.count + r) * s.columns.count * step + p % channels;
+      for (std::int64_t below = 0; below < rows; ++below) {
+        const std::int64_t row = s.rows.pixel[std::min(r + below, s.rows.count - 1)];
+        const bool zero = row < 0 || p >= planes;
+        surround_row<step>(s.columns, zero ? nullptr : from + p * s.pixels + row * s.columns.axis.extent, line + below);
+      }
+    }
+  }
+}
+
+template void surround_one<1, 1>(const Sampling&, const float*, std::int64_t, float*);
+template void surround_one<2, 1>(const Sampling&, const float*, std::int64_t, float*);
+template void surround_one<1, 4>(const Sampling&, const float*, std::int64_t, float*);
 
 void fold(const Sampling& s, float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
           float* to) {

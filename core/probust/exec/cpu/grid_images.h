@@ -51,19 +51,29 @@ struct Sampling {
         positions(element_count({at.begin() + 2, at.end()})) {}
 
   std::int64_t reached() const { return rows.count * columns.count; }
-  /// How many channels to process at a time.
-  std::int64_t channels_together() const {
-    return std::clamp<std::int64_t>(kSampledFloats / (kSampledLanes * reached()), 1, std::max<std::int64_t>(1, channels));
+  /// How many channels to sample at a time: four, which have the same taps, or one of a large image.
+  std::int64_t sampled_together() const { return channels == 1 || channels_in(4 * kSampledFloats) < 4 ? 1 : 4; }
+  /// How many channels to process at a time in the transpose.
+  std::int64_t added_together() const {
+    return std::clamp<std::int64_t>(channels_in(kSampledFloats), 1, std::max<std::int64_t>(1, channels));
   }
+
+ private:
+  std::int64_t channels_in(std::int64_t floats) const { return floats / (kSampledLanes * reached()); }
 };
 
-/// Copies planes of images in lanes first .. first + lanes - 1, of `own`, to images [lane][plane][reached row][reached column]
-/// [together]: with together == 2, each reached pixel is followed by the one below, so that one load has two rows of taps.
-template <int together>
+/// Copies planes of images in lanes first .. first + lanes - 1, of `own`, to images [lane][planes / channels][reached row]
+/// [reached column][channels], with zeros for channels that do not exist. For 1 and 4 channels.
+template <int channels>
 void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
               float* to);
 
-/// The transpose, for together == 1: sets planes of images in these lanes to the sums of what reads them. Changes `from`.
+/// Copies planes of one image [plane][pixel] to [planes / channels][reached row][reached column][rows][channels]: each reached
+/// pixel is followed by those below, or by the other channels, so that one load has more taps. For <1, 1>, <2, 1> and <1, 4>.
+template <int rows, int channels>
+void surround_one(const Sampling& s, const float* from, std::int64_t planes, float* to);
+
+/// The transpose of surround<1>: sets planes of images in these lanes to the sums of what reads them. Changes `from`.
 void fold(const Sampling& s, float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
           float* to);
 

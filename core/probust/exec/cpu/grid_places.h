@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "probust/exec/cpu/block.h"
 #include "probust/exec/cpu/four.h"
 #include "probust/exec/cpu/grid_images.h"
 
@@ -52,9 +53,30 @@ Packet place_packet(const GridAxis& axis, const AxisPackets& packets, Packet at,
 template <int taps>
 struct Places {
   float rows[taps][kSampledLanes], columns[taps][kSampledLanes];
-  float row_pairs[kSampledLanes * taps];  // the same of rows, lane by lane; only if there are 4 taps
-  std::int32_t offset[kSampledLanes];     // of the first tap among reached pixels
+  float rows_of[kSampledLanes][taps];  // the same of rows, if pair_rows() was called
+  std::int32_t offset[kSampledLanes];  // of the first tap among reached pixels
 };
+
+/// Sets rows_of.
+template <std::int64_t packet = kPacket>
+void pair_rows(Places<4>& places) {
+  if constexpr (packet > 4) {
+    using namespace Eigen::internal;
+    for (std::int64_t first = 0; first < kSampledLanes; first += packet) {
+      FourPackets rows;
+      for (int i = 0; i < 4; ++i) rows.packet[i] = ploadu<Packet>(places.rows[i] + first);
+      ptranspose(rows);
+      for (int i = 0; i < 4; ++i) pstoreu(places.rows_of[first + i * packet / 4], rows.packet[i]);
+    }
+  } else {
+    for (std::int64_t first = 0; first < kSampledLanes; first += 4) {
+      Four square[4];
+      for (int i = 0; i < 4; ++i) square[i] = load_four(places.rows[i] + first);
+      transpose(square);
+      for (int l = 0; l < 4; ++l) store_four(square[l], places.rows_of[first + l]);
+    }
+  }
+}
 
 /// Computes the places of positions of a group.
 template <int taps>

@@ -3,8 +3,9 @@
 // pixels of its own image, but far apart in [elements][lanes]. So the images of a few lanes are copied to one place each, with
 // the pixels beyond the border that taps can reach; then every row of taps is one load, without a test for the border. Rows are
 // weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results written, for all of them at
-// once. The transpose adds to such images and folds the pixels beyond the border back. If the positions are constant, taps are
-// the same for all lanes.
+// once. If cubic images have several channels, each pixel of a copy has four of them, so that taps are loaded, weighted and
+// added for all channels at once, and only results are transposed. The transpose adds to images of one channel and folds the
+// pixels beyond the border back. If the positions are constant, taps are the same for all lanes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -39,8 +40,7 @@ struct ImagePlanes {
 };
 
 template <class Visit>
-void each_planes(const Sampling& s, const Visit& visit) {
-  const std::int64_t together = s.channels_together();
+void each_planes(const Sampling& s, std::int64_t together, const Visit& visit) {
   for (std::int64_t image = 0; image < s.images; ++image) {
     for (std::int64_t channel = 0; channel < s.channels; channel += together)
       visit(ImagePlanes{image, channel, std::min(together, s.channels - channel)});
@@ -67,9 +67,11 @@ struct GroupPositions {
   }
 };
 
-// The samples of four lanes, beginning with lane `first`. Taps of lane l begin at tap[l], in images with rows of `width`
-// reached pixels.
-template <int taps, int together>
+// What a load has: taps of a row, of two rows (surround_one<2, 1>), or of four channels.
+enum class TapLoads : std::uint8_t { row, row_pairs, channels };
+
+// The samples of four lanes, beginning with lane `first`. Taps of lane l begin at tap[l], in images with rows of `width` reached pixels.
+template <int taps, TapLoads loads>
 [[gnu::always_inline]] inline Four sample_four(const float* const (&tap)[4], std::int64_t width, const Places<taps>& places,
                                                std::int64_t first) {
   const auto row = [&](int i) { return load_four(places.rows[i] + first); };
@@ -78,13 +80,13 @@ template <int taps, int together>
     return Four{*tap[0], *tap[1], *tap[2], *tap[3]} * (row(0) * column(0));
   } else if constexpr (taps == 2) {
     Four values[4];
-    for (int l = 0; l < 4; ++l) values[l] = together == 2 ? load_four(tap[l]) : load_pairs(tap[l], tap[l] + width);
+    for (int l = 0; l < 4; ++l) values[l] = loads == TapLoads::row_pairs ? load_four(tap[l]) : load_pairs(tap[l], tap[l] + width);
     transpose(values);
-    const int right = together == 2 ? 2 : 1, below = 3 - right;
+    const int right = loads == TapLoads::row_pairs ? 2 : 1, below = 3 - right;
     const Four in_left = multiply_add(row(1), values[below], row(0) * values[0]);
     const Four in_right = multiply_add(row(1), values[3], row(0) * values[right]);
     return multiply_add(column(1), in_right, column(0) * in_left);
-  } else if constexpr (together == 1) {
+  } else if constexpr (loads == TapLoads::row) {
     Four values[4];
     for (int l = 0; l < 4; ++l) {
       const float* const at = tap[l];
@@ -94,71 +96,128 @@ template <int taps, int together>
       values[l] = even + odd;
     }
     transpose(values);
-    const Four left = multiply_add(column(1), values[1], column(0) * values[0]);
-    const Four right = multiply_add(column(3), values[3], column(2) * values[2]);
-    return left + right;
+    const Four even = multiply_add(column(2), values[2], column(0) * values[0]);
+    const Four odd = multiply_add(column(3), values[3], column(1) * values[1]);
+    return even + odd;
   } else {
     // The same sums, in the same order.
     Eight values[4];
     for (int l = 0; l < 4; ++l) {
-      const float* const weights = places.row_pairs + 4 * (first + l);
+      const float* const weights = places.rows_of[first + l];
       values[l] = multiply_add(four_pairs(weights + 2), load_eight(tap[l] + 4 * width), four_pairs(weights) * load_eight(tap[l]));
     }
     // Of pairs of lanes, sums of pairs of rows: columns 0 and 1 of each lane, then columns 2 and 3.
-    const auto even = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14); };
-    const auto odd = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15); };
-    const Eight low = even(values[0], values[1]) + odd(values[0], values[1]);
-    const Eight high = even(values[2], values[3]) + odd(values[2], values[3]);
-    const Eight left = join(column(0), column(2)) * even(low, high);
-    const Eight sums = multiply_add(join(column(1), column(3)), odd(low, high), left);
-    return __builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+    const auto first_of = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14); };
+    const auto second_of = [](const Eight& a, const Eight& b) {
+      return __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+    };
+    const Eight low = first_of(values[0], values[1]) + second_of(values[0], values[1]);
+    const Eight high = first_of(values[2], values[3]) + second_of(values[2], values[3]);
+    const Eight even = first_of(low, high), odd = second_of(low, high);
+    return multiply_add(column(2), high_half(even), column(0) * low_half(even)) +
+           multiply_add(column(3), high_half(odd), column(1) * low_half(odd));
   }
 }
 
-// Sets row_pairs.
-void pair_rows(Places<4>& places) {
-  for (std::int64_t first = 0; first < kSampledLanes; first += 4) {
-    Four weights[4];
-    for (int i = 0; i < 4; ++i) weights[i] = load_four(places.rows[i] + first);
-    transpose(weights);
-    for (int l = 0; l < 4; ++l) store_four(weights[l], places.row_pairs + 4 * (first + l));
+// The taps of four columns of up to four channels, weighted and added over rows.
+struct RowSums {
+  Eight left, right;  // columns 0 and 1, and columns 2 and 3
+};
+
+template <int packet = kPacket>
+[[gnu::always_inline]] inline RowSums row_sums(const float* tap, std::int64_t width, const Places<4>& places, std::int64_t lane) {
+  const std::int64_t row = 4 * width;
+  const auto weight = [&](int i) { return places.rows[i][lane]; };
+  if constexpr (packet >= 16) {
+    const auto taps = [&](int i) { return load_sixteen(tap + i * row); };
+    const Sixteen even = multiply_add(sixteen_times(weight(2)), taps(2), sixteen_times(weight(0)) * taps(0));
+    const Sixteen odd = multiply_add(sixteen_times(weight(3)), taps(3), sixteen_times(weight(1)) * taps(1));
+    const Sixteen sums = even + odd;
+    return {__builtin_shufflevector(sums, sums, 0, 1, 2, 3, 4, 5, 6, 7),
+            __builtin_shufflevector(sums, sums, 8, 9, 10, 11, 12, 13, 14, 15)};
+  } else {
+    RowSums sums;
+    for (Eight* half : {&sums.left, &sums.right}) {
+      const Eight even =
+          multiply_add(eight_times(weight(2)), load_eight(tap + 2 * row), eight_times(weight(0)) * load_eight(tap));
+      const Eight odd =
+          multiply_add(eight_times(weight(3)), load_eight(tap + 3 * row), eight_times(weight(1)) * load_eight(tap + row));
+      *half = even + odd;
+      tap += 8;
+    }
+    return sums;
   }
 }
 
-// images [lane or one][plane][reached], as surround() makes them, `step` apart. Those of unused lanes may have any values.
-template <int taps, int together>
+// The samples of up to four channels of a lane: the same sums, in the same order. Taps begin at `tap`.
+[[gnu::always_inline]] inline Four sample_channels(const float* tap, std::int64_t width, const Places<4>& places,
+                                                   std::int64_t lane) {
+  const RowSums sums = row_sums(tap, width, places, lane);
+  const auto weight = [&](int i) { return places.columns[i][lane]; };
+  const Eight left = join(four_times(weight(0)), four_times(weight(1))),
+              right = join(four_times(weight(2)), four_times(weight(3)));
+  const Eight both = multiply_add(right, sums.right, left * sums.left);  // of even columns, and of odd ones
+  return low_half(both) + high_half(both);
+}
+
+// Stores the first `used` lanes.
+[[gnu::always_inline]] inline void store_lanes(const Four& values, std::int64_t used, float* to) {
+  if (used >= 4) {
+    store_four(values, to);
+  } else {
+    float some[4];
+    store_four(values, some);
+    std::copy_n(some, used, to);
+  }
+}
+
+// Samples one channel, or up to four channels, of a group at one position: from images `step` apart to planes `plane` apart.
+template <int taps, TapLoads loads>
+[[gnu::always_inline]] inline void sample_position(const Places<taps>& place, const float* image, std::int64_t step,
+                                                   std::int64_t width, std::int64_t used, std::int64_t channels,
+                                                   std::int64_t plane, float* to) {
+  constexpr int floats = loads == TapLoads::channels ? 4 : loads == TapLoads::row_pairs ? 2 : 1;  // of a reached pixel
+  for (std::int64_t first = 0; first < used; first += 4) {
+    const float* tap[4];
+    for (int l = 0; l < 4; ++l) tap[l] = image + (first + l) * step + static_cast<std::int64_t>(place.offset[first + l]) * floats;
+    if constexpr (loads == TapLoads::channels) {
+      Four values[4];
+      for (int l = 0; l < 4; ++l) values[l] = sample_channels(tap[l], width, place, first + l);
+      transpose(values);
+      for (int k = 0; k < 4; ++k) {
+        if (k < channels) store_lanes(values[k], used - first, to + k * plane + first);
+      }
+    } else {
+      store_lanes(sample_four<taps, loads>(tap, width, place, first), used - first, to + first);
+    }
+  }
+}
+
+// images [lane or one][plane][reached] for these loads, `step` apart. Those of unused lanes may have any values.
+template <int taps, TapLoads loads>
 void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, const float* images,
                   std::int64_t step) {
+  constexpr std::int64_t together = loads == TapLoads::channels ? 4 : 1, floats = loads == TapLoads::row_pairs ? 2 : together;
   const PlaceFinder<taps> finder(s);
   const GroupPositions positions(s, call, planes, group);
   const std::int64_t reached = s.reached(), width = s.columns.count, lanes = call.lanes, plane = s.positions * lanes;
-  const std::int64_t used = group.count;
   float* const out = call.out + planes.first(s) * plane + group.first_of(lanes, call.batch);
   Places<taps> places[kPositions];
   for (std::int64_t begin = 0; begin < positions.count; begin += kPositions) {
     const std::int64_t end = std::min(begin + kPositions, positions.count);
     for (std::int64_t q = begin; q < end; ++q) {
-      positions.find(finder, q, places[q - begin]);
-      if constexpr (taps == 4 && together == 2) pair_rows(places[q - begin]);
+      Places<taps>& place = places[q - begin];
+      positions.find(finder, q, place);
+      if constexpr (taps == 4 && loads == TapLoads::row_pairs) pair_rows(place);
     }
-    for (std::int64_t p = 0; p < planes.count; ++p) {
-      const float* const image = images + p * reached * together;
+    for (std::int64_t p = 0; p < planes.count; p += together) {
+      const float* const image = images + p / together * reached * floats;
+      const std::int64_t channels = std::min(together, planes.count - p);
       for (std::int64_t q = begin; q < end; ++q) {
-        const Places<taps>& place = places[q - begin];
         float* const to = out + p * plane + q * lanes;
-        __builtin_prefetch(to + std::min(kAhead, positions.count - 1 - q) * lanes, 1);
-        for (std::int64_t first = 0; first < used; first += 4) {
-          const float* tap[4];
-          for (int l = 0; l < 4; ++l) tap[l] = image + (first + l) * step + place.offset[first + l] * together;
-          const Four y = sample_four<taps, together>(tap, width, place, first);
-          if (first + 4 <= used) {
-            store_four(y, to + first);
-          } else {
-            float rest[4];
-            store_four(y, rest);
-            std::copy_n(rest, used - first, to + first);
-          }
-        }
+        const std::int64_t ahead = std::min(kAhead, positions.count - 1 - q) * lanes;
+        for (std::int64_t k = 0; k < channels; ++k) __builtin_prefetch(to + k * plane + ahead, 1);
+        sample_position<taps, loads>(places[q - begin], image, step, width, group.count, channels, plane, to);
       }
     }
   }
@@ -224,57 +283,97 @@ void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, c
 // so, copies one of them.
 bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std::int64_t pixels, float* to) {
   using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
-  for (std::int64_t e = 0; e < pixels; ++e, from += own) {
-    if (lanes == kSampledLanes) {
-      const auto value = Bits(four_times(*from));
-      Bits differ = Bits(load_four(from)) ^ value;
-      for (int l = 4; l < kSampledLanes; l += 4) differ |= Bits(load_four(from + l)) ^ value;
-      if ((differ[0] | differ[1] | differ[2] | differ[3]) != 0) return false;
-    } else {
-      for (std::int64_t l = 1; l < lanes; ++l) {
-        if (std::memcmp(from, from + l, sizeof *from) != 0) return false;
+  constexpr std::int64_t kTogether = 32;  // pixels to compare before looking at the result
+  for (std::int64_t begin = 0; begin < pixels; begin += kTogether) {
+    Bits differ[kSampledLanes / 4]{};
+    bool equal = true;
+    for (std::int64_t e = begin; e < std::min(begin + kTogether, pixels); ++e, from += own) {
+      if (lanes == kSampledLanes) {
+        const auto value = Bits(four_times(*from));
+        for (int l = 0; l < kSampledLanes; l += 4) differ[l / 4] |= Bits(load_four(from + l)) ^ value;
+      } else {
+        for (std::int64_t l = 1; l < lanes; ++l) equal = equal && std::memcmp(from, from + l, sizeof *from) == 0;
       }
+      to[e] = *from;
     }
-    to[e] = *from;
+    const Bits any = differ[0] | differ[1] | differ[2] | differ[3];
+    if (!equal || (any[0] | any[1] | any[2] | any[3]) != 0) return false;
   }
   return true;
 }
 
+// Images with several channels, of which a load has four: cubic ones.
+template <int taps>
+bool has_channel_loads(const ImagePlanes& planes) {
+  return taps == 4 && planes.count > 1;
+}
+
+// The images of a group of lanes, or one for all of them, and how to sample them.
+template <int taps>
+struct PreparedImages {
+  using Run = void (*)(const Sampling&, const Call&, const ImagePlanes&, const LaneBlock&, const float* images,
+                       std::int64_t step);
+  Run run = nullptr;
+  std::int64_t step = 0;
+
+  static PreparedImages one(const Sampling& s, const ImagePlanes& planes, const float* from, float* to) {
+    if constexpr (taps == 1) {
+      surround_one<1, 1>(s, from, planes.count, to);
+      return {sample_group<1, TapLoads::row>};
+    } else {
+      if constexpr (taps == 4) {
+        if (has_channel_loads<taps>(planes)) {
+          surround_one<1, 4>(s, from, planes.count, to);
+          return {sample_group<4, TapLoads::channels>};
+        }
+      }
+      surround_one<2, 1>(s, from, planes.count, to);
+      return {sample_group<taps, TapLoads::row_pairs>};
+    }
+  }
+
+  static PreparedImages of_lanes(const Sampling& s, const ImagePlanes& planes, const float* from, std::int64_t own,
+                                 std::int64_t first, std::int64_t lanes, float* to) {
+    if constexpr (taps == 4) {
+      if (has_channel_loads<taps>(planes)) {
+        surround<4>(s, from, own, first, lanes, planes.count, to);
+        return {sample_group<4, TapLoads::channels>, 4 * s.reached()};
+      }
+    }
+    surround<1>(s, from, own, first, lanes, planes.count, to);
+    return {sample_group<taps, TapLoads::row>, planes.count * s.reached()};
+  }
+};
+
 template <int taps>
 void sample(const Sampling& s, const Call& call) {
-  constexpr int together = taps == 1 ? 1 : 2;  // if many lanes sample one image
-  const std::int64_t own = call.lanes_of(0), channels = s.channels_together(),
-                     images_together = own == 1 ? together : kSampledLanes;
+  const std::int64_t own = call.lanes_of(0), together = s.sampled_together();
   const bool constant = own == 1, seeded = call.in[0].extent == Extent::seeded;
   const auto [images, copy] =
-      call.scratch(std::array{images_together * channels * s.reached(), constant ? 0 : channels * s.pixels});
-  each_planes(s, [&, images = images, copy = copy](const ImagePlanes& planes) {
+      call.scratch(std::array{(constant ? 2 : kSampledLanes) * together * s.reached(), constant ? 0 : together * s.pixels});
+  each_planes(s, together, [&, images = images, copy = copy](const ImagePlanes& planes) {
     const float* const from = call.in[0].data + planes.first(s) * s.pixels * own;
-    bool one = constant;
+    PreparedImages<taps> prepared;
     const auto prepare = [&](std::int64_t first, std::int64_t count) {
-      one = copy_if_equal(from + first, own, count, planes.count * s.pixels, copy);
-      if (one) {
-        surround<together>(s, copy, 1, 0, 1, planes.count, images);
-      } else {
-        surround<1>(s, from, own, first, count, planes.count, images);
-      }
+      prepared = copy_if_equal(from + first, own, count, planes.count * s.pixels, copy)
+                     ? PreparedImages<taps>::one(s, planes, copy, images)
+                     : PreparedImages<taps>::of_lanes(s, planes, from, own, first, count, images);
     };
     const auto begin = [&](std::int64_t example, std::int64_t count) {
       if (!constant && !seeded) prepare(example % own, count);
     };
-    if (constant) surround<together>(s, from, 1, 0, 1, planes.count, images);
+    if (constant) prepared = PreparedImages<taps>::one(s, planes, from, images);
     each_lane_block(call, begin, [&](const LaneBlock& group) {
       if (!constant && seeded) prepare(group.first_of(own, call.batch), group.count);
-      const auto run = one ? sample_group<taps, together> : sample_group<taps, 1>;
-      run(s, call, planes, group, images, one ? 0 : planes.count * s.reached());
+      prepared.run(s, call, planes, group, images, prepared.step);
     });
   });
 }
 
 template <int taps>
 void sample_transpose(const Sampling& s, const Call& call) {
-  float* const images = call.scratch(kSampledLanes * s.channels_together() * s.reached());
-  each_planes(s, [&](const ImagePlanes& planes) {
+  float* const images = call.scratch(kSampledLanes * s.added_together() * s.reached());
+  each_planes(s, s.added_together(), [&](const ImagePlanes& planes) {
     const std::int64_t step = planes.count * s.reached();
     const auto begin = [](std::int64_t, std::int64_t) {};
     each_lane_block(call, begin, [&](const LaneBlock& group) {
