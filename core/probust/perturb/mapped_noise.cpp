@@ -340,16 +340,18 @@ class Sequence final : public PerturbedNoise {
     for (const Noise& part : parts_) {
       const auto own = part.shape->normals(elements);
       if (!own) return std::nullopt;
-      sum += *own;
+      if (!part.shape->fixed()) sum += *own;
     }
-    return sum;
+    return std::max<std::int64_t>(1, sum);
   }
 
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {
     for (const Noise& part : parts_) {
-      part.shape->add_normals(points, elements, scale * static_cast<float>(part.scale), w, x);
-      w += *part.shape->normals(elements) * static_cast<std::int64_t>(points.size());
+      const std::int64_t count = *part.shape->normals(elements) * static_cast<std::int64_t>(points.size());
+      const std::vector<float> unused(part.shape->fixed() ? static_cast<std::size_t>(count) : 0, 0.0F);
+      part.shape->add_normals(points, elements, scale * static_cast<float>(part.scale), unused.empty() ? w : unused.data(), x);
+      if (unused.empty()) w += count;
     }
   }
 
