@@ -37,6 +37,9 @@ struct Stage {
 /// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws Error{usage}.
 Stage parse_stage(const Family& family, const std::string& text);
 
+/// "name(a,b)" as its numbers; empty if the text has another form.
+std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name);
+
 /// The stage of "transform:NAME" or "transform:NAME:scale" with what `source` gives for the name. Throws Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
 
