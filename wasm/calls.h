@@ -16,7 +16,7 @@
 
 namespace probust::wasm {
 
-/// The model that calls use, and the external engine if the executor does not run the model itself.
+/// The model that calls use, and the external engine if the executor does not run the model itself or noise is a function.
 struct Runner {
   std::shared_ptr<LoadedModel> model = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
@@ -35,10 +35,10 @@ class Call {
 
   /// Works for about `milliseconds`. Returns {passes, planned} so far; at the end, also `value` or `error`. If the next step
   /// needs logits of inputs, also `wants`: {count, values} of inputs [count, d] or, with `cotangents` [count, C], the request
-  /// for their gradients.
+  /// for their gradients or, with `noise`, the name of a function, and `z` [count, k], for what it makes of them.
   val step(double milliseconds);
 
-  /// Supplies the wanted logits [count, C] or gradients [count, d]: {value} or {error}.
+  /// Supplies the wanted logits [count, C], gradients [count, d] or noisy samples [count, d]: {value} or {error}.
   val answer(const val& values);
 
  private:
@@ -49,7 +49,7 @@ class Call {
 
 /// Starts "logits", "check", "firstCheck", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws
 /// Error if arguments are invalid.
-std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments);
+std::shared_ptr<Call> start(const std::string& operation, const Runner& model, const CallArguments& arguments);
 
 /// Starts generating data of `arguments.kind`. Throws Error if arguments are invalid.
 std::shared_ptr<Call> start_data(const CallArguments& arguments);

@@ -6,12 +6,14 @@
 #include <emscripten/val.h>
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "probust/base/document.h"
+#include "probust/exec/programs/external_engine.h"
 #include "probust/normal/multivariate.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
@@ -48,9 +50,10 @@ class CallArguments {
 /// x as [N, ...point], with N from its length. Its values must be finite.
 Tensor read_points(const CallArguments& arguments, const Shape& point);
 
-/// Reads `noise` (texts that name entries of `arrays` and `categories`), `clip` and `levels`.
-std::vector<Noise> read_noises(const CallArguments& arguments);
-Noise read_noise(const CallArguments& arguments);
+/// Reads `noise` (texts that name entries of `arrays`, `categories`, `transforms` and `functions`), `clip` and `levels`.
+/// `external` calls the functions.
+std::vector<Noise> read_noises(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external);
+Noise read_noise(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external);
 
 /// Also reads `budget`, `totalBudget`, `independent` and `share`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);
