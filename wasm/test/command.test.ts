@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The command of the package: the table of README.md, the rows of the native program, and one-line errors.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { brighter } from './models.js';
 import { digits, native, root, staged } from './support.js';
 
 const work = mkdtempSync(join(tmpdir(), 'probust-command-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 const points = join(root, 'demos/digits/points.npz');
+const transform = join(work, 'brighter.onnx');
+writeFileSync(transform, brighter());
 
 interface Finished {
   status: number | null;
@@ -62,6 +65,17 @@ describe('the command', () => {
         '7',
       ],
       ['estimate', digits, points, '--sigma', '0.3', '--tolerance', '4', '--estimator', 'taylor', '--limit', '3'],
+      [
+        'estimate',
+        digits,
+        points,
+        '--noise',
+        `transform:${transform}:0.1`,
+        '--estimator',
+        'mc:200,quadrature:64',
+        '--limit',
+        '3',
+      ],
     ]) {
       const own = probust(...words, '--format', 'jsonl', '--quiet');
       const other = finished(native, [...words, '--format', 'jsonl', '--quiet']);
@@ -76,6 +90,15 @@ describe('the command', () => {
         }
       }
     }
+  });
+
+  it('reads a model of x and z', () => {
+    const words = ['--estimator', 'mc:500', '--limit', '4', '--format', 'jsonl', '--quiet'];
+    const own = probust('estimate', digits, points, '--noise', `transform:${transform}:0.3`, ...words);
+    const family = probust('estimate', digits, points, '--noise', 'brightness:0.3', ...words);
+    expect(own.status, own.err).toBe(0);
+    const chances = [own, family].map(({ out }) => (numbers(out) as { p: number }[]).map(({ p }) => p));
+    chances[0]!.forEach((p, i) => expect(Math.abs(p - chances[1]![i]!)).toBeLessThan(5e-3));
   });
 
   it('checks and inspects', () => {
@@ -99,6 +122,8 @@ describe('the command', () => {
   it.each([
     [['estimate', digits, points], 2, 'noise is missing; give --sigma 0.1 or --noise uniform:0.1'],
     [['estimate', digits, points, '--sigma', 'x'], 2, "--sigma: 'x' is not a number"],
+    [['estimate', digits, points, '--noise', 'transform:none.onnx'], 3, 'none.onnx cannot be opened'],
+    [['estimate', digits, points, '--noise', `transform:${digits}`], 2, 'has 1 inputs, not x and z'],
     [['estimate', digits, points, '--sigmas', '1'], 2, "command line: Unknown option '--sigmas'"],
     [['estimate', digits], 2, 'command line: DATA is missing'],
     [['estimate', 'none.onnx', points, '--sigma', '1'], 3, 'none.onnx cannot be opened'],
