@@ -12,8 +12,9 @@ const work = mkdtempSync(join(tmpdir(), 'probust-command-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 const points = join(root, 'demos/digits/points.npz');
-const transform = join(work, 'brighter.onnx');
+const [transform, even] = [join(work, 'brighter.onnx'), join(work, 'even.onnx')];
 writeFileSync(transform, brighter());
+writeFileSync(even, brighter('uniform(-0.3,0.3)'));
 
 interface Finished {
   status: number | null;
@@ -65,6 +66,7 @@ describe('the command', () => {
         '7',
       ],
       ['estimate', digits, points, '--sigma', '0.3', '--tolerance', '4', '--estimator', 'taylor', '--limit', '3'],
+      ['estimate', digits, points, '--noise', `transform:${even}`, '--estimator', 'mc:200,quadrature:64', '--limit', '3'],
       [
         'estimate',
         digits,
