@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <set>
+#include <utility>
 
 #include "probust/ops/append.h"
 #include "probust/perturb/noise_text.h"
@@ -234,7 +237,10 @@ TEST(ExternalEngine, LogitsAreKeptUntilTheirQuestionIsDone) {
   asked.external.answer(asked.network->logits(Tensor({4, 1, 8, 8}, first.values)).value().data, kClasses);
   EXPECT_EQ(asked.external.wanted(), nullptr);
   EXPECT_EQ(asked.external.ask(first).size(), 4 * kClasses);
-  asked.until([&] { return run.step(0); });
+  asked.until([&] {
+    EXPECT_LE(asked.external.stored(), 2U);
+    return run.step(0);
+  });
   EXPECT_THROW((void)asked.external.ask(first), Error);  // dropped
   EXPECT_NE(asked.external.wanted(), nullptr);
 }
@@ -246,6 +252,96 @@ TEST(ExternalEngine, AnEstimateWithoutLogitsAsksAgain) {
   const std::vector<float> first = asked.external.wanted()->values;
   EXPECT_FALSE(run.step(0));
   EXPECT_EQ(asked.external.wanted()->values, first);
+}
+
+// x + z / 2, for each sample, as a function of the caller.
+Tensor moved(Tensor x, const Tensor& z) {
+  const std::int64_t d = x.size() / z.shape[0];
+  for (std::int64_t e = 0; e < x.size(); ++e) x.data[e] += z.data[e / d] / 2;
+  return x;
+}
+
+// Noise that is this function: called directly, or through `external`.
+Noise moving(ExternalEngine* external) {
+  NoiseSource source;
+  source.perturbation = [external](const std::string& name) {
+    OwnPerturbation own{.latents = 1};
+    own.function = [external, name](Tensor x, Tensor z) {
+      if (external == nullptr) return moved(std::move(x), z);
+      Shape shape = x.shape;
+      return Tensor(std::move(shape), external->ask({shape[0], std::move(x.data), {}, name, std::move(z.data)}));
+    };
+    return own;
+  };
+  return parse_noise("transform:moved", source);
+}
+
+// Runs a request with that noise through `external`, and expects the rows of direct calls. Returns how often it was asked.
+std::int64_t expect_same_rows(Executor& executor, ExternalEngine& external,
+                              const std::function<std::vector<float>(const Tensor&)>& model, std::int64_t classes,
+                              std::vector<std::string> estimators, std::int64_t top) {
+  EstimateRequest request = request_of(estimators), direct = request;
+  request.event.top = direct.event.top = top;
+  request.noises = {moving(&external), parse_noise("brightness:0.2")};
+  direct.noises = {moving(nullptr), parse_noise("brightness:0.2")};
+  const auto network = make_executor("cpu", test::small_cnn(classes), {}).value();
+  EstimateRun run(executor, request, &external), expected(*network, direct);
+  expected.finish();
+  std::int64_t asked = 0;
+  while (!run.step(0)) {
+    const ExternalEngine::Inputs* wanted = external.wanted();
+    if (wanted == nullptr) continue;
+    const Tensor x({wanted->count, 1, 8, 8}, wanted->values);
+    if (wanted->function.empty()) {
+      external.answer(model(x), classes);
+      continue;
+    }
+    EXPECT_EQ(wanted->function, "moved");
+    ++asked;
+    external.answer(moved(x, Tensor({wanted->count, 1}, wanted->latents)).data, classes);
+  }
+  EXPECT_EQ(run.rows().size(), expected.rows().size());
+  for (std::size_t i = 0; i < run.rows().size(); ++i) {
+    const Row &own = run.rows()[i], &other = expected.rows()[i];
+    EXPECT_EQ(own.estimate.p, other.estimate.p) << own.estimator << " at " << own.noise;
+    EXPECT_EQ(own.estimate.forwards, other.estimate.forwards) << own.estimator;
+  }
+  return asked;
+}
+
+TEST(ExternalEngine, NoiseThatIsAFunctionGivesTheRowsOfDirectCalls) {
+  const std::vector<std::string> counting = {"mc:300", "probit:40", "mc:±0.1", "quadrature:64", "subset:400", "mc:60:stratified"};
+  for (const int threads : {1, 3}) {
+    const auto executor = make_executor("cpu", test::small_cnn(kClasses), {.threads = threads}).value();
+    ExternalEngine external;
+    EXPECT_GT(expect_same_rows(*executor, external, {}, kClasses, counting, 1), 6);
+    EXPECT_GT(expect_same_rows(*executor, external, {}, kClasses, {"mc:300"}, 2), 1) << "drawn between questions";
+    EXPECT_EQ(external.passes(), 0) << "the model is not external";
+    EXPECT_EQ(external.stored(), 0);
+  }
+}
+
+TEST(ExternalEngine, RunsAModelAndAFunctionOfOneCall) {
+  Asked asked(16);
+  const auto model = [&](const Tensor& x) { return asked.network->logits(x).value().data; };
+  EXPECT_GT(expect_same_rows(*asked.executor, asked.external, model, kClasses, {"mc:100", "quadrature:16"}, 1), 2);
+  EXPECT_GT(asked.external.passes(), 0);
+}
+
+TEST(ExternalEngine, AsksForNoSampleTwice) {
+  const auto executor = make_executor("cpu", test::small_cnn(kClasses), {.threads = 1, .batch = 16}).value();
+  ExternalEngine external;
+  EstimateRequest request = request_of({"mc:100", "quadrature:64"});
+  request.noises = {moving(&external)};
+  EstimateRun run(*executor, request, &external);
+  std::set<std::pair<std::vector<float>, std::vector<float>>> seen;
+  while (!run.step(0)) {
+    const ExternalEngine::Inputs* wanted = external.wanted();
+    if (wanted == nullptr) continue;
+    EXPECT_TRUE(seen.emplace(wanted->values, wanted->latents).second);
+    external.answer(moved(Tensor({wanted->count, 1, 8, 8}, wanted->values), Tensor({wanted->count, 1}, wanted->latents)).data,
+                    kClasses);
+  }
 }
 
 }  // namespace

@@ -510,6 +510,7 @@ TEST(OwnPerturbations, HaveTheirScaleOnceIfTheyAreClipped) {
     Noise noise = parse_noise(text, source);
     noise.shape = clipped(noise.shape, {0, 1, 0});
     noise = bound(std::move(noise), image.shape);
+    EXPECT_EQ(noise.shape->normals(64), 4) << "none of clipping";
     Tensor x = image;
     const std::uint32_t index = 0;
     const std::vector<float> w = {1, -0.5F, 0.3F, 2};

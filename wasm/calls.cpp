@@ -78,7 +78,7 @@ EstimateRequest read_request(const Runner& runner, const CallArguments& argument
   request.event = read_event(arguments, runner.executor().classes());
   request.offset = arguments.integer("index", 0, 0);
   request.seed = read_seed(arguments);
-  std::vector<Noise> noises = read_noises(arguments);
+  std::vector<Noise> noises = read_noises(arguments, runner.external);
   for (Noise& noise : noises) request.noises.push_back(for_points(std::move(noise), request.x, runner, arguments));
   request.estimators = read_estimators(arguments, "estimators");
   request.others = arguments.flag("others");
@@ -206,7 +206,7 @@ val linearize(Executor& executor, const PointArguments& point, const Noise& nois
 
 std::shared_ptr<Call> start_linearize(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
-  const Noise noise = for_points(read_noise(arguments), point.x, runner, arguments);
+  const Noise noise = for_points(read_noise(arguments, runner.external), point.x, runner, arguments);
   if (noise.shape->gaussian().kind == GaussianView::Kind::absent)
     throw Error{ErrorCode::unsupported, "linearize", "needs noise with a covariance, not " + noise.text(), "use estimate"};
   const std::int64_t samples = arguments.integer("samples", 0, 0, kMostSamples);
@@ -255,8 +255,8 @@ std::shared_ptr<Call> start_sweep(const Runner& runner, const CallArguments& arg
   }
   if (sigmas.empty()) throw Error{ErrorCode::usage, "sigmas", "are missing", "try [0.1, 0.2]"};
   reject_classifier_options(runner, arguments);
-  Noise noise =
-      arguments.has("noise") ? for_points(read_noise(arguments), point.x, runner, arguments) : Noise{isotropic_gaussian(), 1};
+  Noise noise = arguments.has("noise") ? for_points(read_noise(arguments, runner.external), point.x, runner, arguments)
+                                       : Noise{isotropic_gaussian(), 1};
   if (point.regression != nullptr)
     noise.shape = on_inputs(noise.shape, element_count(point.regression->point_shape()), point.regression->classes());
   const EstimatorSpec estimator = read_estimator(arguments);
@@ -309,7 +309,7 @@ val write_cloud(const Cloud& cloud) {
 
 std::shared_ptr<Call> start_cloud(const Runner& runner, const CallArguments& arguments) {
   const PointArguments point = read_point(runner, arguments);
-  const Noise noise = for_points(read_noise(arguments), point.x, runner, arguments);
+  const Noise noise = for_points(read_noise(arguments, runner.external), point.x, runner, arguments);
   const std::int64_t count = arguments.integer("count", 1000, 1);
   const Points points{point.x, {point.index}, point.target.empty() ? std::vector<std::int64_t>{0} : point.target, point.seed};
   return call(runner, std::make_shared<CloudMaker>(runner.executor(), points, noise, count, runner.external.get()),
@@ -380,6 +380,10 @@ val Call::step(double milliseconds) {
     inputs.set("count", static_cast<double>(wants->count));
     inputs.set("values", write(std::span<const float>(wants->values)));
     if (!wants->cotangents.empty()) inputs.set("cotangents", write(std::span<const float>(wants->cotangents)));
+    if (!wants->function.empty()) {
+      inputs.set("noise", wants->function);
+      inputs.set("z", write(std::span<const float>(wants->latents)));
+    }
     report.set("wants", inputs);
   }
   return report;
@@ -394,7 +398,9 @@ val Call::answer(const val& values) {
   });
 }
 
-std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments) {
+std::shared_ptr<Call> start(const std::string& operation, const Runner& model, const CallArguments& arguments) {
+  Runner runner = model;
+  if (!runner.external && arguments.has("functions")) runner.external = std::make_shared<ExternalEngine>();
   for (const Operation& entry : kOperations) {
     if (operation != entry.name) continue;
     if (runner.regression() != nullptr && !entry.of_regression)

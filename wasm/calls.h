@@ -16,7 +16,7 @@
 
 namespace probust::wasm {
 
-/// The model that calls use, and the external engine if the executor does not run the model itself.
+/// The model that calls use, and the external engine if the executor does not run the model itself or noise is a function.
 struct Runner {
   std::shared_ptr<LoadedModel> model = nullptr;
   std::shared_ptr<ExternalEngine> external = nullptr;
@@ -34,11 +34,12 @@ class Call {
       : runner_(std::move(runner)), value_(std::move(value)), job_(std::move(job)) {}
 
   /// Works for about `milliseconds`. Returns {passes, planned} so far; at the end, also `value` or `error`. If the next step
-  /// needs logits from the external engine, the result also has `wants`: {count, values}, with inputs [count, d] in `values`.
-  /// If it needs gradients, `wants` also has their `cotangents` [count, C].
+  /// needs values from the caller, the result also has `wants`: {count, values}, with inputs [count, d] in `values`. The call
+  /// needs their logits; their gradients, if `wants` has `cotangents` [count, C]; or noisy samples, if it has the name of a
+  /// function, `noise`, and its normals, `z` [count, k].
   val step(double milliseconds);
 
-  /// Supplies the wanted logits [count, C] or gradients [count, d]: {value} or {error}.
+  /// Supplies the wanted logits [count, C], gradients [count, d] or noisy samples [count, d]: {value} or {error}.
   val answer(const val& values);
 
  private:
@@ -49,7 +50,7 @@ class Call {
 
 /// Starts "logits", "check", "firstCheck", "linearize", "estimate", "sweep", "slice", "cloud" or "nearestBoundary". Throws
 /// Error if arguments are invalid.
-std::shared_ptr<Call> start(const std::string& operation, const Runner& runner, const CallArguments& arguments);
+std::shared_ptr<Call> start(const std::string& operation, const Runner& model, const CallArguments& arguments);
 
 /// Starts generating data of `arguments.kind`. Throws Error if arguments are invalid.
 std::shared_ptr<Call> start_data(const CallArguments& arguments);

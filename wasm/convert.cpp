@@ -8,6 +8,7 @@
 
 #include "probust/base/text.h"
 #include "probust/perturb/noise_text.h"
+#include "probust/perturb/transform_model.h"
 #include "probust/run/fields.h"
 
 namespace probust::wasm {
@@ -70,13 +71,37 @@ std::vector<Category> read_categories(const val& groups, const std::string& name
   return categories;
 }
 
-// Looks up the arrays that noise texts name among the arguments, because a page has no files.
-NoiseSource named_values(const CallArguments& arguments) {
+// A perturbation that is a function in JavaScript. The page calls it and passes its result to Call::answer.
+OwnPerturbation called_elsewhere(std::shared_ptr<ExternalEngine> external, const std::string& name, std::int64_t latents) {
+  OwnPerturbation own;
+  own.latents = latents;
+  own.function = [external = std::move(external), name](Tensor x, Tensor z) {
+    const std::vector<float>& moved = external->ask({x.shape[0], std::move(x.data), {}, name, std::move(z.data)});
+    return Tensor(std::move(x.shape), moved);
+  };
+  return own;
+}
+
+// The function or the model that "transform:NAME" means.
+OwnPerturbation read_perturbation(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external,
+                                  const std::string& name) {
+  const auto entry = [&](const char* map) { return arguments.has(map) ? arguments[map][name] : val::undefined(); };
+  const val latents = entry("functions"), bytes = entry("transforms");
+  if (latents.isNumber()) return called_elsewhere(external, name, static_cast<std::int64_t>(latents.as<double>()));
+  if (!is(bytes, "object") || bytes.isNull())
+    refuse("transforms", "has no '" + name + "'", "give {'" + name + "': the bytes of an ONNX model of x and z}");
+  const std::vector<std::uint8_t> model = numbers_of<std::uint8_t>(bytes, "transforms");
+  return transform_model(std::as_bytes(std::span(model)), name);
+}
+
+// Looks up the values that noise texts name among the arguments, because a page has no files.
+NoiseSource named_values(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external) {
   const auto entry = [arguments](const char* map, const std::string& name) {
     return arguments.has(map) ? arguments[map][name] : val::undefined();
   };
   return {[entry](const std::string& name) { return read_array(entry("arrays", name), name); },
-          [entry](const std::string& name) { return read_categories(entry("categories", name), name); }};
+          [entry](const std::string& name) { return read_categories(entry("categories", name), name); },
+          [arguments, external](const std::string& name) { return read_perturbation(arguments, external, name); }};
 }
 
 Quantization read_range(const CallArguments& arguments) {
@@ -208,10 +233,10 @@ Noise parsed(const std::string& text, const NoiseSource& source) {
   }
 }
 
-std::vector<Noise> read_noises(const CallArguments& arguments) {
+std::vector<Noise> read_noises(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external) {
   std::vector<Noise> noises;
   if (!arguments.has("noise")) refuse("noise", "is missing", "try 'gaussian:0.1'");
-  const NoiseSource source = named_values(arguments);
+  const NoiseSource source = named_values(arguments, external);
   for (const std::string& text : arguments.texts("noise", "")) {
     noises.push_back(parsed(text, source));
     if (arguments.has("clip") || arguments.has("levels"))
@@ -220,8 +245,8 @@ std::vector<Noise> read_noises(const CallArguments& arguments) {
   return noises;
 }
 
-Noise read_noise(const CallArguments& arguments) {
-  std::vector<Noise> noises = read_noises(arguments);
+Noise read_noise(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external) {
+  std::vector<Noise> noises = read_noises(arguments, external);
   if (noises.size() != 1) refuse("noise", "has " + std::to_string(noises.size()) + " models", "give one");
   return std::move(noises[0]);
 }

@@ -7,12 +7,14 @@
 #include <emscripten/val.h>
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "probust/base/document.h"
+#include "probust/exec/programs/external_engine.h"
 #include "probust/normal/multivariate.h"
 #include "probust/onnx/import.h"
 #include "probust/onnx/preprocess.h"
@@ -49,9 +51,10 @@ class CallArguments {
 /// Reads the points `x` as [N, ...point]; N follows from the length of `x`. The values must be finite.
 Tensor read_points(const CallArguments& arguments, const Shape& point);
 
-/// Reads `noise` (texts that name entries of `arrays` and `categories`), `clip` and `levels`.
-std::vector<Noise> read_noises(const CallArguments& arguments);
-Noise read_noise(const CallArguments& arguments);
+/// Reads `noise` (texts that name entries of `arrays`, `categories`, `transforms` and `functions`), `clip` and `levels`.
+/// `external` calls the functions.
+std::vector<Noise> read_noises(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external);
+Noise read_noise(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external);
 
 /// Reads the estimators in the argument `name`, and their options `budget`, `totalBudget`, `independent` and `share`.
 std::vector<EstimatorSpec> read_estimators(const CallArguments& arguments, const char* name);

@@ -5,7 +5,7 @@
 #include "datasets/dataset.h"
 #include "datasets/json.h"
 #include "probust/base/error.h"
-#include "probust/onnx/import.h"
+#include "probust/perturb/transform_model.h"
 
 namespace probust::datasets {
 namespace {
@@ -39,26 +39,9 @@ std::vector<Category> read_categories(const std::string& path) {
   }
 }
 
-// Reads an ONNX model that computes x' from two inputs, which are x and z in this order or have these names.
 OwnPerturbation read_perturbation(const std::string& path) {
   const Buffer file = map_regular_file(path, "give the path of an existing file", "give an ONNX model of x and z");
-  const auto refuse = [&](const std::string& problem) {
-    throw Error{ErrorCode::unreadable, path, problem, "give a model of x and z, with one output of the shape of x"};
-  };
-  try {
-    Function function = import_onnx_function(std::as_bytes(file.bytes), {.fixed = {}, .batch = 1}).value();
-    if (function.inputs.size() != 2) refuse("has " + std::to_string(function.inputs.size()) + " inputs, not x and z");
-    if (function.outputs.size() != 1) refuse("has " + std::to_string(function.outputs.size()) + " outputs");
-    if (function.inputs[0] == "z" || function.inputs[1] == "x") refuse("has z before x");
-    OwnPerturbation own;
-    own.latents = element_count(function.graph[function.graph.inputs()[1]].shape);
-    own.graph = std::make_shared<const Graph>(std::move(function.graph));
-    if (own.latents == 0) refuse("has a z without elements");
-    return own;
-  } catch (Error& error) {
-    add_file_name(error, path);
-    throw;
-  }
+  return transform_model(std::as_bytes(file.bytes), path);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace probust::datasets {
 
 /// Reads the files that noise texts name: arrays from .npy, .npz (the array x) or .csv, categories from JSON,
-/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}, and perturbations from ONNX models. Its
-/// functions throw Error{unreadable} that names the file.
+/// {"groups": [{"columns": [4, 5, 6], "transitions": [[0.9, 0.05, 0.05], ...]}]}, and perturbations from ONNX models
+/// (transform_model). Its functions throw Error{unreadable} that names the file.
 NoiseSource noise_files();
 
 /// Like the previous function, but also adds the path of each file that is read to `paths`, which must outlive the source.

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "noise": ["base", "graph"],
     "normal": ["base"],
     "exec": ["base", "graph", "ops", "passes", "autodiff", "moments", "noise"],
-    "perturb": ["base", "graph", "ops", "noise", "exec"],
+    "perturb": ["base", "graph", "ops", "onnx", "noise", "exec"],
     "estimators": ["base", "graph", "ops", "noise", "normal", "exec"],
     "run": ["base", "noise", "exec", "perturb", "estimators"],
     "analysis": ["base", "noise", "normal", "exec", "perturb", "estimators", "run"],

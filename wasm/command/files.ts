@@ -60,10 +60,17 @@ function namesIn(path: string): string[] {
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
+/** Reads the ONNX models that "transform:PATH" in the texts of the noise names. The keys of the result are the paths. */
+export function transformsIn(noises: readonly string[]): Record<string, Uint8Array> {
+  const paths = noises.flatMap((noise) => [...noise.matchAll(/(?:^|\+)transform:([^:+]+)/g)].map(([, path]) => path!));
+  return Object.fromEntries(paths.map((path) => [path, fileNamed(path, 'give an ONNX model of x and z')]));
+}
+
 /** Reads the .npy files that the texts of the noise name. The keys of the result are the paths in these texts. */
 export async function arraysIn(noises: readonly string[]): Promise<Record<string, NamedArray>> {
   const arrays: Record<string, NamedArray> = {};
-  for (const [, path] of noises.flatMap((noise) => [...noise.matchAll(/[=:]([^=:@+]+\.\w+)(?=$|[@+])/g)])) {
+  const others = noises.map((noise) => noise.replace(/(^|\+)transform:[^:+]+/g, '$1'));
+  for (const [, path] of others.flatMap((noise) => [...noise.matchAll(/[=:]([^=:@+]+\.\w+)(?=$|[@+])/g)])) {
     if (path === undefined || !existsSync(path)) continue;
     if (!path.endsWith('.npy')) throw usage(`${path} is not a .npy file`, 'give one, or use the native program');
     arrays[path] = await readArray(path);

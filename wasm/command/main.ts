@@ -7,7 +7,7 @@ import { createProbust, type Model, type Probust, type ProbustError, type Row } 
 import type { CheckReport, EstimateOptions, ModelOptions } from '../src/index.js';
 import { writeRows } from '../src/data.js';
 import { usage } from '../src/errors.js';
-import { arraysIn, fileNamed, pointsOf } from './files.js';
+import { arraysIn, fileNamed, pointsOf, transformsIn } from './files.js';
 import { commands, help, parse, scales, type Command, type Given } from './options.js';
 import { table } from './table.js';
 
@@ -56,6 +56,7 @@ async function questionOf(given: Given): Promise<EstimateOptions> {
   return {
     noise,
     arrays: await arraysIn(noise),
+    transforms: transformsIn(noise),
     estimators: estimators.length > 0 ? estimators : 'auto',
     clip: given.numbers('clip') as [number, number],
     target: target !== undefined && /^\d+$/.test(target) ? Number(target) : target,

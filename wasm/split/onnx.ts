@@ -62,9 +62,11 @@ export interface GraphText {
   outputs: Field[][];
   constants: Field[][];
   nodes: NodeText[];
+  /** metadata_props */
+  properties?: Record<string, string>;
 }
 
-export function onnx({ inputs, outputs, constants, nodes }: GraphText): Uint8Array {
+export function onnx({ inputs, outputs, constants, nodes, properties = {} }: GraphText): Uint8Array {
   const graph = [
     ...nodes.map(node),
     text(2, 'by hand'),
@@ -73,7 +75,8 @@ export function onnx({ inputs, outputs, constants, nodes }: GraphText): Uint8Arr
     ...outputs.map((each) => message(12, each)),
   ];
   const opset = (domain: string, version: number) => message(8, [...(domain ? [text(1, domain)] : []), integer(2, version)]);
-  return encode([integer(1, 8), message(7, graph), opset('', 13), opset('com.microsoft', 1)]);
+  const entries = Object.entries(properties).map(([key, value]) => message(14, [text(1, key), text(2, value)]));
+  return encode([integer(1, 8), message(7, graph), opset('', 13), opset('com.microsoft', 1), ...entries]);
 }
 
 /** The weights W [4, 3] of `classifier`, a model whose `nodes` compute y from four numbers x. */

@@ -5,8 +5,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { withImports, withoutNames } from './sections.mjs';
 
 const features = [
   'simd',
@@ -54,24 +55,6 @@ async function calledBy(workload, glue, instrumented) {
   return { all: numbers, called: new Set(numbers.filter((i) => view.getUint32(4 * i, true) !== 0)) };
 }
 
-/** The module without the names of its functions. */
-function withoutNames(bytes) {
-  const kept = [bytes.subarray(0, 8)];
-  for (let at = 8; at < bytes.length;) {
-    const begin = at;
-    const custom = bytes[at++] === 0;
-    let size = 0;
-    for (let shift = 0, more = true; more; shift += 7) {
-      more = bytes[at] > 127;
-      size += (bytes[at++] & 127) * 2 ** shift;
-    }
-    const named = custom && bytes.subarray(at + 1, at + 5).toString() === 'name';
-    at += size;
-    if (!named) kept.push(bytes.subarray(begin, at));
-  }
-  return Buffer.concat(kept);
-}
-
 const union = (...sets) => new Set(sets.flatMap((set) => [...set]));
 const minus = (set, ...others) => new Set([...set].filter((each) => !others.some((other) => other.has(each))));
 const common = (a, b) => new Set([...a].filter((each) => b.has(each)));
@@ -91,6 +74,20 @@ async function divided(workloads, glue, instrumented) {
   parts.curves = minus(union(of.curves, of.curvesOnImages), ...Object.values(parts));
   parts.rest = minus(new Set(all), ...Object.values(parts));
   return parts;
+}
+
+/**
+ * The module with one import for each part and type of missing functions. wasm-split imports each on its own, with the number of its
+ * entry in the table as its name, but all of a part do the same: report the part.
+ */
+function merged(bytes, isMissing, optimizer, work) {
+  const [from, to] = [join(work, 'renamed.wasm'), join(work, 'merged.wasm')];
+  writeFileSync(
+    from,
+    withImports(bytes, (module, name, type) => (isMissing(module) ? type : name)),
+  );
+  execFileSync(optimizer, [...flags, '--duplicate-import-elimination', from, '-o', to], { stdio: 'inherit' });
+  return readFileSync(to);
 }
 
 /**
@@ -116,7 +113,8 @@ export async function split({ splitter, module, out, partNames, placeholders, wo
       from = kept;
     }
     const first = join(out, 'probust.wasm');
-    writeFileSync(first, withoutNames(readFileSync(from)));
+    const isMissing = (module) => partNames.some((part) => module === placeholders(part));
+    writeFileSync(first, withoutNames(merged(readFileSync(from), isMissing, join(dirname(splitter), 'wasm-opt'), work)));
     workloads.first((await start(glue, first)).raw); // throws if a function that it calls is in another part
   } finally {
     rmSync(work, { recursive: true });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// `probust/function`: classifiers that are JavaScript functions, such as a remote service or a model of another library. Noise,
-// counting and statistics remain in probust, which requests the scores of noisy inputs.
+// `probust/function`: classifiers that are JavaScript functions, such as a remote service or a model of another library, and noise
+// that is. Counting and statistics remain in probust, which requests the scores of noisy inputs, and the samples.
 import { unlessAborted, withController } from './abort.js';
 import type { Probust } from './api.js';
 import { batchOf, list, optionsOf, type Names } from './arguments.js';
 import { aborted, callback, disposed, usage } from './errors.js';
 import { classNamesOf } from './data/labels.js';
 import type { ExternalEngine, Model } from './model.js';
+import type { Perturbation, SampleRequest } from './noise-types.js';
 import type { Wants } from './protocol.js';
 import { elementCount } from './shape.js';
 import type { ModelOptions, Numbers } from './types.js';
@@ -158,6 +159,51 @@ export async function modelFromFunction(probust: Probust, classifier: FunctionCl
   return probust.loadExternal(new Uint8Array(), request, engineOf(given, classes, shape));
 }
 
+/** A function of a point x and normals z: the perturbed point. */
+export type Perturb = (x: Float32Array, z: Float32Array) => Numbers | Promise<Numbers>;
+
+const mostLatents = 1 << 20;
+
+const isPromise = (value: unknown): value is Promise<unknown> => typeof (value as Promise<unknown> | null)?.then === 'function';
+
+/** The samples of `function` for the points and normals that the module wants. */
+const samplesOf =
+  (called: Perturb, name: string, latents: number) =>
+  async ({ count, values, z }: SampleRequest, signal?: AbortSignal): Promise<Float32Array> => {
+    const elements = values.length / count;
+    const samples = new Float32Array(values.length);
+    for (let i = 0; i < count; ++i) {
+      let sample: unknown;
+      try {
+        sample = called(values.slice(i * elements, (i + 1) * elements), z!.slice(i * latents, (i + 1) * latents));
+        if (isPromise(sample)) sample = await unlessAborted(sample, signal);
+      } catch (error) {
+        throw signal?.aborted ? aborted() : callback(`noise '${name}' failed (${String(error)})`, undefined, error);
+      }
+      samples.set(numbersOf(`noise '${name}'`, sample, 1, elements), i * elements);
+    }
+    return samples;
+  };
+
+/**
+ * A perturbation x' = function(x, z), for the `noise` of estimates. x is a point as it is stored, for example an image [channels, rows,
+ * columns], and z has `latents` independent standard normals; both are new arrays for each sample. The function returns as many numbers
+ * as x has, directly or as a promise, and the same for the same arguments. `name` is for the rows; by default the function's own.
+ *
+ * Throws `usage` if an argument is invalid. If the function throws or rejects, the estimate rejects with code `callback` and the
+ * function's error as `cause`.
+ */
+export function perturbation(called: Perturb, latents: number, name?: string): Perturbation {
+  if (typeof called !== 'function') throw usage('function cannot be called', 'give a function of x and z');
+  const own = name ?? (called.name || 'function');
+  if (typeof own !== 'string' || own === '' || /[:+@]/.test(own))
+    throw usage(`name is '${own}'`, 'give a name without : + and @');
+  if (!Number.isInteger(latents) || latents < 1 || latents > mostLatents)
+    throw usage(`latents is ${latents}`, `give a whole number from 1 to ${mostLatents}`);
+  return { name: own, latents, function: called, samples: samplesOf(called, own, latents) };
+}
+
+export type { Perturbation } from './noise-types.js';
 export { ProbustError } from './errors.js';
 export type { Probust } from './api.js';
 export type { Model } from './model.js';

@@ -7,6 +7,8 @@ import { addHint, oneClassOf, wishesOf, type CheckWishes, type Found } from './f
 import { classesOf } from './data/labels.js';
 import type { EstimateArguments, Everywhere, Pool } from './pool.js';
 import type { Forward, Watch } from './protocol.js';
+import { noiseOf } from './noise.js';
+import type { NoiseModel } from './noise-types.js';
 import { elementCount } from './shape.js';
 import type {
   CallOptions,
@@ -24,9 +26,8 @@ import type {
   Slice,
   SliceOptions,
   SweepOptions,
-  Verification,
-  VerifyOptions,
 } from './types.js';
+import type { Verification, VerifyOptions } from './verify-types.js';
 import { compared, uniformPoints } from './verify.js';
 
 /** The data for releasing a model. It does not refer to the Model, so that the registry does not keep it alive. */
@@ -54,7 +55,7 @@ const forgotten = new FinalizationRegistry<Lease>(release);
 /** Options of a model's methods. Each method accepts the options of the others, so that they can share one object. */
 const askedNames: Names<EstimateOptions & LinearizeOptions & SweepOptions & SliceOptions & CloudOptions> = {
   ...callNames,
-  ...{ arrays: true, categories: true, clip: true, levels: true },
+  ...{ arrays: true, categories: true, transforms: true, clip: true, levels: true },
   ...{ seed: true, index: true, target: true, noise: true, estimators: true, estimator: true },
   ...{ samples: true, sigmas: true, smooth: true, reach: true, resolution: true, count: true },
   ...{ labels: true, groups: true, top: true, perClass: true, check: true, onWarning: true },
@@ -110,17 +111,17 @@ export class Model {
     this.#live();
     const { args, watch } = divided(optionsOf('estimate', options, askedNames));
     notFor('estimate', options, 'estimators', 'estimator');
+    const drawn = noiseOf(args.noise, this.#lease.external?.forward);
     const request = {
       ...args,
       ...classesOf(this.info, args),
       x: floats('x', x, this.#lease.external?.isFunction),
-      noise: texts(args.noise),
+      ...drawn.args,
       estimators: texts(args.estimators ?? 'auto'),
       index: args.index ?? 0,
     };
-    const { external } = this.#lease;
     const wishes = wishesOf(options, request.x.length / elementCount(this.info.pointShape));
-    return holding(this, () => this.#checked(request, wishes, { ...watch, forward: external?.forward }));
+    return holding(this, () => this.#checked(request, wishes, { ...watch, forward: drawn.forward }));
   }
 
   /** The rows of an estimate, after the optional check. */
@@ -142,7 +143,7 @@ export class Model {
   }
 
   /** Margins, their gradients and Gram matrix at one point x, and the resulting normal problem z, R. */
-  async linearize(x: Numbers, noise: string, options: LinearizeOptions = {}): Promise<Linearization> {
+  async linearize(x: Numbers, noise: NoiseModel, options: LinearizeOptions = {}): Promise<Linearization> {
     const given = optionsOf('linearize', options, askedNames);
     return (await this.#call('linearize', x, { ...given, noise })) as Linearization;
   }
@@ -216,12 +217,14 @@ export class Model {
     const { args, watch } = divided(options);
     const { pool, model, external } = this.#lease;
     const classes = classesOf(this.info, args);
+    const { noise } = args as { noise?: NoiseModel | null };
+    const drawn = noise == null ? undefined : noiseOf(noise, external?.forward);
     return holding(this, () =>
       pool.call(
         model,
         operation,
-        { ...args, ...classes, x: floats('x', x, external?.isFunction) },
-        { ...watch, forward: external?.forward },
+        { ...args, ...classes, ...drawn?.args, x: floats('x', x, external?.isFunction) },
+        { ...watch, forward: drawn ? drawn.forward : external?.forward },
       ),
     );
   }

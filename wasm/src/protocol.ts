@@ -27,15 +27,18 @@ export type RequestOf<K extends Kind> = { kind: K } & Protocol[K]['request'];
 export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
 
 /**
- * Inputs [count, d] of the model, for which another engine must compute the logits or, with cotangents [count, C], the gradients.
+ * Inputs [count, d] of the model, for which another engine must compute the logits or, with cotangents [count, C], the gradients; or
+ * points that the function `noise` of the caller perturbs, with normals z [count, k].
  */
 export interface Wants {
   count: number;
   values: Float32Array;
   cotangents?: Float32Array;
+  noise?: string;
+  z?: Float32Array;
 }
 
-/** Runs another engine; returns logits [count, C] or gradients [count, d]. */
+/** Runs another engine or a function; returns logits [count, C], gradients [count, d] or samples [count, d]. */
 export type Forward = (wants: Wants, signal?: AbortSignal) => Promise<Float32Array>;
 
 /** The caller's callbacks and signal for a request. */

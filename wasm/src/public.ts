@@ -5,3 +5,4 @@ export type { Model } from './model.js';
 export type { Data, Training } from './training.js';
 export type * from './check.js';
 export type * from './types.js';
+export type * from './verify-types.js';

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import type { NoiseModel } from './noise-types.js';
 
 /** Numbers: a typed array or a plain array. In points, unsigned bytes are scaled to 0..1, as in image files. */
 export type Numbers =
@@ -158,6 +159,8 @@ export interface NoiseOptions {
   arrays?: Record<string, NamedArray>;
   /** The groups of columns to which "categorical:NAME" refers, by name. */
   categories?: Record<string, CategoryGroup[]>;
+  /** Bytes of the ONNX models of x and z that "transform:NAME" names. */
+  transforms?: Record<string, Uint8Array>;
   /** Noisy samples are clipped to [low, high], in the units of x. */
   clip?: readonly [number, number];
   /** Noisy samples are also rounded to this many evenly spaced values in that range. */
@@ -201,8 +204,8 @@ export interface BudgetOptions {
 }
 
 export interface EstimateOptions extends NoiseOptions, PointOptions, EventOptions, BudgetOptions {
-  /** One or several noise models, such as "gaussian:0.1", "uniform:0.1", "gaussian:0.1@0..3+laplace:0.2@4". */
-  noise: string | readonly string[];
+  /** One or several noise models, such as "gaussian:0.1" or "gaussian:0.1@0..3+laplace:0.2@4", or a `perturbation`. */
+  noise: NoiseModel | readonly NoiseModel[];
   /** One or several estimators, such as "taylor", "mmse:10", "mc:10000" (Probust.estimators lists all); "auto" by default. */
   estimators?: string | readonly string[] | undefined;
   /** Rows also have `classes`, the probability that each class wins (or is among the `top`). */
@@ -312,7 +315,7 @@ export interface SweepOptions extends NoiseOptions, PointOptions, EventOptions, 
   /** The noise scales, all positive. */
   sigmas: Numbers;
   /** The noise model, whose scale is replaced; "gaussian:1" by default. */
-  noise?: string;
+  noise?: NoiseModel;
   /** The estimator; "auto" by default. */
   estimator?: string;
   /** Whether to smooth over the noise scales, for estimators that support it. */
@@ -356,7 +359,7 @@ export interface Slice {
 
 export interface CloudOptions extends NoiseOptions, Omit<PointOptions, 'target' | 'labels'> {
   /** The noise model, such as "gaussian:0.1". */
-  noise: string;
+  noise: NoiseModel;
   /** The number of noisy samples; 1000 by default. */
   count?: number;
 }
@@ -468,28 +471,8 @@ export interface Score {
   accuracy: number;
 }
 
-export interface VerifyOptions extends CallOptions {
-  /** Points [N, ...] of your data. */
-  x?: Numbers;
-}
-
-/** Differences between the logits of two models. */
-export interface Verification {
-  /** Points compared. */
-  points: number;
-  /** The largest absolute difference of two logits; Infinity if one of them is NaN. */
-  largest: number;
-  /** `largest` divided by the largest absolute logit. */
-  relative: number;
-  /** The largest differences: the worst class of each of the worst points, at most five, worst first. */
-  worst: { point: number; class: number; own: number; other: number; difference: number }[];
-  /** Whether the predicted classes are the same at all points. */
-  argmaxAgrees: boolean;
-  /** Indices of points with different predicted classes. */
-  disagreements: number[];
-}
-
 export type { MvnOptions, MvnResult } from './mvn-types.js';
+export type { NoiseModel, Perturbation } from './noise-types.js';
 
 export interface EstimatorInfo {
   name: string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares the logits of two engines at the same points.
-import type { Verification } from './types.js';
+import type { Verification } from './verify-types.js';
 
 /** Always the same points, with elements uniform in [0, 1]: the Weyl sequence of the golden ratio. */
 export const uniformPoints = (count: number, elements: number): Float32Array =>

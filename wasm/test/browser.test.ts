@@ -111,6 +111,17 @@ describe('threads that share memory', () => {
     return run(isolated, script(asThreads, loaded + body));
   };
 
+  it('ask for the samples of a function', async () => {
+    const answer = (await onTwo(`
+      const { perturbation } = await import('/function.mjs');
+      const bright = perturbation((x, z) => x.map((value) => Math.min(1, Math.max(0, value + 0.3 * z[0]))), 1, 'bright');
+      const asked = { estimators: ['mc:1000', 'quadrature:64'], seed: 5 };
+      const own = await model.estimate(x, { ...asked, noise: bright });
+      result({ own, family: await model.estimate(x, { ...asked, noise: 'brightness:0.3' }) });`)) as Record<string, Row[]>;
+    answer.own!.forEach(({ p }, i) => expect(Math.abs(p! - answer.family![i]!.p!)).toBeLessThan(5e-3));
+    expect(answer.own!.length).toBeGreaterThan(1);
+  });
+
   it('stop on an abort, and keep working', async () => {
     const answer = (await onTwo(`
       const controller = new AbortController();

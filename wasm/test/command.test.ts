@@ -2,16 +2,20 @@
 // The package's command: it prints the table that README.md shows, writes the rows of the native program, and reports errors in
 // one line.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { brighter } from './models.js';
 import { digits, native, root, staged } from './support.js';
 
 const work = mkdtempSync(join(tmpdir(), 'probust-command-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 const points = join(root, 'demos/digits/points.npz');
+const [transform, even] = [join(work, 'brighter.onnx'), join(work, 'even.onnx')];
+writeFileSync(transform, brighter());
+writeFileSync(even, brighter('uniform(-0.3,0.3)'));
 
 interface Finished {
   status: number | null;
@@ -63,6 +67,18 @@ describe('the command', () => {
         '7',
       ],
       ['estimate', digits, points, '--sigma', '0.3', '--tolerance', '4', '--estimator', 'taylor', '--limit', '3'],
+      ['estimate', digits, points, '--noise', `transform:${even}`, '--estimator', 'mc:200,quadrature:64', '--limit', '3'],
+      [
+        'estimate',
+        digits,
+        points,
+        '--noise',
+        `transform:${transform}:0.1`,
+        '--estimator',
+        'mc:200,quadrature:64',
+        '--limit',
+        '3',
+      ],
     ]) {
       const own = probust(...words, '--format', 'jsonl', '--quiet');
       const other = finished(native, [...words, '--format', 'jsonl', '--quiet']);
@@ -77,6 +93,15 @@ describe('the command', () => {
         }
       }
     }
+  });
+
+  it('reads a model of x and z', () => {
+    const words = ['--estimator', 'mc:500', '--limit', '4', '--format', 'jsonl', '--quiet'];
+    const own = probust('estimate', digits, points, '--noise', `transform:${transform}:0.3`, ...words);
+    const family = probust('estimate', digits, points, '--noise', 'brightness:0.3', ...words);
+    expect(own.status, own.err).toBe(0);
+    const chances = [own, family].map(({ out }) => (numbers(out) as { p: number }[]).map(({ p }) => p));
+    chances[0]!.forEach((p, i) => expect(Math.abs(p - chances[1]![i]!)).toBeLessThan(5e-3));
   });
 
   it('checks and inspects', () => {
@@ -100,6 +125,8 @@ describe('the command', () => {
   it.each([
     [['estimate', digits, points], 2, 'noise is missing; give --sigma 0.1 or --noise uniform:0.1'],
     [['estimate', digits, points, '--sigma', 'x'], 2, "--sigma is 'x', which is not a number"],
+    [['estimate', digits, points, '--noise', 'transform:none.onnx'], 3, 'none.onnx cannot be opened'],
+    [['estimate', digits, points, '--noise', `transform:${digits}`], 2, 'has 1 inputs, not x and z'],
     [['estimate', digits, points, '--sigmas', '1'], 2, "the command line cannot be parsed: Unknown option '--sigmas'"],
     [['estimate', digits], 2, 'DATA is missing; write probust estimate'],
     [['estimate', 'none.onnx', points, '--sigma', '1'], 3, 'none.onnx cannot be opened'],

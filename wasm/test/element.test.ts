@@ -65,6 +65,20 @@ it('shows the numbers of the library', async () => {
   expect(problems).toEqual([]);
 });
 
+it('accepts a function as the noise', async () => {
+  const script = `import { perturbation } from '/function.mjs';
+    const number = document.createElement('probust-number');
+    const noise = perturbation((x) => x, 1, 'nothing');
+    Object.assign(number, { model: 'digits.onnx', x: ${JSON.stringify(Array.from(point(1)))}, noise, estimators: 'mc:100' });
+    document.body.append(number);`;
+  writeFileSync(join(work, 'own-noise.js'), script);
+  await page.addScriptTag({ url: '/own-noise.js', type: 'module' });
+  const text = await shown('probust-number');
+  expect(text).toContain('100 passes');
+  expect(text).toContain('transform:nothing');
+  expect(problems).toEqual([]);
+});
+
 it('draws a curve with axes, a band, a readout and a table', async () => {
   await show('<probust-curve model="digits.onnx" points="points.csv" sigma="0.1..0.6:6" estimators="mc:200"></probust-curve>');
   expect(await shown('probust-curve')).toContain('mean over 12 points, mc:200, gaussian noise');

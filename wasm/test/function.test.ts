@@ -181,7 +181,7 @@ describe.each(everywhere)('%s', (_, created) => {
 
   it('rejects bytes, which a function may expect unscaled', async () => {
     const error = await errorOf(model.estimate(new Uint8Array(256), { noise: 'gaussian:0.1', estimators: 'mc:100' }));
-    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x has bytes, .*Float32Array.from/)]);
+    expect([error.code, error.message]).toEqual(['usage', expect.stringMatching(/^x contains bytes, .*Float32Array.from/)]);
   });
 
   it('expects points before mean and std', async () => {
@@ -206,27 +206,27 @@ describe.each(everywhere)('%s', (_, created) => {
 
   it.each<[string, () => unknown, RegExp]>([
     ['too few numbers', () => [1, 2], /^classify returned 2 numbers; return 3 numbers for each of the 2 points/],
-    ['too few rows', () => [[1, 2, 3]], /gave 1 rows; give 3/],
+    ['too few rows', () => [[1, 2, 3]], /returned 1 rows; return 3/],
     [
       'a short row',
       () => [
         [1, 2, 3],
         [1, 2],
       ],
-      /gave 2 numbers in row 1; give 3/,
+      /returned 2 numbers in row 1; return 3/,
     ],
-    ['texts', () => ['1', 2, 3, 4, 5, 6], /gave string at 0; give 3/],
+    ['texts', () => ['1', 2, 3, 4, 5, 6], /returned string at position 0; return 3/],
     [
       'a missing number',
       () => [
         [1, 2, 3],
         [1, undefined, 3],
       ],
-      /gave undefined at 4; give 3/,
+      /returned undefined at position 4; return 3/,
     ],
-    ['no array', () => ({ scores: [] }), /did not return an array; give 3/],
+    ['no array', () => ({ scores: [] }), /did not return an array; return 3/],
     ['nothing', () => undefined, /did not return an array/],
-    ['bigints', () => new BigInt64Array(6), /gave bigint at 0/],
+    ['bigints', () => new BigInt64Array(6), /returned bigint at position 0/],
   ])('refuses %s', async (_what, classify, line) => {
     const given = await modelFromFunction(probust, { ...base, classify: classify as FunctionClassifier['classify'] });
     const error = await errorOf(given.logits(x));

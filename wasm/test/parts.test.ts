@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { classifier, floats, onnx, port, type NodeText } from '../split/onnx.js';
-import { partNames } from '../src/parts.js';
+import { partNames, placeholders } from '../src/parts.js';
 import { digits, load, point, staged } from './support.js';
 import { launch, resultOf, serve, type Browser } from './server.js';
 
@@ -94,6 +94,15 @@ const { createProbust } = await load('compat.mjs');
 const whole = await createProbust();
 const wholeModel = await whole.loadModel(digits);
 const noise = 'gaussian:0.2';
+
+it('imports one function for each kind of missing function', async () => {
+  const first = await WebAssembly.compile(readFileSync(join(staged, 'probust.wasm')));
+  const missing = WebAssembly.Module.imports(first).filter(({ module }) =>
+    partNames.some((part) => module === placeholders(part)),
+  );
+  expect(missing.length).toBeGreaterThan(4);
+  expect(missing.length).toBeLessThan(300); // of about 2000 functions
+});
 
 const where: [string, string][] = [
   ['in the page', '{}'],

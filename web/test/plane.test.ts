@@ -424,7 +424,7 @@ async function timeOf(url: string, context: BrowserContext): Promise<number> {
 
 // Other tests and builds may run at the same time, so the best of three attempts counts.
 describe('speed', { retry: 2 }, () => {
-  it('shows p within a second, and transfers less than 455 kB', async () => {
+  it('shows p within a second, and transfers less than 450 kB', async () => {
     const own = await serve(dist);
     const empty = await emptyPage();
     const times = [];
@@ -443,7 +443,7 @@ describe('speed', { retry: 2 }, () => {
           own.sent(),
           own.files().filter((file) => !/ \d{1,4}$/.test(file)),
         );
-        expect(own.sent()).toBeLessThan(455_000);
+        expect(own.sent()).toBeLessThan(450_000);
       }
       await fresh.close();
     }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "probust/base/tensor.h"
@@ -263,12 +264,17 @@ class NoiseStream {
 using Sampler = std::function<void(NoiseStream&, double scale, std::span<float> x)>;
 std::shared_ptr<const NoiseShape> custom_noise(std::string name, Sampler draw);
 
+/// The bounds of a uniform element of z; empty if the element is standard normal.
+using LatentBounds = std::optional<std::pair<double, double>>;
+
 /// A user's own perturbation x' = T(x, z) with k standard normals z: either a graph (x, z [.., k]) -> x', or a function that
 /// returns x' for n noisy samples x [n, ...] and z [n, k]. The function may be called by several threads at once.
 struct OwnPerturbation {
   std::shared_ptr<const Graph> graph{};
   std::function<Tensor(Tensor x, Tensor z)> function{};
   std::int64_t latents = 0;
+  /// For a graph whose z are not all normal: the bounds of each (LatentBounds) [k]. The scale of such noise is 1.
+  std::vector<LatentBounds> bounds{};
 };
 
 /// Reads the files that a noise text names. Both functions throw Error.

@@ -400,7 +400,7 @@ bool holds_integers(const std::string& type) { return type == "bool" || type.rfi
 
 Function lower_function(const ModelProto& proto, const FunctionOptions& options, std::size_t file_bytes) {
   require_opset(proto);
-  Function function;
+  Function function{.graph = {}, .inputs = {}, .outputs = {}, .properties = proto.metadata};
   Budget budget(file_bytes);
   const LoweringTarget target{function.graph, proto, budget};
   std::map<std::string, Named> values;

@@ -87,7 +87,8 @@ Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions&
 /// An ONNX graph as a function of its inputs. It keeps its batch axis and all of its outputs.
 struct Function {
   Graph graph;
-  std::vector<std::string> inputs, outputs;  ///< names, in the order of the graph's
+  std::vector<std::string> inputs, outputs;       ///< names, in the order of the graph's
+  std::map<std::string, std::string> properties;  ///< metadata_props
 };
 
 struct FunctionOptions {

@@ -96,9 +96,35 @@ class MapBuilder {
                       to_string(image_.point),
                   "give a model that maps points of the data's shape to the same shape"};
     const ValueId point = build::reshape(g_, from_planes(g_, image_, planes_), x);
-    const ValueId mapped = append_function(g_, own, {point, build::reshape(g_, latent(next_, stage.own.latents), z)});
+    const ValueId latents = distributed(latent(next_, stage.own.latents), stage.own.bounds);
+    const ValueId mapped = append_function(g_, own, {point, build::reshape(g_, latents, z)});
     planes_ = to_planes(g_, image_, build::reshape(g_, mapped, image_.point));
-    add_part({isotropic_gaussian(), scaled ? 1 : *stage.scale}, stage.own.latents);
+    add_part({isotropic_gaussian(), scaled ? 1 : stage.scale.value_or(1)}, stage.own.latents);
+  }
+
+  // Standard normals [k], those with bounds as uniform variables between them.
+  ValueId distributed(ValueId normals, const std::vector<LatentBounds>& bounds) {
+    if (bounds.empty()) return normals;
+    const Shape shape{std::ssize(bounds)};
+    Tensor kept(shape), middle(shape), reach(shape);
+    for (std::size_t k = 0; k < bounds.size(); ++k) {
+      kept.data[k] = bounds[k] ? 0.0F : 1.0F;
+      if (!bounds[k]) continue;
+      const auto [low, high] = *bounds[k];
+      middle.data[k] = static_cast<float>((low + high) / 2);
+      reach.data[k] = static_cast<float>((high - low) / 2);
+    }
+    const auto times = [&](ValueId value, Tensor factors) {
+      return build::multiply(g_, value, append_constant(g_, std::move(factors)));
+    };
+    const ValueId uniform = build::add(g_, append_constant(g_, std::move(middle)), times(from_minus_one_to_one(normals), reach));
+    return build::add(g_, times(normals, kept), uniform);
+  }
+
+  // A uniform variable between -1 and 1 of each standard normal.
+  ValueId from_minus_one_to_one(ValueId normals) {
+    const ValueId half_root = build::broadcast(g_, build::constant(g_, std::numbers::sqrt2_v<float> / 2), g_[normals].shape);
+    return append(g_, Op::erf, {build::multiply(g_, normals, half_root)});
   }
 
   // The value of a parameter, a scalar. `at` is the position of the next latent.
@@ -108,9 +134,8 @@ class MapBuilder {
     const ValueId t = build::reshape(g_, latent(at++, 1), {});
     if (distribution.kind == Distribution::Kind::uniform) {
       const auto low = static_cast<float>(distribution.low), width = static_cast<float>(distribution.high - distribution.low);
-      const ValueId e = append(g_, Op::erf, {build::multiply(g_, t, build::constant(g_, std::numbers::sqrt2_v<float> / 2))});
       const ValueId middle = build::constant(g_, low + width / 2);
-      return build::add(g_, middle, build::multiply(g_, e, build::constant(g_, width / 2)));
+      return build::add(g_, middle, build::multiply(g_, from_minus_one_to_one(t), build::constant(g_, width / 2)));
     }
     if (link == Link::exponential) return append(g_, Op::exp, {t});
     return link == Link::magnitude ? append(g_, Op::absolute, {t}) : t;
@@ -342,16 +367,18 @@ class Sequence final : public PerturbedNoise {
     for (const Noise& part : parts_) {
       const auto own = part.shape->normals(elements);
       if (!own) return std::nullopt;
-      sum += *own;
+      if (!part.shape->fixed()) sum += *own;
     }
-    return sum;
+    return std::max<std::int64_t>(1, sum);
   }
 
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {
     for (const Noise& part : parts_) {
-      part.shape->add_normals(points, elements, scale * static_cast<float>(part.scale), w, x);
-      w += *part.shape->normals(elements) * static_cast<std::int64_t>(points.size());
+      const std::int64_t count = *part.shape->normals(elements) * static_cast<std::int64_t>(points.size());
+      const std::vector<float> unused(part.shape->fixed() ? static_cast<std::size_t>(count) : 0, 0.0F);
+      part.shape->add_normals(points, elements, scale * static_cast<float>(part.scale), unused.empty() ? w : unused.data(), x);
+      if (unused.empty()) w += count;
     }
   }
 

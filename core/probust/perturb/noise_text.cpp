@@ -10,7 +10,6 @@
 #include "probust/base/similar.h"
 #include "probust/base/text.h"
 #include "probust/perturb/mapped_noise.h"
-#include "probust/perturb/noise_list.h"
 #include "probust/perturb/stage.h"
 
 namespace probust {
@@ -117,15 +116,20 @@ constexpr const char* kList = "probust noise list, or use transform:FILE.onnx fo
 
 // Examples of the noise models whose names are most like the first unknown name of the text.
 std::string known_noise_like(const std::string& text) {
-  std::vector<std::string> names;
-  const std::vector<NoiseEntry> known = noise_list();
-  for (const NoiseEntry& entry : known) names.push_back(entry.name);
+  std::vector<std::string> names, examples;
+  for (const AdditiveNoise& model : additive_noise_models()) {
+    names.emplace_back(model.name);
+    examples.emplace_back(model.example);
+  }
+  for (const Family& family : families()) {
+    names.emplace_back(family.name);
+    examples.push_back(example_of(family));
+  }
   for (const std::string& part : parts_of(text)) {
     const std::string name = part.substr(0, part.find_first_of(":@"));
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     std::vector<std::string> similar = similar_words(name, names);
-    for (std::string& each : similar)
-      each = std::find_if(known.begin(), known.end(), [&](const NoiseEntry& entry) { return entry.name == each; })->example;
+    for (std::string& each : similar) each = examples[std::find(names.begin(), names.end(), each) - names.begin()];
     return similar.empty() ? "" : join(similar, " or ");
   }
   return {};

@@ -15,18 +15,6 @@ double linked(Link link, double t) {
   return link == Link::exponential ? std::exp(t) : link == Link::magnitude ? std::fabs(t) : t;
 }
 
-// The numbers in "name(a,b)"; empty if the text has another form.
-std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name) {
-  if (!text.starts_with(std::string(name) + "(") || !text.ends_with(")")) return std::nullopt;
-  std::vector<double> numbers;
-  for (const std::string& part : split(text.substr(name.size() + 1, text.size() - name.size() - 2), ',')) {
-    const auto number = parse_double(part);
-    if (!number || !std::isfinite(*number)) return std::nullopt;
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
 class Parser {
  public:
   Parser(const Family& family, const std::string& text) : family_(family), where_("noise '" + text + "'") {
@@ -132,6 +120,17 @@ class Parser {
 
 }  // namespace
 
+std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name) {
+  if (!text.starts_with(std::string(name) + "(") || !text.ends_with(")")) return std::nullopt;
+  std::vector<double> numbers;
+  for (const std::string& part : split(text.substr(name.size() + 1, text.size() - name.size() - 2), ',')) {
+    const auto number = parse_double(part);
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
 Stage parse_stage(const Family& family, const std::string& text) { return Parser(family, text).stage(text); }
 
 Stage own_stage(const std::string& text, const NoiseSource& source) {
@@ -146,7 +145,9 @@ Stage own_stage(const std::string& text, const NoiseSource& source) {
   if (!source.perturbation) throw Error{ErrorCode::usage, where, "needs a file, but files cannot be read here", "try rotate:10"};
   Stage stage;
   stage.own = source.perturbation(own);
-  stage.scale = scale.value_or(1);
+  if (scale && !stage.own.bounds.empty())
+    throw Error{ErrorCode::usage, where, "has a scale, but its model says how z is distributed", "write transform:" + own};
+  if (stage.own.bounds.empty()) stage.scale = scale.value_or(1);
   stage.text = "transform:" + own;
   return stage;
 }

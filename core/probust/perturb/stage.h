@@ -38,7 +38,10 @@ struct Stage {
 /// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws Error{usage}.
 Stage parse_stage(const Family& family, const std::string& text);
 
-/// The stage of "transform:NAME" or "transform:NAME:scale", with the perturbation that `source` has for the name. Throws
+/// The numbers in "name(a,b)"; empty if the text has another form.
+std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name);
+
+/// The stage of "transform:NAME" or "transform:NAME:scale" with the perturbation that `source` has for the name. Throws
 /// Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Converts the attributes and properties of components to values.
 import { usage } from '../errors.js';
+import type { NoiseModel, Perturbation } from '../noise-types.js';
 
 /** Numbers separated by commas or spaces. */
 export function numbers(which: string, text: string): number[] {
@@ -25,8 +26,9 @@ export function scales(text: string): number[] {
   return Array.from({ length: count }, (_, i) => Number((low * (high / low) ** (i / (count - 1))).toPrecision(6)));
 }
 
-/** The noise models as texts: a kind of noise with every scale, or the given noise. */
-export function noises(noise: string, sigma: string | number | readonly number[] | null | undefined): string[] {
+/** The noise models: a kind of noise with every scale, or the given noise. */
+export function noises(noise: NoiseModel, sigma: string | number | readonly number[] | null | undefined): NoiseModel[] {
+  if (typeof (noise as Perturbation | null)?.samples === 'function' && (sigma == null || sigma === '')) return [noise];
   if (typeof noise !== 'string') throw usage('noise is not a string', 'give a string, such as gaussian');
   if (sigma == null || sigma === '') {
     if (/:/.test(noise)) return [noise];

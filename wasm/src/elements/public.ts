@@ -2,6 +2,7 @@
 // The public interface of the components.
 import type { PointData } from '../data.js';
 import type { Model } from '../model.js';
+import type { NoiseModel } from '../noise-types.js';
 import type { EstimateOptions, Labels, ModelOptions, ModelSource, Numbers, Row } from '../types.js';
 
 /** Points with their properties, as returned by `probust/data`. */
@@ -20,8 +21,8 @@ export interface ProbustComponent {
   x: Maybe<string | Numbers>;
   /** Rows of an earlier run, or the address of its .csv or .jsonl file. If set, nothing is estimated. */
   rows: Maybe<string | readonly Row[]>;
-  /** The kind of noise, "gaussian" by default, or a noise with its scale. */
-  noise: Maybe<string>;
+  /** The kind of noise, "gaussian" by default, a noise with its scale, or a function (`perturbation` of `probust/function`). */
+  noise: Maybe<NoiseModel>;
   /** Noise scales: "0.1", "0.1,0.2", "0.05..0.5:8", or numbers. */
   sigma: Maybe<string | number | readonly number[]>;
   /** The estimators, such as "mc:1000,taylor"; "auto" by default. */

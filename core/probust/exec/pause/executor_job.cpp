@@ -14,7 +14,7 @@ ExecutorJob::ExecutorJob(Executor& executor, ExternalEngine* external)
 
 ExecutorJob::~ExecutorJob() = default;
 
-std::int64_t ExecutorJob::done() const { return external_ != nullptr ? external_->passes() : passes_; }
+std::int64_t ExecutorJob::done() const { return external_ != nullptr && external_->passes() > 0 ? external_->passes() : passes_; }
 
 Executor& ExecutorJob::executor() { return *stepwise_; }
 const Executor& ExecutorJob::executor() const { return *stepwise_; }
@@ -26,11 +26,14 @@ bool ExecutorJob::advance() {
   const std::int64_t before = stepwise_->progress.passes;
   const Result<bool> more = guarded("the run", [this] { return piece(); });
   passes_ += stepwise_->progress.passes - before;
-  if (stepwise_->paused()) {
+  const bool waits = external_ != nullptr && external_->wanted() != nullptr;
+  if (waits) time().end();
+  if (stepwise_->paused() || waits) {
     if (more) throw Error{ErrorCode::internal, "the run", "resumed without its results", "please report it"};
     return true;
   }
   stepwise_->forget();
+  if (external_ != nullptr) external_->forget();
   return more.value();
 }
 

@@ -23,11 +23,12 @@ class ExecutorJob : public Job {
  public:
   ~ExecutorJob() override;
 
-  /// Forward and backward passes or, with an external engine, inputs that it has evaluated.
+  /// Forward and backward passes or, if an external engine runs the model, inputs that it has evaluated.
   std::int64_t done() const final;
 
  protected:
-  /// `executor` must outlive this object, and so must `external`, the source of its logits, if any.
+  /// `executor` must outlive this object, and so must `external`, the source of its logits or of the samples of its noise, if
+  /// any.
   explicit ExecutorJob(Executor& executor, ExternalEngine* external = nullptr);
 
   /// The executor that a piece must use.

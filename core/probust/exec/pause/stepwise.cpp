@@ -92,6 +92,17 @@ void StepwiseExecutor::refuse(Asked& asked, const Error& error) {
   throw Error(error);
 }
 
+// What the external engine answers for a part is stored until the part is done; answers before it, for noise that is drawn
+// between questions, until the piece of work is.
+void StepwiseExecutor::begin_asking(Asked& asked) {
+  if (external_ != nullptr && !asked.stored) asked.stored = external_->stored();
+}
+
+void StepwiseExecutor::end_asking(Asked& asked) {
+  if (external_ != nullptr) external_->forget(asked.stored.value());
+  asked.stored.reset();
+}
+
 // Answers the next question, continuing where the last attempt was paused. part(first, count) computes some of its units;
 // add(answer, part, first) adds them to the answer.
 template <class T, class Part, class Add>
@@ -103,11 +114,12 @@ T StepwiseExecutor::ask(std::uint64_t key, std::int64_t units, std::int64_t lane
     begin_part();
     const std::int64_t count = chunk(asked, units - asked.done, lanes_a_unit);
     const auto before = std::chrono::steady_clock::now();
+    begin_asking(asked);
     auto result = part(asked.done, count);
     if (external_ != nullptr && external_->wanted() != nullptr) pause();
     if (!result) refuse(asked, result.error());
     add(std::get<T>(asked.answer), std::move(result).value(), asked.done);
-    if (external_ != nullptr) external_->forget();
+    end_asking(asked);
     asked.begun = true;
     asked.done += count;
     const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - before;
@@ -198,18 +210,19 @@ const AverageJob& StepwiseExecutor::ask_averages(const Points& points, const Noi
     if (external_ == nullptr)
       averages.step(time_.left());
     else
-      add_one_piece(averages);
+      add_one_piece(asked, averages);
   }
   ++next_;
   return averages;
 }
 
 // Runs one step of the averages. Answers of the external engine are not needed again, because the averages store their sums.
-void StepwiseExecutor::add_one_piece(AverageJob& averages) {
+void StepwiseExecutor::add_one_piece(Asked& asked, AverageJob& averages) {
+  begin_asking(asked);
   const auto added = guarded("the model", [&] { return averages.step(0); });
   if (external_->wanted() != nullptr) pause();
   (void)added.value();
-  external_->forget();
+  end_asking(asked);
 }
 
 std::vector<Linearization> StepwiseExecutor::in_parts(const LinearizeAveraged& question) {

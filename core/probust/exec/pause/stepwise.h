@@ -49,7 +49,8 @@ class StepwiseExecutor final : public ForwardingExecutor {
     Partial answer{};
     std::int64_t done = 0;  ///< number of units of the answer that are done: rows, points or samples
     bool begun = false;
-    double pace = 0;  ///< milliseconds per unit
+    double pace = 0;                      ///< milliseconds per unit
+    std::optional<std::size_t> stored{};  ///< answers of the external engine before those for the part in progress
     std::optional<Error> refused{};
   };
 
@@ -68,7 +69,9 @@ class StepwiseExecutor final : public ForwardingExecutor {
   T ask(std::uint64_t key, std::int64_t units, std::int64_t lanes_a_unit, Part part, Add add, double* pace = nullptr);
   template <class T, class Part>
   std::vector<T> ask_points(std::uint64_t key, const Points& points, Part part);
-  void add_one_piece(AverageJob& averages);
+  void add_one_piece(Asked& asked, AverageJob& averages);
+  void begin_asking(Asked& asked);
+  void end_asking(Asked& asked);
   const AverageJob& ask_averages(const Points& points, const Noise& noise, std::int64_t samples);
   std::int64_t chunk(const Asked& asked, std::int64_t left, std::int64_t lanes_a_unit) const;
   bool unlimited() const;

@@ -21,7 +21,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 bool same(const ExternalEngine::Inputs& a, const ExternalEngine::Inputs& b) {
-  return a.count == b.count && same_bits(a.values, b.values) && same_bits(a.cotangents, b.cotangents);
+  return a.count == b.count && a.function == b.function && same_bits(a.values, b.values) &&
+         same_bits(a.cotangents, b.cotangents) && same_bits(a.latents, b.latents);
 }
 
 std::int64_t outputs_of(const Graph& graph) { return element_count(graph[graph.outputs[0]].shape); }
@@ -135,23 +136,26 @@ class ExternalGradientProgram final : public Program {
 void ExternalEngine::answer(std::vector<float> values, std::int64_t classes) {
   if (!wanted_) throw Error{ErrorCode::usage, "logits", "are not expected now", "pass them only when step() requests them"};
   const std::int64_t count = wanted_->count;
-  const bool logits = wanted_->cotangents.empty();
+  const bool of_model = wanted_->function.empty(), logits = of_model && wanted_->cotangents.empty();
   const std::int64_t width = logits ? classes : static_cast<std::int64_t>(wanted_->values.size()) / count;
   if (static_cast<std::int64_t>(values.size()) != count * width)
-    throw Error{ErrorCode::usage, logits ? "logits" : "gradients", "have " + std::to_string(values.size()) + " values",
+    throw Error{ErrorCode::usage,
+                logits     ? "logits"
+                : of_model ? "gradients"
+                           : "samples",
+                "have " + std::to_string(values.size()) + " values",
                 "give " + std::to_string(width) + " for each of " + std::to_string(count) + " inputs"};
   answers_.push_back({std::move(*wanted_), std::move(values)});
   wanted_.reset();
-  passes_ += count;
+  if (of_model) passes_ += count;
 }
 
 const std::vector<float>& ExternalEngine::ask(Inputs inputs) {
   for (const Answer& answer : answers_) {
-    if (!same(answer.inputs, inputs)) continue;
-    wanted_.reset();
-    return answer.values;
+    if (same(answer.inputs, inputs)) return answer.values;
   }
-  wanted_ = std::move(inputs);
+  const std::lock_guard lock(mutex_);
+  if (!wanted_) wanted_ = std::move(inputs);
   throw interruption();
 }
 

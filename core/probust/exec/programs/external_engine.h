@@ -1,43 +1,51 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "probust/exec/programs/program.h"
 
 namespace probust {
 
-/// Passes that run elsewhere and for which the call cannot wait, such as in another inference engine on a web page. If logits
-/// or gradients are unknown, the call ends with an Error. The caller fetches them and calls again; the same inputs are then
-/// requested in the same order (ExecutorJob). For executors with one thread.
+/// Passes that run elsewhere and for which the call cannot wait, such as in another inference engine on a web page, and functions
+/// of the caller that change inputs. If an answer is unknown, the call ends with an Error. The caller fetches it and calls again;
+/// the same inputs are then requested in the same order (ExecutorJob). Several threads may ask, but programs with an external
+/// model are for executors with one thread.
 class ExternalEngine {
  public:
-  /// Inputs whose logits are needed or, if there are cotangents, their gradients.
+  /// Inputs whose logits are needed or, if there are cotangents, their gradients; or what a function makes of them.
   struct Inputs {
     std::int64_t count = 0;
     std::vector<float> values;        ///< [count, d] in the form that the model accepts
     std::vector<float> cotangents{};  ///< [count, classes] c, if the gradient of cᵀ logits is needed
+    std::string function{};           ///< the name of the function that changes them; empty: the model
+    std::vector<float> latents{};     ///< [count, k] what the function also gets
   };
 
   /// The inputs for which the last request had no answer; null if it has been supplied since.
   const Inputs* wanted() const { return wanted_ ? &*wanted_ : nullptr; }
 
-  /// Supplies the logits [count, classes] of the wanted inputs, or their gradients [count, d]. Throws Error{usage} if nothing
-  /// is wanted or the size is wrong.
+  /// Supplies the logits [count, classes] of the wanted inputs, or their gradients [count, d], or changed inputs [count, d].
+  /// Throws Error{usage} if nothing is wanted or the size is wrong.
   void answer(std::vector<float> values, std::int64_t classes);
 
-  /// The number of inputs answered so far.
+  /// The number of inputs that the model has answered so far.
   std::int64_t passes() const { return passes_; }
 
-  /// The logits of `inputs`, or their gradients. Throws Error{interrupted} if they are not known yet.
+  /// The answer for `inputs`. Throws Error{interrupted} if it is not known yet.
   const std::vector<float>& ask(Inputs inputs);
 
-  /// Drops the answers so far, because the call that requested them has succeeded.
-  void forget() { answers_.clear(); }
+  /// The number of answers that are stored, and drops all but the first of them, because the call that requested the others has
+  /// succeeded.
+  std::size_t stored() const { return answers_.size(); }
+  void forget(std::size_t kept = 0) { answers_.resize(std::min(kept, answers_.size())); }
 
  private:
   struct Answer {
@@ -46,6 +54,7 @@ class ExternalEngine {
   };
 
   std::vector<Answer> answers_;  // a repeated call requests these again
+  std::mutex mutex_;             // of wanted_, while threads ask
   std::optional<Inputs> wanted_;
   std::int64_t passes_ = 0;
 };
