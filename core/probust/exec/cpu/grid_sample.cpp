@@ -70,7 +70,8 @@ struct GroupPositions {
 // What a load has: taps of a row, of two rows (surround_one<2, 1>), or of four channels.
 enum class TapLoads : std::uint8_t { row, row_pairs, channels };
 
-// The samples of four lanes, beginning with lane `first`. Taps of lane l begin at tap[l], in images with rows of `width` reached pixels.
+// The samples of four lanes, beginning with lane `first`. Taps of lane l begin at tap[l], in images with rows of `width`
+// reached pixels.
 template <int taps, TapLoads loads>
 [[gnu::always_inline]] inline Four sample_four(const float* const (&tap)[4], std::int64_t width, const Places<taps>& places,
                                                std::int64_t first) {
