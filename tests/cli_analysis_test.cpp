@@ -211,7 +211,7 @@ TEST_F(CliAnalysis, MistakesAreNamed) {
       {"curve " + given + " --threshold 1", "--threshold is not between 0 and 1"},
       {"distance " + given + " --confidence 1", "--confidence is not between"},
       {"summary " + given + " --estimator adf",
-       "choose among the noise gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
+       "choose among the noise models gaussian:0.1, gaussian:0.2, gaussian:0.4 and the estimators mc:60, taylor"},
       {"rank " + given + " --count 0", "--count"},
       {"summary " + given + " --mean 0.5", "--mean applies only when estimating"},
       {"agree " + given + " --quiet --per-class --threads 1", "--threads applies only when estimating"},
