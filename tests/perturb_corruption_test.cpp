@@ -173,7 +173,8 @@ TEST(Corruptions, GlassCopiesNeighbours) {
   const std::vector<float> after = drawn("corruption:glass_blur:1", {32, 32}, x);
   std::array<int, 4> counts{};
   for (std::int64_t i = 0; i < 1024; ++i) {
-    const auto from = std::lround(after[static_cast<std::size_t>(i)] * 1024), up = i / 32 - from / 32, left = i % 32 - from % 32;
+    const std::int64_t from = std::lround(after[static_cast<std::size_t>(i)] * 1024), up = i / 32 - from / 32,
+                       left = i % 32 - from % 32;
     if (i / 32 < 2 || i % 32 < 2) {
       ASSERT_EQ(from, i);
     } else {
