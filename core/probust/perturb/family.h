@@ -35,7 +35,7 @@ struct Parameter {
   bool whole = false;                     ///< whether the parameter must be a fixed whole number
 };
 
-/// What a family builds its map from: values of the graph `g`.
+/// The inputs from which a family builds its map, as values of the graph `g`.
 struct MapInputs {
   Graph& g;
   const Image& image;
@@ -48,7 +48,7 @@ struct MapInputs {
 /// The image, interpolated by Catmull-Rom's spline, at positions [1, 2, rows, columns] (rows, then columns, in pixels).
 ValueId sample_at(const MapInputs& in, ValueId positions);
 
-/// What a family draws from on the processor, if it is not a graph.
+/// The inputs of a family that is drawn on the processor, because it is not a graph.
 struct DrawInputs {
   const Image& image;
   std::span<const double> theta;

@@ -51,7 +51,7 @@ struct Sampling {
         positions(element_count({at.begin() + 2, at.end()})) {}
 
   std::int64_t reached() const { return rows.count * columns.count; }
-  /// How many channels to sample at a time: four, which have the same taps, or one of a large image.
+  /// How many channels to sample at a time: four, because they have the same taps, but only one of a large image.
   std::int64_t sampled_together() const { return channels == 1 || channels_in(4 * kSampledFloats) < 4 ? 1 : 4; }
   /// How many channels to process at a time in the transpose.
   std::int64_t added_together() const {
@@ -62,18 +62,19 @@ struct Sampling {
   std::int64_t channels_in(std::int64_t floats) const { return floats / (kSampledLanes * reached()); }
 };
 
-/// Copies planes of images in lanes first .. first + lanes - 1, of `own`, to images [lane][planes / channels][reached row]
-/// [reached column][channels], with zeros for channels that do not exist. For 1 and 4 channels.
+/// Copies planes of the images in lanes first .. first + lanes - 1, of `own` lanes, to [lane][planes / channels][reached row]
+/// [reached column][channels]. Channels that do not exist become zeros. Defined for 1 and 4 channels.
 template <int channels>
 void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
               float* to);
 
-/// Copies planes of one image [plane][pixel] to [planes / channels][reached row][reached column][rows][channels]: each reached
-/// pixel is followed by those below, or by the other channels, so that one load has more taps. For <1, 1>, <2, 1> and <1, 4>.
+/// Copies planes of one image [plane][pixel] to [planes / channels][reached row][reached column][rows][channels]. Each reached
+/// pixel is followed by the pixels below it, or by its other channels, so that one load contains more taps. Defined for <1,
+/// 1>, <2, 1> and <1, 4>.
 template <int rows, int channels>
 void surround_one(const Sampling& s, const float* from, std::int64_t planes, float* to);
 
-/// The transpose of surround<1>: sets planes of images in these lanes to the sums of what reads them. Changes `from`.
+/// The transpose of surround<1>: sets each pixel of the planes in these lanes to the sum over its copies. Modifies `from`.
 void fold(const Sampling& s, float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
           float* to);
 
