@@ -31,7 +31,7 @@ def picture(shape, seed=0):
 
 
 def continued(planes, margin, border):
-    """Adds a margin to planes [..., rows, columns]. `border`: "nearest", "symmetric", "reflect" (about the outermost pixels), or a number."""
+    """Adds a margin to planes [..., rows, columns]: "nearest", "symmetric", "reflect" (about the outermost pixels) or a number."""
     widths = [(0, 0)] * (planes.ndim - 2) + [(margin, margin)] * 2
     if isinstance(border, str):
         return np.pad(planes, widths, "edge" if border == "nearest" else border)
