@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A table of kinds of noise at several strengths. The smaller p is, the redder is the cell.
+// A table of kinds of noise at several strengths. The smaller p is, the redder the cell is.
 #pragma once
 
 #include <string>

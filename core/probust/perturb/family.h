@@ -85,7 +85,7 @@ const Family* family_of(std::string_view name);
 /// The strengths for images of this size, rounded to two digits.
 std::array<double, 3> strengths_for(const Family& family, const Image& image);
 
-/// An example of its noise text: "rotate:10".
+/// An example of a noise text of this family: "rotate:10".
 std::string example_of(const Family& family);
 
 // Families by group, for families.cpp.

@@ -69,8 +69,8 @@ void surround(const Sampling& s, const float* from, std::int64_t own, std::int64
               float* to);
 
 /// Copies planes of one image [plane][pixel] to [planes / channels][reached row][reached column][rows][channels]. Each reached
-/// pixel is followed by the pixels below it, or by its other channels, so that one load contains more taps. Defined for <1,
-/// 1>, <2, 1> and <1, 4>.
+/// pixel is followed by the pixels below it, or by its other channels, so that one load contains more taps. Defined for
+/// <1, 1>, <2, 1> and <1, 4>.
 template <int rows, int channels>
 void surround_one(const Sampling& s, const float* from, std::int64_t planes, float* to);
 
