@@ -82,7 +82,7 @@ struct Family {
 std::span<const Family> families();
 const Family* family_of(std::string_view name);
 
-/// The strengths for images of this size, rounded to two digits.
+/// The strengths of a family in surveys of images of this size, rounded to two digits.
 std::array<double, 3> strengths_for(const Family& family, const Image& image);
 
 /// An example of a noise text of this family: "rotate:10".

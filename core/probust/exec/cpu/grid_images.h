@@ -8,22 +8,23 @@
 #include "probust/exec/cpu/block.h"
 #include "probust/ops/grid_axis.h"
 
-// The images that grid_sample.cpp samples: those of a few lanes, each in one place, with their surroundings.
+// Prepares the images that grid_sample.cpp samples: those of a few lanes, each in contiguous memory, with the pixels beyond
+// its border.
 namespace probust::cpu {
 
-/// One pixel of as many lanes is a cache line.
+/// The number of lanes in a group. One pixel of this many lanes fills a cache line.
 inline constexpr std::int64_t kSampledLanes = kBlock;
-/// Floats of images in one place: in the second-level cache, if one plane of all lanes fits.
+/// The number of floats in copies of images, unless a single plane of all lanes has more. They fit in the second-level cache.
 inline constexpr std::int64_t kSampledFloats = std::int64_t{1} << 17;
-/// The most reached pixels: their numbers are computed as floats.
+/// The largest number of reached pixels. It is limited because their indices are computed as floats.
 inline constexpr std::int64_t kMostReached = std::int64_t{1} << 24;
 
 /// The pixels that taps can reach along an axis.
 struct ReachedPixels {
   GridAxis axis;
-  std::int64_t first, count;         // taps
-  std::vector<std::int64_t> pixel;   // of the image, for each reached one; -1 for a zero
-  std::vector<std::int64_t> beyond;  // which of the reached ones are beyond the border
+  std::int64_t first, count;         // the first reached pixel of the axis, and their number
+  std::vector<std::int64_t> pixel;   // for each reached pixel, the pixel of the image that it repeats; -1 for a zero
+  std::vector<std::int64_t> beyond;  // indices of the reached pixels that are beyond the border
 
   explicit ReachedPixels(const GridAxis& of)
       : axis(of),

@@ -79,7 +79,7 @@ void pair_rows(Places<4>& places) {
   }
 }
 
-/// Computes the places of positions of a group.
+/// Finds the places at which a group of lanes is sampled.
 template <int taps>
 class PlaceFinder {
  public:
