@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Surveys the perturbations of images on networks of a shared directory, for docs/perturbation-results.md.
+"""Surveys perturbations of images with the networks in a shared directory, for docs/perturbation-results.md.
 
     perturbation_survey.py PROBUST SHARED survey OUTPUT.json    runs `probust survey`; adds to OUTPUT.json
     perturbation_survey.py PROBUST SHARED page OUTPUT.json      writes the tables of the page
 
-SHARED has models/models.json, which says which data and preprocessing each network needs. The first 200 images of the data are used,
-and mc:50. A network takes 10 to 60 seconds on two cores. The page's figure is drawn from its table: node docs/scripts/figures.mjs.
+SHARED/models/models.json lists the data and the preprocessing of each network. Uses the first 200 images of the data, and mc:50.
+A network takes 10 to 60 seconds on two cores. `node docs/scripts/figures.mjs` draws the page's figure from its table.
 """
 
 import json
@@ -27,8 +27,8 @@ DATA = {
     "gtsrb32": ("GTSRB", ["gtsrb32-test-open-images.npy", *LABELS]),
     "cifar10": ("CIFAR", ["cifar10-lossless-test-open.bin"]),
 }
-# The networks, and how they were trained for robustness according to their publishers or the names of their files: VNN-COMP 2021
-# (cifar10_resnet, oval21) and 2022 (sri_resnet_a).
+# The networks, with the kind of robust training that their publishers or the names of their files state; empty if none is stated.
+# Networks with such training are from VNN-COMP 2021 (cifar10_resnet, oval21) and 2022 (sri_resnet_a).
 NETWORKS = {
     "mnistfc_256x2": "",
     "frenz86_mnist": "",
@@ -50,7 +50,7 @@ NETWORKS = {
 
 
 def preprocessing(record):
-    """Options for pixels from 0 to 1, for which perturbations are made, even if the network wants bytes."""
+    """Options with which pixels are from 0 to 1, as perturbations require, even if the network expects bytes."""
     own = record["preprocess"]
     mean, std = own["mean"], own["std"]
     if not own["divide_by_255"]:
@@ -60,7 +60,7 @@ def preprocessing(record):
 
 
 def survey(program, shared, name, record):
-    """{"clean_accuracy": share, "p": {family: means for weak, medium, strong}, "noisy_accuracy": the same, ...}"""
+    """Returns {"clean_accuracy": share, "p": {family: means at weak, medium, strong}, "noisy_accuracy": like p, ...}."""
     data = [str(shared / "data" / word) if "." in word else word for word in DATA[record["dataset"]][1]]
     with tempfile.TemporaryDirectory() as folder:
         run = f"{folder}/{name}.sqlite"
@@ -92,7 +92,7 @@ def table(head, rows):
 
 
 def by_network(results, families):
-    """Mean p at medium strength."""
+    """A table of mean p at medium strength."""
     rows = [[name, own["data"], *(f"{own['p'][family][1]:.2f}" for family in families)] for name, own in results.items()]
     return table(["network", "data", *families], rows)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Perturbations that are ONNX models of x and z: the distribution of z that the model's metadata give, and what is refused.
+// Perturbations that are ONNX models of x and z: the distribution of z from the model's metadata, and the errors for invalid
+// models.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +21,7 @@ namespace {
 
 using test::OnnxBuilder;
 
-// x + z, where z has one value for each of x or one for all.
+// A model of x + z, where z has one value for each value of x, or one for all.
 std::string sum_of(const Shape& x, const Shape& z, const std::string& distribution = {}) {
   OnnxBuilder builder;
   builder.input("x", x).input("z", z).node("Add", {"x", "z"}, {"y"}).output("y", x);
@@ -38,7 +39,7 @@ Noise sum_noise(const std::string& text, const Shape& x, const Shape& z, const s
   return parse_noise(text, source_of(sum_of(x, z, distribution)));
 }
 
-// What is added to a point of zeros at these normals.
+// The values that the noise with the normals w adds to a point of zeros.
 std::vector<float> added(const Noise& noise, const std::vector<float>& w, std::size_t elements) {
   const Noise own = bound(noise, {static_cast<std::int64_t>(elements)});
   std::vector<float> x(elements, 0.0F);

@@ -50,7 +50,7 @@ Row row_of_point(Problem& problem, std::int64_t index) {
   return row;
 }
 
-// z of "exposure:s", which multiplies all values by 2^(z s), from the brightest pixel.
+// The normal z with which "exposure:s" drew a sample, from the brightest pixel: all values are multiplied by 2^(z s).
 double z_of_exposure(const Tensor& x, std::span<const float> sample, double scale) {
   const auto brightest = std::max_element(x.data.begin(), x.data.end()) - x.data.begin();
   return std::log2(double{sample[brightest]} / x.data[brightest]) / scale;
@@ -173,11 +173,11 @@ TEST(CliWrongVersions, RankShowsThemNextToItsPoints) {
   EXPECT_EQ(count_of_text(page, "<ul class=\"pairs\">"), 2U);
   EXPECT_EQ(count_of_text(page, "<li>"), 6U);
   EXPECT_EQ(count_of_text(page, "<img"), 6 + count_of_text(page, "<span>becomes "));
-  EXPECT_GE(count_of_text(page, "<span>becomes "), 3U);  // of the least robust points
+  EXPECT_GE(count_of_text(page, "<span>becomes "), 3U);  // those of the least robust points
   EXPECT_TRUE(mentions(page, "most probable wrong version"));
   ASSERT_EQ(test::probust(rank + " --samples 0").status, 0);
   EXPECT_FALSE(mentions(test::read_whole(html), "becomes"));
-  ASSERT_EQ(test::probust(rank).status, 0);  // all noises, with texts of all forms
+  ASSERT_EQ(test::probust(rank).status, 0);  // all noises of the run, whose texts have different forms
   EXPECT_EQ(count_of_text(test::read_whole(html), "<li>"), 6U * 6U);
   EXPECT_EQ(count_of_text(test::read_whole(html), "There are no wrong versions"), 0U);
 }

@@ -82,7 +82,7 @@ OwnPerturbation called_elsewhere(std::shared_ptr<ExternalEngine> external, const
   return own;
 }
 
-// The function or the model that "transform:NAME" means.
+// The function or the model to which "transform:NAME" refers.
 OwnPerturbation read_perturbation(const CallArguments& arguments, const std::shared_ptr<ExternalEngine>& external,
                                   const std::string& name) {
   const auto entry = [&](const char* map) { return arguments.has(map) ? arguments[map][name] : val::undefined(); };

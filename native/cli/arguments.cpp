@@ -89,7 +89,8 @@ struct ScaleList {
 };
 
 ScaleList scale_list(const std::string& text) {
-  if (without_clipping(text).size() < text.size()) return {};  // the text of a row, whose range is no list
+  // The text of a row ends with the clipping range, whose comma does not separate scales.
+  if (without_clipping(text).size() < text.size()) return {};
   const std::size_t at = std::min(text.rfind('@'), text.size());
   std::size_t colon = text.rfind(':', at);
   if (const std::size_t dots = text.rfind("..", at); dots < colon) colon = text.rfind(':', dots);  // 0.05..0.4:4
@@ -107,13 +108,14 @@ ScaleList scale_list(const std::string& text) {
   return found;
 }
 
-// Parses a noise model with one scale or a list of them. All scales share one shape.
+// Parses a noise model with one scale or a list of scales. If possible, the noise models share one shape.
 std::vector<Noise> parse_sweep(const std::string& text, const NoiseSource& source) {
   const ScaleList list = scale_list(text);
   if (list.scales.empty()) return {parse_noise(text, source)};
   std::vector<Noise> noises;
   for (const double scale : list.scales) {
-    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);  // not if it is no scale
+    // If the text of the shape does not depend on the scale, the number is not a scale but a parameter of the shape.
+    const bool shared = !noises.empty() && noises[0].shape->text(1) != noises[0].shape->text(2);
     noises.push_back(shared ? Noise{noises[0].shape, scale} : parse_noise(list.text(scale), source));
   }
   return noises;

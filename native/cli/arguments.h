@@ -70,14 +70,14 @@ struct QuestionArguments {
 
 /// The options of the analyses.
 struct AnalysisArguments {
-  std::string images;               ///< the run's data, to read images from; empty: the files that the run read
-  std::vector<std::string> models;  ///< the run's models, to find wrong versions; empty: the files that the run read
-  std::int64_t samples = 100;       ///< noisy samples of an image in which to look for a wrong version; 0: do not look
-  std::string plot;                 ///< an .svg file to write; empty: none
-  std::string gallery;              ///< an .html file of images to write; empty: none
-  std::int64_t count = 10;          ///< points to show
-  double threshold = 0.9;           ///< of p
-  double confidence = 0.999;        ///< of a certified radius
+  std::string images;               ///< path of the run's data, to read images from; if empty, the files that the run read
+  std::vector<std::string> models;  ///< paths of the run's models, to find wrong versions; if empty, the files that the run read
+  std::int64_t samples = 100;       ///< number of noisy samples of an image in which to look for a wrong version; 0 for none
+  std::string plot;                 ///< path of an .svg file to write; empty for none
+  std::string gallery;              ///< path of an .html file of images to write; empty for none
+  std::int64_t count = 10;          ///< number of points to show
+  double threshold = 0.9;           ///< threshold of p
+  double confidence = 0.999;        ///< confidence of a certified radius
 };
 
 /// Options that several commands have; each command uses some of them. Options of a single command are declared in its file.
@@ -101,7 +101,7 @@ struct Arguments {
   ReproduceArguments reproduce;
   std::string format;
   bool json = false, quiet = false;
-  bool no_check = false;  ///< skip the check of data, preprocessing and labels
+  bool no_check = false;  ///< whether to skip the check of data, preprocessing and labels
 };
 
 /// Parses "0.1,0.2" or "0.01..1:20", which stands for 20 values in geometric progression, rounded to six digits. Throws
@@ -114,8 +114,8 @@ std::vector<std::int64_t> parse_outputs(const std::string& text);
 /// The texts of --noise with one scale each: "rotate:5" and "rotate:10" for "rotate:5,10". Throws Error{usage}.
 std::vector<std::string> single_noises(const std::vector<std::string>& texts);
 
-/// The noise models of --sigma and --noise, in the order given, with --clip and --levels. Throws Error{usage} if there are
-/// none, and the errors of `source`.
+/// The noise models of --sigma and --noise, in the order given, with --clip and --levels applied. Throws Error{usage} if there
+/// are none, and the errors of `source`.
 std::vector<Noise> parse_noises(const Arguments& arguments, const NoiseSource& source);
 
 /// Throws Error{usage} if the output would overwrite an input.

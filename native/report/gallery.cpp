@@ -19,7 +19,7 @@ std::string answer_of(const Row& row, const std::vector<std::string>& class_name
   return *row.label == row.predicted ? "predicted " + predicted + ", correct" : "predicted " + predicted + ", label " + label;
 }
 
-// The image of a point alone, or next to its wrong version.
+// The image of a point, next to its wrong version if `wrong` is not null.
 std::string gallery_item(const Row& row, const Picture& picture, const WrongVersion* wrong,
                          const std::vector<std::string>& class_names) {
   const std::string name = fmt::format("point {}", row.index), answer = answer_of(row, class_names);

@@ -17,7 +17,7 @@
 
 namespace probust::report {
 
-/// A point under a noise, whose estimates may be several.
+/// A point under a noise. Several rows may be about it, one for each estimator.
 struct NoisyPoint {
   std::string model, noise;  ///< as in rows
   std::int64_t index = 0;
@@ -29,7 +29,7 @@ NoisyPoint noisy_point_of(const Row& row);
 struct SampleSheet {
   std::int64_t index = 0;
   Picture original{};
-  std::map<std::string, std::vector<Picture>> of_noise{};  ///< by its text in rows: from the least to the most changed
+  std::map<std::string, std::vector<Picture>> of_noise{};  ///< by the noise's text in rows; the least changed first
 };
 
 /// Points as pictures, or the reason why there are none.
@@ -37,7 +37,7 @@ struct Pictures {
   std::map<std::int64_t, Picture> of_point;  ///< by position in the data
   std::string missing;                       ///< a sentence for the user; empty if all points have pictures
   std::map<NoisyPoint, WrongVersion> wrong{};
-  std::string wrong_missing{};  ///< a sentence for the user, if there are points without `wrong` that should have it
+  std::string wrong_missing{};  ///< a sentence that says why entries of `wrong` are missing; empty if none are
   std::optional<SampleSheet> sheet{};
 };
 

@@ -57,7 +57,7 @@ std::size_t beginning_of_value(const std::string& noise, std::size_t from) {
   return std::min(noise.find('=', from), own == std::string::npos ? own : own + kOwn.size() - 1);
 }
 
-// "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
+// The noise without the folders of its files: "gaussian:cov=cov.npy" for "gaussian:cov=/data/cov.npy".
 std::string without_folders(const std::string& noise) {
   std::string text;
   for (std::size_t at = 0; at < noise.size();) {

@@ -30,14 +30,17 @@ struct Run {
 /// The rows of the points whose pictures a report shows, one for each point and noise.
 std::vector<const Row*> pictured_rows(const Run& run);
 
-/// The noises of which a report shows samples, as in rows: those of a run with perturbations of images. Empty without them.
+/// The noises of which a report shows samples, as in rows: all noises of a run that has perturbations of images; otherwise
+/// none.
 std::vector<std::string> noises_on_sheet(const Run& run);
 
-/// The point on which it shows them: the first one that all models get right or, without such a point, the first one.
+/// The point of which the report shows these samples: the first one that all models classify correctly or, if there is no such
+/// point, the first one.
 std::int64_t point_on_sheet(const Run& run);
 
-/// Noise models with files are named by full paths. In all rows, "gaussian:cov=/data/cov.npy" becomes "gaussian:cov=cov.npy",
-/// unless two noise models would get the same name. Returns the full text of each name.
+/// Removes the folders from the paths in noise models: in all rows, "gaussian:cov=/data/cov.npy" becomes
+/// "gaussian:cov=cov.npy", unless two noise models would then have the same text. Returns the full text of each noise model,
+/// by its text in the rows.
 std::map<std::string, std::string> shorten_noises(Results& results);
 
 /// The report. If `other`, a second run on the same points, is given, the report starts with a comparison of the two. Throws

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// p by family of noise, for runs with perturbations of images, and what the perturbations look like.
+// The section on p by family of noise, with pictures of the perturbations, for runs with perturbations of images.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 namespace probust::report {
 namespace {
 
-constexpr std::size_t kMostStrengths = 6;  // of a family
+constexpr std::size_t kMostStrengths = 6;  // the largest number of strengths shown for a family
 
-// At most kMostStrengths of them, from the first to the last.
+// At most kMostStrengths of the strengths, from the first to the last.
 std::vector<const FamilyStrength*> shown_strengths(const FamilyRows& rows) {
   std::vector<const FamilyStrength*> shown;
   const std::size_t all = rows.strengths.size(), count = std::min(all, kMostStrengths);
@@ -26,7 +26,7 @@ std::vector<const FamilyStrength*> shown_strengths(const FamilyRows& rows) {
   return shown;
 }
 
-// The mean of the family and, if it has several strengths, a cell for each.
+// A row with the mean of the family and, if it has several strengths, a cell for each strength that is shown.
 StrengthRow row_of_family(const FamilyRows& rows, bool linked) {
   StrengthRow row{rows.family.name, rows.family.summary, linked ? id_of_kind(rows.family.name) : ""};
   const bool one = rows.strengths.size() == 1;
@@ -50,7 +50,7 @@ std::string table_of_families(const std::vector<FamilyRows>& families, const std
 // accuracy is 55.0% instead of 80.0%."
 std::string most_dangerous(const std::vector<FamilyRows>& families) {
   const FamilyRows& first = families.front();
-  if (!std::isfinite(first.p.mean)) return "No noise has p.";
+  if (!std::isfinite(first.p.mean)) return "p could not be computed for any noise.";
   const NoiseFamily& family = first.family;
   std::string text = (families.size() > 1 ? "The most dangerous is " : "The noise is ") + family.name;
   if (!family.summary.empty()) text += ", which " + family.summary;
@@ -84,8 +84,9 @@ std::string strip_of_family(const FamilyRows& rows, const SampleSheet& sheet) {
 
 std::string sheet_of_families(const std::vector<FamilyRows>& families, const SampleSheet& sheet) {
   std::string html = paragraph(fmt::format(
-      "The strips show point {} under each noise. p below a sample is that of the point. If a noise has several samples, they "
-      "are ordered by how much they change the image; if it has one, half of its samples change the image more, half less.",
+      "The strips show point {} under each noise. The p below a sample is that of the point under the same noise. If several "
+      "samples of a noise are shown, they are ordered by how much they change the image. If only one is shown, half of all "
+      "samples change the image more, and half change it less.",
       sheet.index));
   for (const FamilyRows& rows : families) html += strip_of_family(rows, sheet);
   return html;
@@ -102,10 +103,9 @@ std::string perturbation_section(const Material& material, const Pictures& pictu
     html += paragraph((material.several_models() ? focus.model + ": " : "") + most_dangerous(families));
     if (first)
       html += paragraph(
-          "The noise with the smallest mean p comes first. In each cell: the number that sets the strength, the mean of p over "
-          "the "
-          "points, its standard error and, if there are labels, the accuracy under noise. Strengths of different perturbations "
-          "cannot be compared exactly: use the pictures to judge which of them occur where the model is used.");
+          "The noise with the smallest mean p comes first. Each cell gives the number that sets the strength, the mean of p "
+          "over the points, its standard error and, if there are labels, the accuracy under noise. Strengths of different "
+          "perturbations cannot be compared exactly: use the pictures to judge which of them occur where the model is used.");
     html += table_of_families(families, fmt::format("Mean p by noise {}by {}", material.of_model(focus.model), focus.estimator),
                               pictures.sheet && first);
   }

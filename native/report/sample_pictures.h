@@ -12,35 +12,37 @@
 
 namespace probust::report {
 
-/// The most probable noisy sample of a point that is wrong: one whose prediction does not survive.
+/// The wrong version of a point: the most probable of its noisy samples whose prediction does not survive.
 struct WrongVersion {
-  std::optional<Picture> picture{};     ///< none if no sample is wrong
-  std::int64_t predicted = 0;           ///< its class
-  std::int64_t count = 0, samples = 0;  ///< how many samples get this class, and how many were drawn
+  std::optional<Picture> picture{};     ///< empty if every prediction survives
+  std::int64_t predicted = 0;           ///< the class predicted for it
+  std::int64_t count = 0, samples = 0;  ///< number of wrong samples with this class, and of all samples drawn
 };
 
-/// How a wrong version is chosen, for a reader.
+/// Explains to the reader how the wrong version is chosen.
 inline constexpr const char* kWrongVersion =
     "Of the noisy samples whose prediction does not survive, it is the one with the most probable parameters, such as the "
-    "smallest angle; if they are equally probable, or there are none, the one nearest to the image.";
+    "smallest angle. If all are equally probable, or the noise has no parameters, it is the one nearest to the image.";
 
-/// An <img>; a small picture is enlarged without smoothing. `about` is the text for those who do not see it.
+/// An <img> element with the alternative text `about`. Small pictures are enlarged without smoothing.
 std::string image_tag(const Picture& picture, const std::string& about);
 
-/// A point and, next to it, its wrong version, if it has one. `noise` is text.
+/// The picture of a point and, if the point has a wrong version, that next to it. `about` is the alternative text of the
+/// first, and `noise` the noise model of the second.
 std::string image_pair(const Picture& original, const std::string& about, const WrongVersion& wrong, const std::string& noise);
 
-/// "becomes 3 (Bag) in 31 of 100", samples, for a class called `name`; "survives in all of 100" without a wrong version.
+/// A text such as "becomes 3 (Bag) in 31 of 100", which counts samples. `name` is the text for the class. Without a wrong
+/// version, "survives in all of 100".
 std::string wrong_text(const WrongVersion& wrong, const std::string& name);
 
-/// A picture of a strip, with lines of text below it.
+/// A picture in a strip, with its alternative text and lines of text below it.
 struct StripCell {
   Picture picture;
   std::string about;
   std::vector<std::string> lines{};
 };
 
-/// An image, and noisy samples of it.
+/// A row of pictures: an image, and noisy samples of it.
 std::string strip(const Picture& original, const std::vector<StripCell>& samples);
 
 }  // namespace probust::report

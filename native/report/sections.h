@@ -56,7 +56,7 @@ std::string summary_section(const Material& material);
 /// p by family of noise, the most dangerous first, and pictures of samples; empty for a run without perturbations of images.
 std::string perturbation_section(const Material& material, const Pictures& pictures);
 
-/// p by class.
+/// The mean p of each class.
 std::string bias_section(const Material& material);
 
 /// Tables of the least and the most robust points.

@@ -11,7 +11,7 @@
 namespace probust::report {
 namespace {
 
-constexpr std::size_t kFewCells = 3;  // on a row; they have equal widths
+constexpr std::size_t kFewCells = 3;  // tables with at most this many cells in a row have cells of equal width
 
 std::size_t strength_cells(const StrengthTable& table) {
   std::size_t cells = 0;

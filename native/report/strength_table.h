@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Kinds of noise at several strengths as a table: the smaller p, the redder the cell.
+// A table of kinds of noise at several strengths. The smaller p is, the redder the cell is.
 #pragma once
 
 #include <string>
@@ -11,30 +11,30 @@
 namespace probust::report {
 
 struct StrengthCell {
-  std::string number;     ///< that sets the strength; may be empty
-  MeanInterval p, noisy;  ///< p and the accuracy under noise, without values if there are no labels
+  std::string number;     ///< the number that sets the strength; may be empty
+  MeanInterval p, noisy;  ///< p, and the accuracy under noise, whose count is 0 if there are no labels
 };
 
 struct StrengthRow {
-  std::string name, about;  ///< `about` is smaller, below the name
-  std::string link;         ///< the id of a part of the page; empty: none
+  std::string name, about;  ///< `about` is shown in small type below the name
+  std::string link;         ///< id of the part of the page to which the name links; empty for no link
   std::vector<StrengthCell> cells{};
 };
 
 struct StrengthTable {
-  std::string caption, of_rows;  ///< the title of the column of names
+  std::string caption, of_rows;  ///< `of_rows` is the title of the column of names
   struct Column {
     std::string title;
-    std::size_t cells = 1;  ///< that it is above
+    std::size_t cells = 1;  ///< number of cells below the title
   };
   std::vector<Column> columns;
-  std::vector<StrengthRow> rows{};  ///< those with fewer cells end with empty ones
+  std::vector<StrengthRow> rows{};  ///< rows with fewer cells than columns end with empty cells
 };
 
-/// The table as HTML, in a box that scrolls.
+/// The table as HTML, in a box that scrolls if the table is wider than the page.
 std::string table(const StrengthTable& table);
 
-/// "0.63"; a dash if it is not finite.
+/// A number such as "0.63"; a dash if it is not finite.
 std::string two_digits(double p);
 
 /// The id of the part of a page about a kind of noise.

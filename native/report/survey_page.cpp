@@ -14,7 +14,7 @@
 namespace probust::report {
 namespace {
 
-// "Cat", "class 3".
+// The name of a class, such as "Cat", or "class 3" if it has none.
 std::string class_name(std::int64_t number, const std::vector<std::string>& names) {
   return number >= 0 && number < std::ssize(names) ? names[static_cast<std::size_t>(number)] : "class " + std::to_string(number);
 }
@@ -63,16 +63,15 @@ StrengthRow strength_row_of(const SurveyEntry& entry) {
 
 std::string overview(const SurveyPage& content) {
   std::string html = paragraph(
-      "The most dangerous perturbation at medium strength comes first. In each cell: the number that sets the strength, the mean "
-      "of p over the images, its standard error, and, if the images have labels, the share of samples that get their label.");
+      "The most dangerous perturbation at medium strength comes first. Each cell gives the number that sets the strength, the "
+      "mean of p over the images, its standard error and, if the images have labels, the share of samples that get their label.");
   StrengthTable strengths{"Mean p of each perturbation at three strengths", "perturbation", {}};
   for (const char* name : kStrengthNames) strengths.columns.push_back({name});
   for (const SurveyEntry& entry : content.survey.entries) strengths.rows.push_back(strength_row_of(entry));
   return html + table(strengths) +
          paragraph(
              "Strengths of different perturbations cannot be compared exactly: use the pictures to judge which of them occur "
-             "where "
-             "the model is used. The standard error says how much a mean would differ for other images of the same kind. "
+             "where the model is used. The standard error says how much a mean would differ for other images of the same kind. "
              "Differences between perturbations are more exact, because all use the same images.");
 }
 

@@ -38,7 +38,7 @@ const text = (value) => Buffer.concat([number(Buffer.byteLength(value)), Buffer.
 const header = 8; // bytes: a magic number and the version
 const kinds = { custom: 0, import: 2 };
 
-/** The module with other sections: `change` returns the content of a section, or nothing, if it has none. */
+/** The module with changed sections: `change` returns the new content of a section, or undefined to remove it. */
 function changed(bytes, change) {
   const reader = new Reader(bytes);
   const parts = [reader.take(header)];
@@ -54,7 +54,7 @@ function changed(bytes, change) {
 export const withoutNames = (bytes) =>
   changed(bytes, (kind, content) => (kind === kinds.custom && new Reader(content).text() === 'name' ? undefined : content));
 
-/** What follows the two names of an import. */
+/** Reads the part of an import after its two names: the kind and the type. */
 function description(reader) {
   const begin = reader.at;
   const kind = reader.take(1)[0];
@@ -66,7 +66,7 @@ function description(reader) {
   return { isFunction: kind === 0, bytes: reader.bytes.subarray(begin, reader.at) };
 }
 
-/** The module with other names of the imports of functions: `name(module, name, type)`, where the type is a text. */
+/** The module with renamed imports of functions: `name(module, name, type)` returns the new name; the type is a text. */
 export const withImports = (bytes, name) =>
   changed(bytes, (kind, content) => {
     if (kind !== kinds.import) return content;

@@ -77,8 +77,8 @@ async function divided(workloads, glue, instrumented) {
 }
 
 /**
- * The module with one import for each part and type of missing functions. wasm-split imports each on its own, with the number of its
- * entry in the table as its name, but all of a part do the same: report the part.
+ * The module with one import for each part and type of missing functions. wasm-split imports each missing function separately, named
+ * by the number of its entry in the table. But all missing functions of a part do the same: they report the part.
  */
 function merged(bytes, isMissing, optimizer, work) {
   const [from, to] = [join(work, 'renamed.wasm'), join(work, 'merged.wasm')];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `probust/function`: classifiers that are JavaScript functions, such as a remote service or a model of another library, and noise
-// that is. Counting and statistics remain in probust, which requests the scores of noisy inputs, and the samples.
+// `probust/function`: classifiers and noise that are JavaScript functions, such as a remote service or a model of another library.
+// Counting and statistics remain in probust, which requests the scores of noisy inputs, or the noisy samples.
 import { unlessAborted, withController } from './abort.js';
 import type { Probust } from './api.js';
 import { batchOf, list, optionsOf, type Names } from './arguments.js';
@@ -159,14 +159,14 @@ export async function modelFromFunction(probust: Probust, classifier: FunctionCl
   return probust.loadExternal(new Uint8Array(), request, engineOf(given, classes, shape));
 }
 
-/** A function of a point x and normals z: the perturbed point. */
+/** A function that returns the perturbed point for a point x and normals z. */
 export type Perturb = (x: Float32Array, z: Float32Array) => Numbers | Promise<Numbers>;
 
 const mostLatents = 1 << 20;
 
 const isPromise = (value: unknown): value is Promise<unknown> => typeof (value as Promise<unknown> | null)?.then === 'function';
 
-/** The samples of `function` for the points and normals that the module wants. */
+/** Computes noisy samples with `called`, for the points and normals that the module requests. */
 const samplesOf =
   (called: Perturb, name: string, latents: number) =>
   async ({ count, values, z }: SampleRequest, signal?: AbortSignal): Promise<Float32Array> => {
@@ -187,8 +187,9 @@ const samplesOf =
 
 /**
  * A perturbation x' = function(x, z), for the `noise` of estimates. x is a point as it is stored, for example an image [channels, rows,
- * columns], and z has `latents` independent standard normals; both are new arrays for each sample. The function returns as many numbers
- * as x has, directly or as a promise, and the same for the same arguments. `name` is for the rows; by default the function's own.
+ * columns], and z has `latents` independent standard normals; both are new arrays for each sample. The function must return as many
+ * numbers as x has, directly or as a promise, and the same numbers for the same arguments. `name` names the noise in rows; by default,
+ * it is the function's own name.
  *
  * Throws `usage` if an argument is invalid. If the function throws or rejects, the estimate rejects with code `callback` and the
  * function's error as `cause`.

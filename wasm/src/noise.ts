@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Noise that is a function of the caller. The module gets its name and asks for the samples.
+// Noise that a function of the caller computes. The module gets the name of the function, and requests the samples.
 import { usage } from './errors.js';
 import type { NoiseModel, Perturbation } from './noise-types.js';
 import type { Forward } from './protocol.js';
@@ -8,8 +8,8 @@ const isPerturbation = (noise: unknown): noise is Perturbation =>
   typeof (noise as Perturbation | null | undefined)?.samples === 'function';
 
 /**
- * Noise as texts for the module, and the functions that they name: `functions` has the number of normals of each, and `forward`
- * calls them, or else `model`.
+ * Converts noise to texts for the module. `functions` contains the number of normals of each function that the texts name. `forward`
+ * calls these functions for noisy samples, and `model` for all other requests.
  */
 export function noiseOf(given: NoiseModel | readonly NoiseModel[], model: Forward | undefined) {
   const own = new Map<string, Perturbation>();

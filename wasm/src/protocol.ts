@@ -28,7 +28,7 @@ export type ReplyOf<K extends Kind> = Protocol[K]['reply'];
 
 /**
  * Inputs [count, d] of the model, for which another engine must compute the logits or, with cotangents [count, C], the gradients; or
- * points that the function `noise` of the caller perturbs, with normals z [count, k].
+ * points for the caller's function `noise` to perturb, with normals z [count, k].
  */
 export interface Wants {
   count: number;

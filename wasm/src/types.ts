@@ -159,7 +159,7 @@ export interface NoiseOptions {
   arrays?: Record<string, NamedArray>;
   /** The groups of columns to which "categorical:NAME" refers, by name. */
   categories?: Record<string, CategoryGroup[]>;
-  /** Bytes of the ONNX models of x and z that "transform:NAME" names. */
+  /** The bytes of the ONNX models of x and z to which "transform:NAME" refers, by name. */
   transforms?: Record<string, Uint8Array>;
   /** Noisy samples are clipped to [low, high], in the units of x. */
   clip?: readonly [number, number];

@@ -8,13 +8,13 @@ export interface VerifyOptions extends CallOptions {
 
 /** Differences between the logits of two models. */
 export interface Verification {
-  /** Points compared. */
+  /** The number of points compared. */
   points: number;
   /** The largest absolute difference of two logits; Infinity if one of them is NaN. */
   largest: number;
   /** `largest` divided by the largest absolute logit. */
   relative: number;
-  /** The largest differences: the worst class of each of the worst points, at most five, worst first. */
+  /** For each of the (at most five) points with the largest differences, largest first, the class with the largest difference. */
   worst: { point: number; class: number; own: number; other: number; difference: number }[];
   /** Whether the predicted classes are the same at all points. */
   argmaxAgrees: boolean;

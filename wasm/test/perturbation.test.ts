@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Noise of the caller: functions of x and z, and ONNX models of x and z. Both give the same as a built-in perturbation that is
-// written like them, wherever the library runs.
+// The caller's own noise: functions of x and z, and ONNX models of x and z. Both must give the same results as the built-in
+// perturbation that they reimplement, wherever the library runs.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { brighter } from './models.js';
 import { digits, errorOf, everywhere, expectRefusal, load, point, staged } from './support.js';
 
 type FunctionEntry = typeof import('../../build/wasm/npm/types/function.js');
-declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs
+declare const importByNode: <T>(url: string) => Promise<T>; // load.mjs defines it
 
 const { createProbust, ProbustError } = await load();
 const { modelFromFunction, perturbation } = await importByNode<FunctionEntry>(pathToFileURL(join(staged, 'function.mjs')).href);
@@ -19,7 +19,7 @@ const clipped = (value: number): number => Math.min(1, Math.max(0, value));
 const bright = perturbation((x, z) => x.map((value) => clipped(value + 0.1 * z[0]!)), 1, 'bright');
 const wrong = (value: unknown): never => value as never;
 
-/** Whether p of each row is that of the other, up to samples that rounding moves across a boundary. */
+/** Expects the same p in both lists of rows, except for samples that rounding moves across a boundary. */
 function expectSame(rows: readonly Row[], expected: readonly Row[]): void {
   expect(rows).toHaveLength(expected.length);
   rows.forEach((row, i) => {

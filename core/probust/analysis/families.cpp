@@ -10,7 +10,7 @@
 namespace probust {
 namespace {
 
-// The mean over the strengths of each point's finite values.
+// For each point, the mean of its finite values over the strengths.
 std::vector<double> means_of_points(const std::vector<FamilyStrength>& strengths,
                                     std::vector<double> (RowGroup::*values)() const) {
   struct Sum {
@@ -32,7 +32,7 @@ std::vector<double> means_of_points(const std::vector<FamilyStrength>& strengths
   return means;
 }
 
-double order_of(const FamilyRows& rows) { return std::isfinite(rows.p.mean) ? rows.p.mean : 2; }  // after all others
+double order_of(const FamilyRows& rows) { return std::isfinite(rows.p.mean) ? rows.p.mean : 2; }  // without p: last
 
 }  // namespace
 

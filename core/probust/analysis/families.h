@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The rows of one model and estimator by family of noise: "rotate" has those of rotate:5 and rotate:10.
+// Groups the rows of one model and estimator by family of noise: rotate:5 and rotate:10 are both of the family "rotate".
 #pragma once
 
 #include <span>
@@ -13,22 +13,23 @@
 
 namespace probust {
 
-/// The rows of one noise of a family.
+/// The rows at one noise of a family.
 struct FamilyStrength {
-  std::string number;               ///< what distinguishes it within its family, "10"; may be empty
-  const RowGroup* group = nullptr;  ///< owned by the caller
-  MeanInterval p{};                 ///< RowGroup::mean_p
+  std::string number;               ///< what distinguishes the noise within its family, such as "10"; may be empty
+  const RowGroup* group = nullptr;  ///< the rows, owned by the caller
+  MeanInterval p{};                 ///< mean p (RowGroup::mean_p)
   MeanInterval noisy{};             ///< accuracy under noise (noisy_accuracy)
 };
 
 struct FamilyRows {
   NoiseFamily family;
   std::vector<FamilyStrength> strengths{};  ///< in order of appearance
-  /// p and the accuracy under noise, averaged over the strengths for each point first.
+  /// Means of p and of the accuracy under noise: over the strengths for each point, and then over the points.
   MeanInterval p{}, noisy{};
 };
 
-/// The families of these groups, which are of one model and estimator: the smallest mean p first; those without p last.
+/// The families of these groups, which must be of one model and estimator. The family with the smallest mean p is first;
+/// families without p are last.
 std::vector<FamilyRows> families_of(std::span<const RowGroup* const> groups);
 
 }  // namespace probust

@@ -40,24 +40,24 @@ struct RowGroup {
 
   /// The part of the variance of the mean of p over some rows that is due to shared draws. kServed points share a draw, so the
   /// common part of their errors counts as one (Kish, "Survey sampling", 1965, design effects of clusters). A quarter of an
-  /// estimate's variance is assumed to be common, the largest share that was measured (docs/estimators.md). Zero without shared
-  /// draws.
+  /// estimate's variance is assumed to be common, the largest share that was measured (docs/estimators.md). Zero without
+  /// shared draws.
   double common_variance() const;
 };
 
 /// Groups the rows, in order of first appearance.
 std::vector<RowGroup> grouped(std::span<const Row> rows);
 
-/// The noise without its scale: "gaussian" for "gaussian:0.1", "gaussian@0..3" for "gaussian:0.1@0..3". Noise without a scale is
-/// its own shape.
+/// The noise without its scale: "gaussian" for "gaussian:0.1", "gaussian@0..3" for "gaussian:0.1@0..3". Noise without a scale
+/// is its own shape.
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma);
 
-/// Whether `text` names a noise of rows: in full, or without the range to which samples are clipped, or without the scale, or
-/// without both. "rotate:10|clip:0,1", "rotate:10" and "rotate" name "rotate:10|clip:0,1".
+/// Whether `text` names the noise of a row. It may omit the clipping range, the scale or both: "rotate:10|clip:0,1",
+/// "rotate:10" and "rotate" all name "rotate:10|clip:0,1".
 bool names_noise(const std::string& text, const std::string& noise, const std::optional<double>& sigma);
 
-/// One record for each point that is recorded or has rows, by model in order of first appearance, then by index; points that are
-/// not recorded have no logits.
+/// One record for each point that is recorded or has rows, by model in order of first appearance, then by index; points that
+/// are not recorded have no logits.
 std::vector<PointRecord> points_of_rows(const Results& results);
 
 }  // namespace probust

@@ -31,7 +31,8 @@ std::int64_t passes_half_width(std::int64_t, const EstimatorSpec& asked) {
 std::int64_t passes_decision(std::int64_t, const EstimatorSpec&) { return 1000; }
 std::int64_t passes_one(std::int64_t, const EstimatorSpec&) { return 1; }
 
-// The passes of the grid for two normal variables. For one variable, there are fewer; if cells are halved, up to twice as many.
+// The passes of the grid for two normal variables. For one variable, there are fewer; if cells are halved, up to twice as
+// many.
 std::int64_t passes_grid(std::int64_t, const EstimatorSpec& asked) { return (asked.samples + 1) * (asked.samples + 1); }
 
 constexpr double kDefaultBudget = 100;  ///< default parameter of auto, in forwards
@@ -217,7 +218,7 @@ constexpr EstimatorDefinition kEstimators[] = {
      .estimate = estimate_subset,
      .passes = passes_sampled},
     {.name = "quadrature",
-     .summary = "sum over a grid of N cells per side, halved where needed, for noise of one or two normal variables",
+     .summary = "sum over a grid of N cells per side, halved if necessary, for noise of one or two normal variables",
      .parameter = Parameter::samples,
      .default_parameter = kDefaultCells,
      .least = 8,

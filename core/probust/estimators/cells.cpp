@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A cell without a sign change has its exact probability. In the others, each half is clipped to the polygon where the margins
-// are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974). The density is integrated over the
-// polygon's triangles with the edge-midpoint rule, exact for polynomials of degree two (Strang and Fix 1973, table 4.1).
+// The probabilities are exact for intervals, and for squares in which no margin changes sign. Each half of any other square is
+// clipped to the polygon in which the margins are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17,
+// 1974). The density is integrated over the polygon's triangles with the edge-midpoint rule, which is exact for polynomials of
+// degree two (Strang and Fix 1973, table 4.1).
 #include "probust/estimators/cells.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace probust {
 namespace {
 
 constexpr double kTail = 8;                                 // a normal variable exceeds this with probability 1e-15
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 20;  // over ±8: few enough for single precision
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 20;  // most steps over ±8; floats can distinguish their positions
 
 // A vertex of a polygon in the unit triangle (0,0), (1,0), (0,1).
 struct Vertex {
@@ -29,7 +30,7 @@ struct Plane {
 
 Vertex between(const Vertex& a, const Vertex& b, double t) { return {a.u + t * (b.u - a.u), a.v + t * (b.v - a.v)}; }
 
-// The part of a convex polygon in which a margin is positive.
+// Sets `part` to the part of a convex polygon in which a margin is positive.
 void clip_to(const Polygon& polygon, const Plane& margin, Polygon& part) {
   part.clear();
   for (std::size_t k = 0; k < polygon.size(); ++k) {
@@ -40,9 +41,9 @@ void clip_to(const Polygon& polygon, const Plane& margin, Polygon& part) {
   }
 }
 
-// Half of a square: its right-angled corner, and the step from there along u and v.
+// Half of a square: the position of its right-angled corner, and the step from there along u and along v.
 struct HalfSquare {
-  double x, y, step;  // negative in the upper right half
+  double x, y, step;  // the step is negative in the upper right half
   double density(const Vertex& at) const { return normal::pdf(x + step * at.u) * normal::pdf(y + step * at.v); }
 };
 
@@ -58,7 +59,7 @@ double polygon_mass(const Polygon& polygon, const HalfSquare& half) {
   return sum * half.step * half.step;
 }
 
-// Margin r at a corner, with `sign` times its error.
+// Margin r at a corner, plus `sign` times its error.
 double shifted(const CornerMargins& margins, std::size_t corner, std::size_t r, double sign) {
   return margins.at[corner][r] + sign * margins.errors[r];
 }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 // quadrature:N, for noise that is a function of one or two standard normals w. Evaluates the margins at the nodes of a grid of
 // N cells per side, interpolates them linearly on each half of a cell, and returns the normal probability of the region where
-// all are positive. It uses no random numbers.
+// all margins are positive. It uses no random numbers.
 //
-// Interpolation from every second node misses the nodes between them by d. So d bounds what the cells between may miss: a quarter
-// of d if margins are smooth, d next to a kink. The doubt is the probability that d adds to the region or takes away, also in
-// cells where no margin changes its sign. The error is a quarter of it, and the note gives half of it: 1.5 and 3 times the error
-// for smooth margins. The difference to the grid of half the resolution is 3 times the error, too (Richardson, Phil. Trans. R.
-// Soc. A 226, 1927).
+// To estimate the error, the margins at every second node are interpolated to the nodes between them. Let d be the difference
+// from the margins there. The interpolation within a cell errs by about d / 4 if margins are smooth, and by up to d next to a
+// kink. The doubt of a cell is the probability that an error of d would add to the region or remove from it, even if no margin
+// changes sign in the cell. The estimated error is a quarter of the doubt, and the note gives half of the doubt: 1.5 and 3
+// times the true error for smooth margins. The difference from a grid of half the resolution would also be 3 times the true
+// error (Richardson, Phil. Trans. R. Soc. A 226, 1927).
 //
-// Nothing bounds the error if margins are very steep or jump, as those of trees and of inputs rounded to levels do: such a
-// margin may change sign anywhere in a cell. The whole probability of the cells in which a margin jumps is added to the error,
-// and an eighth of that in the grid, however small these cells become: where margins jump, they may do so between all nodes.
+// If margins are very steep or jump, as those of trees or of inputs that are rounded to levels do, d does not bound the error:
+// such a margin may change sign anywhere in a cell. So the whole probability of the cells in which a margin jumps is added to
+// the estimated error, and an eighth of the probability that these cells had before they were halved, however small they
+// become: if margins jump between some nodes, they may jump between all nodes.
 //
-// If the error is too large for the status `ok`, the cells with the largest errors are halved along each side, again and again,
-// until it is not or as many nodes as the grid has were added.
+// If the estimated error is too large for the status `ok`, the cells with the largest errors are halved along each side,
+// repeatedly, until the error is small enough or the number of nodes has doubled.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +33,7 @@ namespace probust {
 namespace {
 
 constexpr std::int64_t kMostCells = 4096;             // per side
-constexpr double kUnseen = 0.125;                     // of the cells with a jump: what has jumps between all nodes
+constexpr double kUnseen = 0.125;                     // share of a cell with a jump that is always added to the error
 constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
 
 // Noisy samples of a point for given standard normals.
@@ -49,7 +51,7 @@ Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) 
   return x;
 }
 
-// A node, in steps of the axis; the second is 0 on a line.
+// The position of a node, in steps of NormalAxis. On a line, j is 0.
 struct GridNode {
   std::int64_t i, j;
 };
@@ -82,7 +84,7 @@ class GridNodes {
   std::int64_t rivals() const { return rivals_; }
   std::int64_t count() const { return count_; }
 
-  // -1 if the node is outside the grid or was not evaluated.
+  // The index of the node's margins; -1 if the node is outside the grid or was not evaluated.
   std::int64_t row(const GridNode& node) const {
     if (std::min(node.i, node.j) < 0 || std::max(node.i, node.j) > axis_.end()) return -1;
     if (axis_.between_cells(node.i) && axis_.between_cells(node.j)) return axis_.cell(node.j) * nodes_ + axis_.cell(node.i);
@@ -92,7 +94,7 @@ class GridNodes {
 
   const float* margins(std::size_t target, std::int64_t row) const { return margins_[target].data() + row * rivals_; }
 
-  // Evaluates nodes with no row, some at a time.
+  // Evaluates nodes that have no row yet, in batches.
   void add(std::span<const GridNode> nodes) {
     constexpr std::size_t kTogether = 1024;
     for (; !nodes.empty(); nodes = nodes.subspan(std::min(kTogether, nodes.size()))) {
@@ -144,7 +146,7 @@ class GridNodes {
   std::unordered_map<std::uint64_t, std::int64_t> added_;
 };
 
-// An interval or a square between nodes.
+// An interval or a square with nodes at its corners.
 struct GridCell {
   GridNode first;
   std::int64_t size;
@@ -154,10 +156,10 @@ struct GridCell {
 struct OpenCell {
   GridCell cell;
   CellMass mass;
-  double doubt = 0;           // what the errors of its margins may add or take away
-  double jump = 0;            // its probability, if a margin jumps
-  double origin = 0;          // if a margin jumps, its share of the jump of the grid's cell that it is a part of
-  std::vector<float> errors;  // by how much interpolation over twice its size missed each margin
+  double doubt = 0;           // the probability that the errors of its margins may add or remove
+  double jump = 0;            // its probability if a margin jumps in it, otherwise 0
+  double origin = 0;          // if a margin jumps, its share of `jump` of the cell before any halving
+  std::vector<float> errors;  // by how much the interpolation over twice its size missed each margin
 
   double error() const { return jump > 0 ? jump : doubt / 4; }
   double unseen() const { return kUnseen * origin; }
@@ -221,7 +223,7 @@ class CellSum {
     }
   }
 
-  // The parts of a cell that is halved along each side.
+  // Visits the parts of a cell that is halved along each side.
   template <class Visit>
   void each_half(const GridCell& cell, const Visit& visit) const {
     const std::int64_t half = cell.size / 2;
@@ -229,7 +231,7 @@ class CellSum {
       visit(GridCell{{cell.first.i + k % 2 * half, cell.first.j + k / 2 * half}, half});
   }
 
-  // The nodes that halve a cell, each between two of its corners.
+  // A node that is added when a cell is halved, in the middle between two of its corners.
   struct Middle {
     GridNode node, from, to;
   };
@@ -247,7 +249,7 @@ class CellSum {
 
   const float* at(const GridNode& node) const { return nodes_.margins(target_, nodes_.row(node)); }
 
-  // Raises errors to those of the interpolation between a cell's corners.
+  // Raises the errors of margins to those of the interpolation between a cell's corners, if these are larger.
   void measure(const GridCell& cell, std::vector<float>& errors) const {
     std::array<Middle, 5> all;
     for (const Middle& middle : middles(cell, all)) {
@@ -259,7 +261,7 @@ class CellSum {
     }
   }
 
-  // `errors` are those of the interpolation over twice the cell's size.
+  // Computes the probabilities and the error of a cell. `errors` are those of the interpolation over twice the cell's size.
   OpenCell judged(const GridCell& cell, const std::vector<float>& errors) const {
     const auto [i, j] = cell.first;
     const std::int64_t right = i + cell.size, above = j + (plane() ? cell.size : 0);
@@ -278,7 +280,8 @@ class CellSum {
     return open;
   }
 
-  // Adds the halves of a cell that has all nodes for them. `errors` are the least ones, and are raised.
+  // Adds the halves of a cell whose middle nodes were evaluated. `errors` are lower limits of the margins' errors; they are
+  // raised to the measured errors.
   void add_halves(const GridCell& cell, std::vector<float>& errors, double origin) {
     measure(cell, errors);
     const std::size_t before = open_.size();
@@ -296,8 +299,8 @@ class CellSum {
     for (OpenCell& open : added) open.origin = open.jump > 0 ? origin / static_cast<double>(jumping) : 0;
   }
 
-  // Whether a margin jumps between two nodes: it changes sign, and by much more than between the nodes on either side, as far as
-  // they are known.
+  // Whether a margin jumps between two nodes: it changes sign, and it changes by much more than between either node and its
+  // neighbour on the other side, if that was evaluated.
   bool jumps(const GridNode& from, const GridNode& to) const {
     constexpr double kMuch = 1.5;
     const GridNode back{2 * from.i - to.i, 2 * from.j - to.j}, on{2 * to.i - from.i, 2 * to.j - from.j};
@@ -320,8 +323,9 @@ class CellSum {
     return plane() && (jumps({i, above}, {right, above}) || jumps({i, j}, {i, above}) || jumps({right, j}, {right, above}));
   }
 
-  // The cells with the largest errors, the first of them first: until the errors of the others are half of the tolerance, or are
-  // much smaller than the largest, or halving them takes more than `budget` nodes.
+  // The cells to halve, those with the largest errors first. The list ends when the errors of the other cells add up to at
+  // most half of the tolerance, when they are much smaller than the largest error, or when halving needs more than `budget`
+  // nodes.
   std::vector<std::size_t> cells_to_halve(std::int64_t budget) const {
     constexpr double kSmaller = 0.25;
     std::vector<std::size_t> order(open_.size());
@@ -354,7 +358,7 @@ class CellSum {
     }
     std::erase_if(open_, [](const OpenCell& open) { return open.cell.size == 0; });
     for (OpenCell& open : halved) {
-      constexpr float kLeast = 0.25F;  // of an error that is left: margins may agree by chance
+      constexpr float kLeast = 0.25F;  // smallest share of an error that remains, because margins may agree by chance
       for (float& error : open.errors) error *= kLeast;
       add_halves(open.cell, open.errors, open.origin);
     }
@@ -377,7 +381,7 @@ class CellSum {
 
   GridNodes& nodes_;
   std::size_t target_;
-  CellMass settled_;  // of the other cells
+  CellMass settled_;  // the probabilities of all cells that are not open
   std::vector<OpenCell> open_;
 };
 

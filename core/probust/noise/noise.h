@@ -40,8 +40,8 @@ struct GaussianView {
   std::string reason{};  ///< for the note of an estimate, such as "uniform noise approximated as Gaussian"
 };
 
-/// Noisy samples are clipped to [low, high] and, if levels > 1, rounded to the nearest of `levels` evenly spaced values of this
-/// range (256: bytes). Sampling is exact. Estimators that assume Gaussian noise ignore both, and their rows say so.
+/// Noisy samples are clipped to [low, high] and, if levels > 1, rounded to the nearest of `levels` evenly spaced values of
+/// this range (256: bytes). Sampling is exact. Estimators that assume Gaussian noise ignore both, and their rows say so.
 struct Quantization {
   double low = 0, high = 1;
   std::int64_t levels = 0;
@@ -124,13 +124,13 @@ class NoiseShape {
   /// Whether the distribution depends on a point's position in the data, so that points cannot share draws.
   virtual bool differs() const { return false; }
 
-  /// The number of independent standard normals of which the noise is a function, for a point of `elements` elements. The first
-  /// rows of `whiten`, one per normal, are then derivatives with respect to these normals or, if the function is not linear,
-  /// multiples of derivatives. Empty if the noise is not such a function.
+  /// The number of independent standard normals of which the noise is a function, for a point of `elements` elements. The
+  /// first rows of `whiten`, one per normal, are then derivatives with respect to these normals or, if the function is not
+  /// linear, multiples of derivatives. Empty if the noise is not such a function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
-  /// Adds to x [elements][lanes] the noise that belongs to the standard normals w [normals][lanes]: for Gaussian noise, scale L
-  /// w.
+  /// Adds to x [elements][lanes] the noise that belongs to the standard normals w [normals][lanes]: for Gaussian noise, scale
+  /// L w.
   virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                            float* x) const;
 
@@ -207,8 +207,8 @@ std::shared_ptr<const NoiseShape> diagonal_gaussian(const NoiseArray& deviations
 /// covariance is not square, symmetric and finite, or has a negative eigenvalue.
 std::shared_ptr<const NoiseShape> covariance_gaussian(const NoiseArray& covariances, std::string name);
 
-/// Gaussian noise F w with factors F [d, r] or, per point, [N, d, r], w standard normal. Throws Error{unreadable} if a value is
-/// not finite.
+/// Gaussian noise F w with factors F [d, r] or, per point, [N, d, r], w standard normal. Throws Error{unreadable} if a value
+/// is not finite.
 std::shared_ptr<const NoiseShape> factor_gaussian(const NoiseArray& factors, std::string name);
 
 /// One of M recorded deviations [M, d] or, per point, [N, M, d], all equally likely. Estimators that assume Gaussian noise use
@@ -273,7 +273,7 @@ struct OwnPerturbation {
   std::shared_ptr<const Graph> graph{};
   std::function<Tensor(Tensor x, Tensor z)> function{};
   std::int64_t latents = 0;
-  /// For a graph whose z are not all normal: the bounds of each (LatentBounds) [k]. The scale of such noise is 1.
+  /// [k] The bounds of each z if the graph's z are not all normal, and the scale of the noise is then 1; otherwise empty.
   std::vector<LatentBounds> bounds{};
 };
 
@@ -291,7 +291,7 @@ struct AdditiveNoise {
   std::string_view example;    ///< one of these forms
   std::string_view summary;    ///< what it does to a point
   std::string_view parameter;  ///< what the number is, with its unit
-  std::string_view identity;   ///< the number at which it changes nothing; empty if there is no such number
+  std::string_view identity;   ///< the number at which the noise changes nothing; empty if there is no such number
   std::string_view number;     ///< the meaning of a number after the name
 };
 std::vector<AdditiveNoise> additive_noise_models();
@@ -305,9 +305,10 @@ std::string known_additive_noise();
 /// The problem of a text that begins with no known name.
 inline constexpr const char* kUnknownNoise = "is not a known noise model";
 
-/// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "samples:FILE", "uniform:0.1@0..3" (on columns 0
-/// to 3), "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file). Throws
-/// Error{usage} with a hint; scales must be positive and finite. parse_noise (perturb/noise_text.h) also parses perturbations.
+/// Parses "gaussian:0.1", "gaussian:cov=FILE", "gaussian:cov=FILE:0.5" (scaled), "samples:FILE", "uniform:0.1@0..3" (on
+/// columns 0 to 3), "gaussian:0.1@!4,5+categorical:FILE.json" (disjoint columns; those of categorical noise are in its file).
+/// Throws Error{usage} with a hint; scales must be positive and finite. parse_noise (perturb/noise_text.h) also parses
+/// perturbations.
 Noise parse_additive_noise(const std::string& text, const NoiseSource& source = {});
 
 }  // namespace probust

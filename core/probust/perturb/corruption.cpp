@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The corruptions of Hendrycks and Dietterich, "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations"
-// (ICLR 2019), without frost, which pastes photographs. The paper does not list its constants. Those here are the constants of
-// the authors' data sets CIFAR-10-C (32 x 32), Tiny-ImageNet-C (64 x 64) and ImageNet-C (224 x 224), from their scripts
-// make_cifar_c.py, make_tinyimagenet_c.py and make_imagenet_c.py (github.com/hendrycks/robustness), compared one by one. An image
-// gets those of the size that is nearest to its shorter side in ratio. Lengths are in pixels, as published, except those of
-// elastic_transform, which are proportional to the shorter side.
+// The corruptions of Hendrycks and Dietterich, "Benchmarking Neural Network Robustness to Common Corruptions and
+// Perturbations" (ICLR 2019), without frost, which pastes photographs. The paper does not list its constants. Those below are
+// from the scripts with which the authors made CIFAR-10-C (32 x 32), Tiny-ImageNet-C (64 x 64) and ImageNet-C (224 x 224):
+// make_cifar_c.py, make_tinyimagenet_c.py and make_imagenet_c.py (github.com/hendrycks/robustness). They were compared one by
+// one. An image gets the constants for the size that is nearest to its shorter side in ratio. Lengths are in pixels, as
+// published, except those of elastic_transform, which are proportional to the shorter side.
 //
-// Results differ from the published images in rounding, because those are bytes after each step, and in their random numbers.
+// Results differ from the published images in their random numbers, and in rounding, because the scripts round to bytes after
+// each step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +29,7 @@ using Levels = std::array<std::array<T, 5>, kSizes.size()>;
 
 std::int64_t shorter_side(const Image& image) { return std::min(image.rows, image.columns); }
 
-// The index of the size that is nearest in ratio.
+// The index of the size that is nearest to the image's shorter side in ratio.
 std::size_t nearest_size(const Image& image) {
   std::size_t size = 0;
   while (size + 1 < kSizes.size() && shorter_side(image) * shorter_side(image) > kSizes[size] * kSizes[size + 1]) ++size;
@@ -99,8 +100,8 @@ void defocus_blur(const DrawInputs& in, std::span<float> x) {
   change_channels(in.image, x, [&](const Plane& plane) { return correlated(plane, kernel, Edge::about_values); });
 }
 
-// Pixels become copies of neighbours, between two blurs. The scripts mean to exchange two pixels, but they exchange two views of
-// one NumPy array, which copies the second pixel to the first and keeps the second.
+// Between two blurs, pixels become copies of their neighbours. The scripts are meant to exchange two pixels, but they exchange
+// two views of one NumPy array, which copies the second pixel to the first and leaves the second unchanged.
 void glass_blur(const DrawInputs& in, std::span<float> x) {
   struct Glass {
     double deviation;
@@ -156,7 +157,7 @@ void zoom_blur(const DrawInputs& in, std::span<float> x) {
                                      {{{12, .01}, {16, .01}, {11, .02}, {13, .02}, {11, .03}}}}},
                                    in);
   const double step =
-      (1 + zoom.step) - 1;  // rounded as NumPy's arange does: it decides how the size of an enlargement is rounded
+      (1 + zoom.step) - 1;  // rounded as by NumPy's arange, because it affects how the size of an enlargement is rounded
   change_channels(in.image, x, [&](const Plane& plane) {
     Plane sum = plane;
     for (std::int64_t i = 0; i < zoom.count; ++i) {
@@ -310,7 +311,7 @@ void elastic_transform(const DrawInputs& in, std::span<float> x) {
                                         {{{0, 0, .08}, {.05, .3, .06}, {.1, .08, .06}, {.1, .03, .03}, {.16, .03, .02}}},
                                         {{{2, .7, .1}, {2, .08, .2}, {.05, .01, .02}, {.07, .01, .02}, {.12, .01, .02}}}}},
                                       in);
-  // The script for 224 pixels has 244 in this place.
+  // The script for 224 pixels uses 244 as the side here.
   const double side = static_cast<double>(shorter_side(in.image)) * (kSizes[nearest_size(in.image)] == 224 ? 244.0 / 224 : 1.0);
   const Elastic corners(in, own.corner * side);
   const Plane right = displacements(in, own.deviation * side, own.strength * side);

@@ -35,7 +35,7 @@ struct Parameter {
   bool whole = false;                     ///< whether the parameter must be a fixed whole number
 };
 
-/// What a family builds its map from: values of the graph `g`.
+/// The inputs from which a family builds its map, as values of the graph `g`.
 struct MapInputs {
   Graph& g;
   const Image& image;
@@ -48,7 +48,7 @@ struct MapInputs {
 /// The image, interpolated by Catmull-Rom's spline, at positions [1, 2, rows, columns] (rows, then columns, in pixels).
 ValueId sample_at(const MapInputs& in, ValueId positions);
 
-/// What a family draws from on the processor, if it is not a graph.
+/// The inputs of a family that is drawn on the processor, because it is not a graph.
 struct DrawInputs {
   const Image& image;
   std::span<const double> theta;
@@ -82,10 +82,10 @@ struct Family {
 std::span<const Family> families();
 const Family* family_of(std::string_view name);
 
-/// The strengths for images of this size, rounded to two digits.
+/// The strengths of a family in surveys of images of this size, rounded to two digits.
 std::array<double, 3> strengths_for(const Family& family, const Image& image);
 
-/// An example of its noise text: "rotate:10".
+/// An example of a noise text of this family: "rotate:10".
 std::string example_of(const Family& family);
 
 // Families by group, for families.cpp.

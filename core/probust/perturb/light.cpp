@@ -13,7 +13,7 @@ ValueId everywhere(const MapInputs& in, ValueId scalar) { return build::broadcas
 
 ValueId brighter(const MapInputs& in) { return build::add(in.g, in.x, everywhere(in, in.theta[0])); }
 
-// x 2^t.
+// Computes x 2^t.
 ValueId exposed(const MapInputs& in) {
   Graph& g = in.g;
   const ValueId factor = append(g, Op::exp, {build::multiply(g, in.theta[0], build::constant(g, std::numbers::ln2_v<float>))});

@@ -102,7 +102,7 @@ class MapBuilder {
     add_part({isotropic_gaussian(), scaled ? 1 : stage.scale.value_or(1)}, stage.own.latents);
   }
 
-  // Standard normals [k], those with bounds as uniform variables between them.
+  // Standard normals [k]. Those that have bounds become uniform variables between these bounds.
   ValueId distributed(ValueId normals, const std::vector<LatentBounds>& bounds) {
     if (bounds.empty()) return normals;
     const Shape shape{std::ssize(bounds)};
@@ -121,7 +121,7 @@ class MapBuilder {
     return build::add(g_, times(normals, kept), uniform);
   }
 
-  // A uniform variable between -1 and 1 of each standard normal.
+  // Converts each standard normal to a uniform variable between -1 and 1.
   ValueId from_minus_one_to_one(ValueId normals) {
     const ValueId half_root = build::broadcast(g_, build::constant(g_, std::numbers::sqrt2_v<float> / 2), g_[normals].shape);
     return append(g_, Op::erf, {build::multiply(g_, normals, half_root)});

@@ -16,12 +16,12 @@ namespace {
 const perturb::Family* known_family(const std::string& part) {
   try {
     return perturb::family_in(part);
-  } catch (const Error&) {  // a corruption that another version has
+  } catch (const Error&) {  // a corruption that this version does not have
     return nullptr;
   }
 }
 
-// The length of the name of a user's own perturbation: "transform:FILE.onnx" of "transform:FILE.onnx:0.5".
+// The length of the name of a user's own perturbation: "transform:FILE.onnx" in "transform:FILE.onnx:0.5".
 std::size_t own_name(const std::string& part) {
   const std::size_t colon = part.rfind(':');
   return colon != std::string::npos && parse_double(part.substr(colon + 1)) ? colon : part.size();

@@ -5,15 +5,15 @@
 
 namespace probust {
 
-/// What the text of a noise model, as rows have it, says to a reader.
+/// The family and the number of a noise model, from its text in rows.
 struct NoiseFamily {
-  std::string name;       ///< "rotate", "corruption:fog", "rotate + gaussian" for a sequence
-  std::string number;     ///< "10", "uniform(-30,30)", "5 + 0.05"; empty if there is none
-  std::string summary{};  ///< what it does: "turns the image about its centre"; empty if that is not known
-  bool perturbs = false;  ///< whether a perturbation of images is in it
+  std::string name;       ///< such as "rotate" or "corruption:fog", or "rotate + gaussian" for a sequence
+  std::string number;     ///< such as "10", "uniform(-30,30)" or, for a sequence, "5 + 0.05"; empty if there is none
+  std::string summary{};  ///< what the noise does, such as "turns the image about its centre"; empty if unknown
+  bool perturbs = false;  ///< whether the noise contains a perturbation of images
 };
 
-/// The family of a noise; clipping is left out. An unknown name is a family of its own.
+/// The family of a noise, without its clipping. An unknown name is a family of its own.
 NoiseFamily family_of_noise(const std::string& text);
 
 }  // namespace probust

@@ -16,7 +16,7 @@ struct NoiseEntry {
   std::string parameter;  ///< the parameter with its unit: "angle in degrees"
   std::string identity;   ///< the value of the parameter that changes nothing; empty if it is not a number
   std::string number;     ///< the meaning of a number after the name: "standard deviation of the angle in degrees"
-  std::string example;    ///< an example of its text: "rotate:10"
+  std::string example;    ///< an example of the noise's text: "rotate:10"
   const perturb::Family* family = nullptr;  ///< null for additive noise
 };
 

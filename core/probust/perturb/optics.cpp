@@ -9,7 +9,7 @@
 namespace probust::perturb {
 namespace {
 
-constexpr float kLeast = 1e-5F;              // the smallest weight, relative to the largest: that at 4.8 standard deviations
+constexpr float kLeast = 1e-5F;              // the smallest weight, relative to the largest: it is reached at 4.8 deviations
 constexpr std::int64_t kLargestRadius = 64;  // in pixels: enough for a width of 13
 
 // [2 radius + 1] Gaussian weights of standard deviation `width`, with sum 1. Weights below kLeast times the largest are

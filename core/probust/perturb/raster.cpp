@@ -34,8 +34,8 @@ struct Cells {
   std::int64_t first, end;
 };
 
-// A centre on the upper edge counts, one on the lower edge does not. Pillow does so, too; where rounding decides, this has its
-// order of operations.
+// As in Pillow, a centre on the upper edge counts, and one on the lower edge does not. The order of operations is also that of
+// Pillow, so that rounding has the same effect.
 Cells cells_of(std::int64_t i, std::int64_t size, std::int64_t new_size) {
   const double scale = static_cast<double>(size) / static_cast<double>(new_size), width = std::max(scale, 1.0);
   const double middle = (static_cast<double>(i) + 0.5) * scale, reach = width / 2;

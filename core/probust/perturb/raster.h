@@ -24,7 +24,7 @@ struct Plane {
 /// (dcb|abcd|cba) or about the border itself (dcba|abcd|dcba).
 enum class Edge : std::uint8_t { nearest, about_values, about_border };
 
-/// The index from 0 to n - 1 of the value that index i reads.
+/// The index, from 0 to n - 1, of the value at index i, which may be beyond the border.
 std::int64_t inside(std::int64_t i, std::int64_t n, Edge edge);
 
 /// The value at a position between pixels, interpolated linearly.
@@ -33,8 +33,8 @@ float interpolated(const Plane& plane, double row, double column, Edge edge);
 /// The plane blurred by a Gaussian with this standard deviation, cut off after `radius` values.
 Plane gaussian_blurred(const Plane& plane, double deviation, std::int64_t radius, Edge edge);
 
-/// The plane blurred along a line that starts at each pixel, in a direction: 2 radius + 1 weights of half a Gaussian, each at
-/// the nearest pixel.
+/// The plane blurred in one direction: each pixel becomes the mean of the 2 radius + 1 pixels nearest to a line that starts
+/// there, with the weights of half a Gaussian.
 Plane motion_blurred(const Plane& plane, std::int64_t radius, double deviation, double degrees);
 
 /// The middle of the plane, 1 / factor of its size, enlarged to the size of the plane.

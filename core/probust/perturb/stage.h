@@ -35,7 +35,8 @@ struct Stage {
   }
 };
 
-/// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws Error{usage}.
+/// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws
+/// Error{usage}.
 Stage parse_stage(const Family& family, const std::string& text);
 
 /// The numbers in "name(a,b)"; empty if the text has another form.
@@ -48,8 +49,9 @@ Stage own_stage(const std::string& text, const NoiseSource& source);
 /// The parts of a sequence: the texts between plus signs outside parentheses that a name of a noise model follows.
 std::vector<std::string> parts_of(const std::string& text);
 
-/// The family with the longest name that the part of a sequence begins with, up to its end or a colon: "corruption:fog" of
-/// "corruption:fog:3". Null if there is none. Throws Error{usage} for an unknown corruption.
+/// The family whose name is the beginning of a part of a sequence, up to a colon or the end: "corruption:fog" for
+/// "corruption:fog:3". If there are several, the one with the longest name; null if there is none. Throws Error{usage} for an
+/// unknown corruption.
 const Family* family_in(const std::string& part);
 
 /// Whether a part of a sequence is a user's own perturbation, "transform:NAME".

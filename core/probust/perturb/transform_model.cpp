@@ -18,7 +18,7 @@ constexpr const char* kLatentProperty = "probust.z";
               "write normal, uniform(a,b), or one of these for each value of z, separated by commas"};
 }
 
-// What commas outside parentheses separate.
+// The parts of a text that commas outside parentheses separate.
 std::vector<std::string> listed_in(const std::string& text) {
   std::vector<std::string> entries(1);
   int depth = 0;
@@ -32,7 +32,7 @@ std::vector<std::string> listed_in(const std::string& text) {
   return entries;
 }
 
-// None for "normal".
+// The bounds in "uniform(a,b)"; empty for "normal".
 LatentBounds bounds_in(const std::string& text) {
   if (text == "normal") return std::nullopt;
   const auto bounds = perturb::arguments_of(text, "uniform");
@@ -64,7 +64,7 @@ OwnPerturbation transform_model(std::span<const std::byte> bytes, const std::str
     Function function = import_onnx_function(bytes, {.fixed = {}, .batch = 1}).value();
     if (function.inputs.size() != 2) refuse("has " + std::to_string(function.inputs.size()) + " inputs, not x and z");
     if (function.outputs.size() != 1) refuse("has " + std::to_string(function.outputs.size()) + " outputs");
-    if (function.inputs[0] == "z" || function.inputs[1] == "x") refuse("has z before x");
+    if (function.inputs[0] == "z" || function.inputs[1] == "x") refuse("has the input z before x");
     OwnPerturbation own;
     own.latents = element_count(function.graph[function.graph.inputs()[1]].shape);
     if (own.latents == 0) refuse("has a z without elements");

@@ -9,9 +9,9 @@
 
 namespace probust {
 
-/// The perturbation of an ONNX model of x and z, in this order or with these names. Its property `probust.z` has the distribution
-/// of z: "normal", which is the default, "uniform(a,b)", or one of these for each value of z, separated by commas. Throws Error
-/// about the model `where`.
+/// The perturbation that an ONNX model with the inputs x and z, in this order, computes. The property `probust.z` of the model
+/// is the distribution of z: "normal", which is the default, "uniform(a,b)", or one of these for each value of z, separated by
+/// commas. Throws Error about the model, which messages call `where`.
 OwnPerturbation transform_model(std::span<const std::byte> bytes, const std::string& where);
 
 }  // namespace probust

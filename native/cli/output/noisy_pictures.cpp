@@ -16,8 +16,8 @@ double squared_distance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// The squared length of each draw of z in standard deviations, without the elements that become uniform parameters. Zeros if the
-// noise is no map of z.
+// For each sample, the squared length of its draw of z in standard deviations, without the elements that become uniform
+// parameters. All zero if the noise is not a map of z.
 std::vector<double> improbable_parameters(const Noise& own, const NoiseLanes& draws) {
   const std::size_t count = draws.points.size();
   std::vector<double> sums(count, 0);

@@ -17,19 +17,20 @@ namespace probust::cli {
 /// Noisy samples of a point.
 struct NoisySamples {
   Tensor x;                        ///< [count, ...]
-  std::vector<double> improbable;  ///< [count] the smaller, the more probable are the random parameters: -2 ln of their density,
-                                   ///< up to a constant. Equal for noise without parameters
+  std::vector<double> improbable;  ///< [count] -2 ln of the density of the random parameters, up to a constant: the smaller, the
+                                   ///< more probable. All equal if the noise has no parameters
   std::vector<double> changes;     ///< [count] the squared distance from the point
 };
 
-/// The samples 0 .. count - 1 of a point x [1, ...] at position `index` of the data: those of `mc` with this seed.
+/// The samples 0 .. count - 1 of a point x [1, ...] at position `index` of the data. `mc` with this seed draws the same ones.
 NoisySamples noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, std::int64_t count, std::uint64_t seed);
 
-/// The position of the sample among those that are `wanted` with the most probable parameters; of equally probable ones, the
-/// one nearest to the point. Empty if none is wanted.
+/// The index of the `wanted` sample with the most probable parameters. If several are equally probable, that of the sample
+/// nearest to the point. Empty if no sample is wanted.
 std::optional<std::int64_t> most_probable(const NoisySamples& samples, const std::vector<bool>& wanted);
 
-/// The picture of a point that is an image. It is gray or in colour; other channels are averaged to gray.
+/// The picture of a point that is an image. Three channels are colours, and a fourth is opacity, which is ignored. Otherwise,
+/// the channels are averaged to gray.
 report::Picture picture_of(const Image& image, std::span<const float> point, const report::Brightness& brightness);
 
 }  // namespace probust::cli

@@ -17,8 +17,8 @@
 namespace probust::cli {
 namespace {
 
-constexpr std::int64_t kOnSheet = 3;         // samples of a noise that is the only one of its family
-constexpr std::int64_t kSheetSamples = 100;  // of which these are
+constexpr std::int64_t kOnSheet = 3;         // number of samples shown for a noise that is the only one of its family
+constexpr std::int64_t kSheetSamples = 100;  // number of samples drawn, from which these are chosen
 
 // Why there are no pictures, as a sentence.
 std::string reason_of(const std::string& what, const Error& error) {
@@ -98,7 +98,7 @@ class RunPainter {
   std::map<std::string, Noise> noises_;
 };
 
-// Perturbations apply to images only, so that data of a run with them are images in any layout.
+// Perturbations apply only to images, so the data of a run with perturbations are images, in whatever layout.
 bool are_images(const Shape& point, const WantedPictures& wanted) {
   return report::is_image(point) ||
          std::any_of(wanted.rows.begin(), wanted.rows.end(), [](const Row* row) { return family_of_noise(row->noise).perturbs; });

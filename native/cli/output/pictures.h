@@ -11,13 +11,13 @@
 
 namespace probust::cli {
 
-/// What to draw of a run.
+/// The pictures to draw for a run.
 struct WantedPictures {
-  std::vector<const Row*> rows{};               ///< the points, next to their wrong versions under the noise of the row
-  std::int64_t samples = 0;                     ///< in which to look for wrong versions; 0: none are drawn
-  std::int64_t sheet_point = 0;                 ///< the point of the sheet
-  std::vector<std::string> sheet_noises{};      ///< the noises of the sheet, as in rows; none: there is no sheet
-  std::map<std::string, std::string> noises{};  ///< the full texts of noises with short names in rows
+  std::vector<const Row*> rows{};               ///< the rows whose points to draw, with wrong versions under the row's noise
+  std::int64_t samples = 0;                     ///< number of samples in which to look for a wrong version; 0 for none
+  std::int64_t sheet_point = 0;                 ///< the position in the data of the point on the sample sheet
+  std::vector<std::string> sheet_noises{};      ///< the noises on the sheet, as in rows; if empty, no sheet is drawn
+  std::map<std::string, std::string> noises{};  ///< the full text of each noise whose text in rows is shortened
   std::vector<std::string> class_names{};       ///< may be empty
 };
 

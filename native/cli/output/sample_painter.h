@@ -13,22 +13,22 @@
 
 namespace probust::cli {
 
-/// Pictures of images and of noisy samples of them: the first ones that `mc` draws with the same seed.
+/// Draws pictures of images and of noisy samples of them: the first samples that `mc` draws with the same seed.
 class SamplePainter {
  public:
-  /// Draws `samples` samples of an image, or one if all are the same. `where` names the data in errors. Without `brightness`,
-  /// each image has its own.
+  /// Draws `samples` noisy samples of each image, or one if all are the same. `where` names the data in errors. Without
+  /// `brightness`, each image has its own brightness scale.
   SamplePainter(PointSource& data, const std::string& where, std::int64_t samples, std::uint64_t seed,
                 std::optional<report::Brightness> brightness = {});
 
-  /// The image at a position of the data.
+  /// The image at position `index` of the data.
   report::Picture original(std::int64_t index);
 
-  /// `count` samples of it that divide all samples evenly, from the least to the most changed: with one, half of the samples
-  /// change the image more, half less.
+  /// `count` noisy samples of the image, at evenly spaced ranks from the least to the most changed. A single one is the
+  /// median: half of the samples change the image more, half less.
   std::vector<report::Picture> typical(std::int64_t index, const Noise& noise, std::int64_t count);
 
-  /// The most probable sample whose prediction does not survive (most_probable).
+  /// The most probable noisy sample of the row's point whose prediction does not survive (most_probable).
   report::WrongVersion wrong_version(const Row& row, const Noise& noise, LoadedModel& model, const Event& event);
 
  private:

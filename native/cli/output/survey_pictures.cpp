@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMostPictured = 100;  // the largest number of noisy samples of an image
 constexpr std::size_t kMostMisled = 4;       // the largest number of images for each kind of noise
 
-// What a survey draws, with the noises by their text in rows.
+// Draws the pictures of a survey. `noises` contains the noise models by their text in rows.
 struct SurveyPainter {
   Problem& problem;
   SamplePainter painter;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kGiveData = "give the run's data with --data", *kGiveModel = "give the run's model with --model";
 
-// What `read` returns. Its errors are about files of the run; `hint` says how to give another one.
+// Returns the result of `read`. Its errors are about files of the run, and get `hint`, which says how to give other files.
 template <class Read>
 auto reading(const char* hint, Read&& read) {
   try {
@@ -33,7 +33,8 @@ std::string path_of_data(const PastRun& run) {
   return path;
 }
 
-// "a.onnx, b.onnx" as a list. `model` is empty if there is only one.
+// The path of the model with this name in rows, which is empty if the run has only one model. The recorded paths are a list
+// such as "a.onnx, b.onnx".
 std::string path_of_model(const PastRun& run, const std::string& model) {
   std::vector<std::string> paths = run.models;
   const std::string recorded = store::value_of(run.information, "model_path");
@@ -61,7 +62,7 @@ void require_model_of_run(const PastRun& run, const Arguments& arguments) {
     require_file_of_model(run, file);
 }
 
-// What the configuration says about decisions and the event; see configuration_of.
+// Sets the options for decisions and the event from the configuration (see configuration_of).
 void set_question(const store::Configuration& configuration, Arguments& arguments) {
   const auto value = [&](const char* name) { return store::value_of(configuration, name); };
   arguments.output_name = value("output_name");
@@ -80,7 +81,7 @@ void set_question(const store::Configuration& configuration, Arguments& argument
 std::unique_ptr<PointSource> open_points(const PastRun& run) {
   const std::string path = path_of_data(run);
   DataArguments data = parse_data_options(path, store::value_of(run.information, "data_options"));
-  data.labels.clear();  // if rows have them
+  data.labels.clear();  // not needed: the rows contain them
   data.offset = 0;
   data.limit = -1;
   return open_dataset(path, dataset_options(data)).value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Data and models of a run, opened again with the options of its estimate.
+// Opens the data and models of a run again, with the options that its rows were computed with.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@
 
 namespace probust::cli {
 
-/// A run, and where its files are.
+/// A run, and the paths of its files.
 struct PastRun {
   const store::Configuration& configuration;
   const store::Configuration& information;
-  std::string data;                 ///< empty: where they were
-  std::vector<std::string> models;  ///< in the order of the estimate; empty: where they were
-  DeviceArguments device{};         ///< to run the models
+  std::string data;                 ///< path of the data; if empty, the recorded path
+  std::vector<std::string> models;  ///< paths of the models, in the order of the run; if empty, the recorded paths
+  DeviceArguments device{};         ///< the device on which to run the models
 };
 
-/// The run's data with their options, from the first point to the last, without labels. Throws Error, also if the file differs
-/// from that of the run.
+/// Opens the run's data with its data options: all points, without labels. Throws Error, also if the file is not the one that
+/// the run read.
 std::unique_ptr<PointSource> open_points(const PastRun& run);
 
-/// The question of the run, with the model of this name in rows. Throws Error, also if the model's files differ from those of
-/// the run.
+/// Loads the model that rows call `model`, with the data, the target and the event of the run. Throws Error, also if the files
+/// are not those that the run read.
 Problem reopen_problem(const PastRun& run, const std::string& model);
 
 }  // namespace probust::cli

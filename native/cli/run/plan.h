@@ -49,8 +49,8 @@ std::vector<std::string> model_names(const Arguments& arguments);
 /// The files of the models, with those next to them that contain weights. Throws Error{unreadable}.
 std::vector<std::string> files_of_models(const Arguments& arguments);
 
-/// All settings that determine the rows; the device is not one of them. Reads the model, the files next to it that contain
-/// weights, and the data once for their checksums.
+/// All settings that determine the rows. The device is not one of them. Reads the model, the files next to it that contain
+/// weights, and the data once, for their checksums.
 store::Configuration configuration_of(const Arguments& arguments, const Plan& plan);
 
 /// The numbers of --shard PART/PARTS; {1, 1} if the option is not given. `part` is counted from 1. parse_shard throws

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Images, and noisy samples of them as a model that is a Python function gets them."""
+"""Images, noisy samples of them (recorded by a model that is a Python function), and image operations in NumPy."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def noisy_samples(noise, image, count=1, seed=0):
 
 
 def picture(shape, seed=0):
-    """A smooth image with noise, in bytes."""
+    """A smooth image with noise, as bytes."""
     random = np.random.default_rng(seed)
     rows, columns = np.arange(shape[-2])[:, None], np.arange(shape[-1])
     speeds = random.uniform(0.1, 1, (2, *shape[:-2], 1, 1))
@@ -31,7 +31,7 @@ def picture(shape, seed=0):
 
 
 def continued(planes, margin, border):
-    """Planes [..., rows, columns] with a margin: "nearest", "reflect" about the outermost pixels, "symmetric" or a number."""
+    """Adds a margin to planes [..., rows, columns]: "nearest", "symmetric", "reflect" (about the outermost pixels) or a number."""
     widths = [(0, 0)] * (planes.ndim - 2) + [(margin, margin)] * 2
     if isinstance(border, str):
         return np.pad(planes, widths, "edge" if border == "nearest" else border)
@@ -39,7 +39,7 @@ def continued(planes, margin, border):
 
 
 def interpolated(planes, rows, columns, weights, border):
-    """Planes [..., R, C] at positions [R, C], with the weights(fraction) of the pixels around each: 2 of them, or 4."""
+    """Planes [..., R, C] at positions [R, C]. weights(fraction) are those of the 2 or 4 pixels around a position along an axis."""
     low = [np.floor(each).astype(int) for each in (rows, columns)]
     shares = [weights(each - floor) for each, floor in zip((rows, columns), low)]
     before = len(shares[0]) // 2 - 1
@@ -57,12 +57,12 @@ def linear(t):
 
 
 def catmull_rom(t):
-    """Weights of the four pixels around a position, a fraction t after the second."""
+    """The weights of the four pixels around a position that is a fraction t after the second."""
     return np.stack([-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, -(t**2) + t**3]) / 2
 
 
 def gaussian_blurred(planes, width, radius, border):
-    """Planes filtered along both axes by a Gaussian that ends after `radius` pixels."""
+    """Planes filtered along both axes by a Gaussian that is cut off after `radius` pixels."""
     if width == 0:
         return planes
     weights = np.exp(-np.arange(-radius, radius + 1) ** 2 / (2 * width**2))
@@ -74,7 +74,7 @@ def gaussian_blurred(planes, width, radius, border):
 
 
 def largest_distance(ours, theirs):
-    """Between two distributions of numbers, divided by what 1 in 1000 pairs of samples of one distribution exceed (Kolmogorov)."""
+    """The Kolmogorov distance of two samples, divided by what it exceeds for 1 in 1000 pairs of samples of the same distribution."""
     places = np.sort(np.concatenate([ours, theirs]))
     shares = [np.searchsorted(np.sort(each), places, "right") / len(each) for each in (ours, theirs)]
     return np.abs(shares[0] - shares[1]).max() / (1.95 * np.sqrt(1 / len(ours) + 1 / len(theirs)))

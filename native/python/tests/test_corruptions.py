@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""corruption:NAME:SEVERITY, compared with NumPy, Pillow and colorsys: exactly where the severity is all there is, else statistically.
+"""Compares corruption:NAME:SEVERITY with NumPy, Pillow and colorsys: exactly if nothing is random, otherwise statistically.
 
 The constants are those of CIFAR-10-C, Tiny-ImageNet-C and ImageNet-C (Hendrycks and Dietterich, ICLR 2019), by severity.
 """
@@ -68,7 +68,7 @@ CONSTANTS = {
     ],
     "brightness": [[0.05, 0.1, 0.15, 0.2, 0.3], [0.1, 0.2, 0.3, 0.4, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5]],
     "contrast": [[0.75, 0.5, 0.4, 0.3, 0.15], [0.4, 0.3, 0.2, 0.1, 0.05], [0.4, 0.3, 0.2, 0.1, 0.05]],
-    "elastic_transform": [  # in pixels of 32, 64 and, a slip of the authors, 244
+    "elastic_transform": [  # relative to sides of 32, 64 and 244 pixels (a slip of the authors for 224)
         [(0, 0, 0.08), (0.05, 0.2, 0.07), (0.08, 0.06, 0.06), (0.1, 0.04, 0.05), (0.1, 0.03, 0.03)],
         [(0, 0, 0.08), (0.05, 0.3, 0.06), (0.1, 0.08, 0.06), (0.1, 0.03, 0.03), (0.16, 0.03, 0.02)],
         [(2, 0.7, 0.1), (2, 0.08, 0.2), (0.05, 0.01, 0.02), (0.07, 0.01, 0.02), (0.12, 0.01, 0.02)],
@@ -77,7 +77,7 @@ CONSTANTS = {
     "jpeg_compression": [[80, 65, 58, 50, 40], [65, 58, 50, 40, 25], [25, 18, 15, 10, 7]],
 }
 
-# Sides of images by the size whose constants they get, and severities.
+# The size whose constants an image gets, the side of the image, and the severity.
 CASES = [(32, 32, severity) for severity in range(1, 6)] + [(64, 64, severity) for severity in range(1, 6)]
 CASES += [(224, 121, severity) for severity in range(1, 6)]
 cases = pytest.mark.parametrize("size, side, severity", CASES, ids=[f"{size}:{severity}" for size, _, severity in CASES])
@@ -96,7 +96,7 @@ def photograph(side, columns=None):
 
 
 def enlarged(planes, factor):
-    """The middle of planes, enlarged linearly to their size; sizes are rounded as scipy.ndimage.zoom does."""
+    """The middle of planes, enlarged linearly to the size of the planes. Sizes are rounded as in scipy.ndimage.zoom."""
     for axis in (-2, -1):
         size = planes.shape[axis]
         part = int(np.ceil(size / factor))
@@ -173,7 +173,7 @@ def motion_weights(radius, width):
 
 
 def motion_blurred(planes, radius, width, degrees):
-    """The mean of what lies in one direction from each pixel, at the nearest pixels, with weights that fall as half a Gaussian."""
+    """For each pixel, the mean of the nearest pixels to a line that starts there, with the weights of half a Gaussian."""
     size = planes.shape[-2:]
     padded = continued(planes, 2 * radius + 1, "nearest")
     result = 0
@@ -193,7 +193,7 @@ def test_motion_blur(size, side, severity):
     paths = {}
     for angle in np.deg2rad(np.linspace(-45, 45, 9001)[1:-1]):
         paths.setdefault(tuple(np.ceil(steps * np.sin(angle) - 0.5)) + tuple(np.ceil(steps * np.cos(angle) - 0.5)), angle)
-    # The path from the middle pixel alone leaves few directions, which are compared whole.
+    # Few directions give the sample's value at the middle pixel. For these, whole images are compared.
     middle = side // 2
     at_middle = {}
     for path, angle in paths.items():
@@ -210,7 +210,7 @@ def test_motion_blur(size, side, severity):
 
 
 def statistics(samples):
-    """[samples, numbers]: of each channel, its mean and spread and how neighbours down and across differ."""
+    """[samples, numbers]: for each channel, its mean, its standard deviation, and statistics of the differences between neighbours."""
     axes = (2, 3)
     numbers = [samples.mean(axes), samples.std(axes)]
     for axis in axes:
@@ -241,7 +241,7 @@ def impulse_noise(image, random, share):
 
 
 def glass_blur(image, random, width, reach, times):
-    """Each pixel gets the value of a pixel near it, from the lower right to the upper left; those near the border stay."""
+    """Between two blurs, each pixel gets the value of a pixel near it, in order from the lower right; pixels near the border stay."""
     blurred = gaussian_blurred(image, width, int(4 * width + 0.5), "nearest")
     rows, columns = image.shape[1:]
     for _ in range(times):
@@ -262,7 +262,7 @@ def snow(image, random, mean, deviation, factor, least, radius, width, kept):
 
 
 def cloud(size, decay, random):
-    """Numbers from 0 to 1 on a square that continues on its other side, by the diamond-square algorithm."""
+    """A periodic square of random numbers from 0 to 1, by the diamond-square algorithm."""
     heights, amount, step = np.zeros((size, size)), 1.0, size
     while step > 1:
         half, corners = step // 2, np.arange(0, size, step)
@@ -288,7 +288,7 @@ def fog(image, random, strength, decay):
 
 
 def elastic_transform(image, random, strength, width, corner):
-    """First three points about the centre move the whole image, then each pixel moves with its neighbours."""
+    """Random moves of three points define an affine map of the image. Then each pixel moves by a smooth random field."""
     size = image.shape[1:]
     side = min(size) * (244 / 224 if min(size) > 119 else 1)
     before = np.array([1.0, 1]) * [size[1] // 2, size[0] // 2] + min(size) // 3 * np.array([[1, 1], [1, -1], [-1, -1]])
@@ -313,9 +313,9 @@ SOME = [case for case in CASES if case[0] == 32 or case[2] in (2, 5)]
 def test_random_corruptions_have_the_statistics_of_numpy(corruption, size, side, severity):
     name = corruption.__name__
     image = photograph(side)
-    if name == "elastic_transform":  # whose first channels tell where each pixel comes from
+    if name == "elastic_transform":  # its first two channels then encode where each pixel comes from
         image[:2] = np.stack(np.meshgrid(*[np.linspace(0.1, 0.9, side)] * 2))
-    count = {32: 160, 64: 48, 224: 16}[size] // (4 if name == "glass_blur" else 1)  # whose loop in Python is slow
+    count = {32: 160, 64: 48, 224: 16}[size] // (4 if name == "glass_blur" else 1)  # its loop in Python is slow
     values = constants(name, size, severity)
     values = values if isinstance(values, tuple) else (values,)
     random = np.random.default_rng(severity)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The perturbations of docs/noise.md, compared with NumPy and Pillow."""
+"""Compares the perturbations of docs/noise.md with NumPy and Pillow."""
 
 import io
 
@@ -29,7 +29,7 @@ def image_for(shape, low=0.05, high=0.95):
 
 
 def changed(planes_to_planes, image):
-    """The image, changed as [channels, rows, columns]."""
+    """Applies a function of planes [channels, rows, columns] to an image of any layout."""
     last = image.ndim == 3 and image.shape[2] == 3 != image.shape[0]
     planes = np.moveaxis(image, 2, 0) if last else image.reshape(-1, *image.shape[-2:])
     result = planes_to_planes(planes.astype(float))
@@ -37,7 +37,7 @@ def changed(planes_to_planes, image):
 
 
 def moved(source, border="nearest"):
-    """A map of planes that reads them at source(down, across), both relative to the centre."""
+    """A function of planes that reads them at the positions source(down, across), relative to the centre."""
 
     def read(planes):
         middle, centre = (np.array(planes.shape[1:]) - 1) / 2
@@ -49,7 +49,7 @@ def moved(source, border="nearest"):
 
 
 def turned(degrees):
-    """Positive angles turn against the clock: what is to the right comes from below."""
+    """Positive angles turn the image counterclockwise: a pixel to the right of the centre reads one below the centre."""
     sine, cosine = np.sin(np.deg2rad(degrees)), np.cos(np.deg2rad(degrees))
     return lambda down, across: (cosine * down + sine * across, cosine * across - sine * down)
 
@@ -114,7 +114,7 @@ def test_light(text, low, high, shape):
 def test_blur(width, fill, shape):
     image = image_for(shape)
 
-    def blurred(planes):  # as far as weights are 1e-5 of the largest, and at most as far as the longer side
+    def blurred(planes):  # cut off where weights are 1e-5 of the largest, or at the length of the longer side
         radius = min(int(width * np.sqrt(-2 * np.log(1e-5))), max(planes.shape[1:]))
         return gaussian_blurred(planes, width, radius, BORDERS[fill])
 
@@ -160,7 +160,7 @@ def test_constant_images_stay(text, shape):
     np.testing.assert_allclose(noisy_samples(text, image, 4), np.broadcast_to(image, (4, *shape)), atol=1e-5)
 
 
-# On an image of twos, which is not clipped: the parameter that the value tells.
+# By noise: the parameter as a function of a pixel of an image of twos, which is not clipped, and draws of the parameter in NumPy.
 PARAMETERS = {
     "brightness:0.3": (lambda v: v - 2, lambda random, n: random.normal(0, 0.3, n)),
     "brightness:uniform(-0.1,0.4)": (lambda v: v - 2, lambda random, n: random.uniform(-0.1, 0.4, n)),
@@ -179,7 +179,7 @@ def test_distributions_of_parameters(text):
 
 
 def covered(n, start, width):
-    """What an interval covers of each of n cells."""
+    """The share of each of n cells that an interval covers."""
     cells = np.arange(n)
     return np.clip(np.minimum(cells + 1, start[:, None] + width) - np.maximum(cells, start[:, None]), 0, None)
 
@@ -229,7 +229,7 @@ def test_jpeg_equals_pillow(shape):
         wanted = np.asarray(Image.open(file), float)
         (ours,) = noisy_samples(f"jpeg:{quality}", (planes if shape[0] == 3 else image).astype(np.float32) / 255)
         differences.append(np.abs((ours.transpose(1, 2, 0) if shape[0] == 3 else ours) * 255 - wanted))
-    # The same bytes with libjpeg-turbo 2.1; another library may round single values differently.
+    # libjpeg-turbo 2.1 gives the same bytes; another library may round some values differently.
     assert np.mean(np.concatenate([each.ravel() for each in differences]) < 1.5) > 0.99
 
 

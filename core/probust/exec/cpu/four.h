@@ -9,7 +9,8 @@
 #pragma GCC diagnostic ignored "-Wpsabi"  // how vectors are returned depends on the instruction set: these functions are inline
 #endif
 
-// Vectors of four and of eight floats on every instruction set, with the shuffles that the compiler knows.
+// Vectors of four, eight and sixteen floats, with the compiler's built-in shuffles. Those of four and eight work on every
+// instruction set.
 namespace probust::cpu {
 
 /// Four values, in a vector register of the smallest instruction set.
@@ -18,7 +19,7 @@ using Four = float __attribute__((vector_size(4 * sizeof(float))));
 /// Eight values, in one register or two.
 using Eight = float __attribute__((vector_size(8 * sizeof(float))));
 
-/// Sixteen values, for instruction sets with such registers.
+/// Sixteen values in one register, for instruction sets that have registers of this size.
 using Sixteen = float __attribute__((vector_size(16 * sizeof(float))));
 
 inline Eight join(const Four& a, const Four& b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }

@@ -8,22 +8,23 @@
 #include "probust/exec/cpu/block.h"
 #include "probust/ops/grid_axis.h"
 
-// The images that grid_sample.cpp samples: those of a few lanes, each in one place, with their surroundings.
+// Prepares the images that grid_sample.cpp samples: those of a few lanes, each in contiguous memory, with the pixels beyond
+// its border.
 namespace probust::cpu {
 
-/// One pixel of as many lanes is a cache line.
+/// The number of lanes in a group. One pixel of this many lanes fills a cache line.
 inline constexpr std::int64_t kSampledLanes = kBlock;
-/// Floats of images in one place: in the second-level cache, if one plane of all lanes fits.
+/// The number of floats in copies of images, unless a single plane of all lanes has more. They fit in the second-level cache.
 inline constexpr std::int64_t kSampledFloats = std::int64_t{1} << 17;
-/// The most reached pixels: their numbers are computed as floats.
+/// The largest number of reached pixels. It is limited because their indices are computed as floats.
 inline constexpr std::int64_t kMostReached = std::int64_t{1} << 24;
 
 /// The pixels that taps can reach along an axis.
 struct ReachedPixels {
   GridAxis axis;
-  std::int64_t first, count;         // taps
-  std::vector<std::int64_t> pixel;   // of the image, for each reached one; -1 for a zero
-  std::vector<std::int64_t> beyond;  // which of the reached ones are beyond the border
+  std::int64_t first, count;         // the first reached pixel of the axis, and their number
+  std::vector<std::int64_t> pixel;   // for each reached pixel, the pixel of the image that it repeats; -1 for a zero
+  std::vector<std::int64_t> beyond;  // indices of the reached pixels that are beyond the border
 
   explicit ReachedPixels(const GridAxis& of)
       : axis(of),
@@ -51,7 +52,7 @@ struct Sampling {
         positions(element_count({at.begin() + 2, at.end()})) {}
 
   std::int64_t reached() const { return rows.count * columns.count; }
-  /// How many channels to sample at a time: four, which have the same taps, or one of a large image.
+  /// How many channels to sample at a time: four, because they have the same taps, but only one of a large image.
   std::int64_t sampled_together() const { return channels == 1 || channels_in(4 * kSampledFloats) < 4 ? 1 : 4; }
   /// How many channels to process at a time in the transpose.
   std::int64_t added_together() const {
@@ -62,18 +63,19 @@ struct Sampling {
   std::int64_t channels_in(std::int64_t floats) const { return floats / (kSampledLanes * reached()); }
 };
 
-/// Copies planes of images in lanes first .. first + lanes - 1, of `own`, to images [lane][planes / channels][reached row]
-/// [reached column][channels], with zeros for channels that do not exist. For 1 and 4 channels.
+/// Copies planes of the images in lanes first .. first + lanes - 1, of `own` lanes, to [lane][planes / channels][reached row]
+/// [reached column][channels]. Channels that do not exist become zeros. Defined for 1 and 4 channels.
 template <int channels>
 void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
               float* to);
 
-/// Copies planes of one image [plane][pixel] to [planes / channels][reached row][reached column][rows][channels]: each reached
-/// pixel is followed by those below, or by the other channels, so that one load has more taps. For <1, 1>, <2, 1> and <1, 4>.
+/// Copies planes of one image [plane][pixel] to [planes / channels][reached row][reached column][rows][channels]. Each reached
+/// pixel is followed by the pixels below it, or by its other channels, so that one load contains more taps. Defined for
+/// <1, 1>, <2, 1> and <1, 4>.
 template <int rows, int channels>
 void surround_one(const Sampling& s, const float* from, std::int64_t planes, float* to);
 
-/// The transpose of surround<1>: sets planes of images in these lanes to the sums of what reads them. Changes `from`.
+/// The transpose of surround<1>: sets each pixel of the planes in these lanes to the sum over its copies. Modifies `from`.
 void fold(const Sampling& s, float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
           float* to);
 

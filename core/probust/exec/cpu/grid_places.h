@@ -9,10 +9,10 @@
 #include "probust/exec/cpu/four.h"
 #include "probust/exec/cpu/grid_images.h"
 
-// Where grid_sample.cpp samples images.
+// Computes where grid_sample.cpp samples images, and with which weights.
 namespace probust::cpu {
 
-/// The weights of the taps of an axis as packets: Eigen's, of as many equal values.
+/// The constants of an axis as Eigen's packets, each of equal values.
 struct AxisPackets {
   float weight[GridAxis::kPowers][GridAxis::kTaps][kPacket];
   float lowest[kPacket], highest[kPacket];
@@ -28,7 +28,8 @@ struct AxisPackets {
   }
 };
 
-/// Along one axis, for some lanes: the pixel from which u is measured, as GridAxis::place, and the weights of the taps.
+/// For the positions of some lanes along one axis: returns the pixels from which u is measured, as GridAxis::place does, and
+/// stores the weights of the taps.
 template <int taps>
 Packet place_packet(const GridAxis& axis, const AxisPackets& packets, Packet at, float* weights) {
   using namespace Eigen::internal;
@@ -48,16 +49,16 @@ Packet place_packet(const GridAxis& axis, const AxisPackets& packets, Packet at,
   return pmin(load(packets.highest), pmax(load(packets.lowest), pixel));  // in this order, NaN becomes a valid pixel
 }
 
-/// Where each lane of a group samples its image, for one position, and the weights of the taps. Of unused lanes, those at
-/// position 0.
+/// Where each lane of a group samples its image for one position, and the weights of the taps. Unused lanes have the values
+/// for position 0.
 template <int taps>
 struct Places {
   float rows[taps][kSampledLanes], columns[taps][kSampledLanes];
-  float rows_of[kSampledLanes][taps];  // the same of rows, if pair_rows() was called
-  std::int32_t offset[kSampledLanes];  // of the first tap among reached pixels
+  float rows_of[kSampledLanes][taps];  // `rows` transposed, if pair_rows() was called
+  std::int32_t offset[kSampledLanes];  // offset of the first tap among the reached pixels
 };
 
-/// Sets rows_of.
+/// Transposes `rows` into `rows_of`.
 template <std::int64_t packet = kPacket>
 void pair_rows(Places<4>& places) {
   if constexpr (packet > 4) {
@@ -78,7 +79,7 @@ void pair_rows(Places<4>& places) {
   }
 }
 
-/// Computes the places of positions of a group.
+/// Finds the places at which a group of lanes is sampled.
 template <int taps>
 class PlaceFinder {
  public:

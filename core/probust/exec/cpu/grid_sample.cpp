@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Sampling of images at positions (ops/grid_sample.cpp). If the positions differ between lanes, a lane's taps are consecutive
-// pixels of its own image, but far apart in [elements][lanes]. So the images of a few lanes are copied to one place each, with
-// the pixels beyond the border that taps can reach; then every row of taps is one load, without a test for the border. Rows are
-// weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results written, for all of them at
-// once. If cubic images have several channels, each pixel of a copy has four of them, so that taps are loaded, weighted and
-// added for all channels at once, and only results are transposed. The transpose adds to images of one channel and folds the
-// pixels beyond the border back. If the positions are constant, taps are the same for all lanes.
+// Samples images at positions (ops/grid_sample.cpp). If the positions differ between lanes, a lane's taps are consecutive
+// pixels of its own image, but they are far apart in [elements][lanes]. So the image of each of a few lanes is copied to
+// contiguous memory, with the pixels beyond the border that taps can reach; then every row of taps is one load, without a test
+// for the border. Rows are weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results
+// written, for all four at once. If images with cubic interpolation have several channels, each pixel of a copy contains four
+// of them, so that taps are loaded, weighted and added for four channels at once, and only the results are transposed. The
+// transpose of sampling adds to images of one channel, and then adds the pixels beyond the border to those that they repeat.
+// If the positions are constant, taps are the same for all lanes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -21,8 +22,8 @@
 namespace probust::cpu {
 namespace {
 
-// The tap offsets and weights of this many positions are computed before any of them is sampled: more positions than the
-// processor has in flight at once.
+// The tap offsets and weights of this many positions are computed before any of them is sampled. These are more positions
+// than the processor has in flight at once.
 constexpr std::int64_t kPositions = 8;
 
 // The transpose divides the positions into this many parts, and processes one position of each part in turn: taps of
@@ -67,10 +68,10 @@ struct GroupPositions {
   }
 };
 
-// What a load has: taps of a row, of two rows (surround_one<2, 1>), or of four channels.
+// The taps that one load contains: those of a row, of two rows (surround_one<2, 1>), or of four channels.
 enum class TapLoads : std::uint8_t { row, row_pairs, channels };
 
-// The samples of four lanes, beginning with lane `first`. Taps of lane l begin at tap[l], in images with rows of `width`
+// Samples four lanes, beginning with lane `first`. The taps of lane l begin at tap[l], in an image whose rows have `width`
 // reached pixels.
 template <int taps, TapLoads loads>
 [[gnu::always_inline]] inline Four sample_four(const float* const (&tap)[4], std::int64_t width, const Places<taps>& places,
@@ -101,13 +102,13 @@ template <int taps, TapLoads loads>
     const Four odd = multiply_add(column(3), values[3], column(1) * values[1]);
     return even + odd;
   } else {
-    // The same sums, in the same order.
+    // The same sums as above, in the same order.
     Eight values[4];
     for (int l = 0; l < 4; ++l) {
       const float* const weights = places.rows_of[first + l];
       values[l] = multiply_add(four_pairs(weights + 2), load_eight(tap[l] + 4 * width), four_pairs(weights) * load_eight(tap[l]));
     }
-    // Of pairs of lanes, sums of pairs of rows: columns 0 and 1 of each lane, then columns 2 and 3.
+    // For each pair of lanes, the sums over pairs of rows: columns 0 and 1 of each lane, then columns 2 and 3.
     const auto first_of = [](const Eight& a, const Eight& b) { return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14); };
     const auto second_of = [](const Eight& a, const Eight& b) {
       return __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
@@ -120,9 +121,9 @@ template <int taps, TapLoads loads>
   }
 }
 
-// The taps of four columns of up to four channels, weighted and added over rows.
+// The weighted sums over the rows of taps, for four columns and up to four channels.
 struct RowSums {
-  Eight left, right;  // columns 0 and 1, and columns 2 and 3
+  Eight left, right;  // left: columns 0 and 1; right: columns 2 and 3
 };
 
 template <int packet = kPacket>
@@ -150,14 +151,14 @@ template <int packet = kPacket>
   }
 }
 
-// The samples of up to four channels of a lane: the same sums, in the same order. Taps begin at `tap`.
+// Samples up to four channels of a lane, with the same sums as sample_four, in the same order. The taps begin at `tap`.
 [[gnu::always_inline]] inline Four sample_channels(const float* tap, std::int64_t width, const Places<4>& places,
                                                    std::int64_t lane) {
   const RowSums sums = row_sums(tap, width, places, lane);
   const auto weight = [&](int i) { return places.columns[i][lane]; };
   const Eight left = join(four_times(weight(0)), four_times(weight(1))),
               right = join(four_times(weight(2)), four_times(weight(3)));
-  const Eight both = multiply_add(right, sums.right, left * sums.left);  // of even columns, and of odd ones
+  const Eight both = multiply_add(right, sums.right, left * sums.left);  // the sums of the even columns, and of the odd ones
   return low_half(both) + high_half(both);
 }
 
@@ -172,12 +173,13 @@ template <int packet = kPacket>
   }
 }
 
-// Samples one channel, or up to four channels, of a group at one position: from images `step` apart to planes `plane` apart.
+// Samples one channel or up to four channels of a group of lanes at one position. The images are `step` floats apart, and the
+// planes of the result `plane` floats.
 template <int taps, TapLoads loads>
 [[gnu::always_inline]] inline void sample_position(const Places<taps>& place, const float* image, std::int64_t step,
                                                    std::int64_t width, std::int64_t used, std::int64_t channels,
                                                    std::int64_t plane, float* to) {
-  constexpr int floats = loads == TapLoads::channels ? 4 : loads == TapLoads::row_pairs ? 2 : 1;  // of a reached pixel
+  constexpr int floats = loads == TapLoads::channels ? 4 : loads == TapLoads::row_pairs ? 2 : 1;  // per reached pixel
   for (std::int64_t first = 0; first < used; first += 4) {
     const float* tap[4];
     for (int l = 0; l < 4; ++l) tap[l] = image + (first + l) * step + static_cast<std::int64_t>(place.offset[first + l]) * floats;
@@ -194,7 +196,8 @@ template <int taps, TapLoads loads>
   }
 }
 
-// images [lane or one][plane][reached] for these loads, `step` apart. Those of unused lanes may have any values.
+// Samples a group of lanes. `images` [lanes or 1][plane][reached pixel] are arranged for these loads, and are `step` floats
+// apart. Images of unused lanes may contain any values.
 template <int taps, TapLoads loads>
 void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, const float* images,
                   std::int64_t step) {
@@ -224,7 +227,7 @@ void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes
   }
 }
 
-// Adds the values of four lanes, beginning with lane `first`, at one position, to the pixels where taps read them: those of
+// Adds the values of four lanes at one position, beginning with lane `first`, to the pixels that their taps read. The taps of
 // lane l begin at tap[l]. Only the first `used` lanes have images.
 template <int taps>
 [[gnu::always_inline]] inline void add_four(const Four& values, float* const (&tap)[4], int used, std::int64_t width,
@@ -280,8 +283,8 @@ void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, c
   }
 }
 
-// Whether some lanes have the same bits, as those of noisy samples of one point do if the noise is only in the positions. If
-// so, copies one of them.
+// Whether the images of some lanes are bitwise equal, as those of noisy samples of one point are if the noise changes only the
+// positions. If so, copies one of them.
 bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std::int64_t pixels, float* to) {
   using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
   constexpr std::int64_t kTogether = 32;  // pixels to compare before looking at the result
@@ -303,7 +306,7 @@ bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std:
   return true;
 }
 
-// Images with several channels, of which a load has four: cubic ones.
+// Whether one load contains four channels: if images with cubic interpolation have several channels.
 template <int taps>
 bool has_channel_loads(const ImagePlanes& planes) {
   return taps == 4 && planes.count > 1;

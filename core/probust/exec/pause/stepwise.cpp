@@ -92,8 +92,8 @@ void StepwiseExecutor::refuse(Asked& asked, const Error& error) {
   throw Error(error);
 }
 
-// What the external engine answers for a part is stored until the part is done; answers before it, for noise that is drawn
-// between questions, until the piece of work is.
+// Answers of the external engine for a part are stored until the part is done. Earlier answers, for noise that is drawn
+// between questions, are stored until the piece of work is done.
 void StepwiseExecutor::begin_asking(Asked& asked) {
   if (external_ != nullptr && !asked.stored) asked.stored = external_->stored();
 }

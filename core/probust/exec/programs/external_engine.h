@@ -14,19 +14,19 @@
 
 namespace probust {
 
-/// Passes that run elsewhere and for which the call cannot wait, such as in another inference engine on a web page, and functions
-/// of the caller that change inputs. If an answer is unknown, the call ends with an Error. The caller fetches it and calls again;
-/// the same inputs are then requested in the same order (ExecutorJob). Several threads may ask, but programs with an external
-/// model are for executors with one thread.
+/// Passes that run elsewhere, such as in another inference engine on a web page, and functions of the caller that draw noisy
+/// samples. Calls cannot wait for either. If an answer is unknown, the call ends with an Error. The caller fetches it and
+/// calls again; the same inputs are then requested in the same order (ExecutorJob). Several threads may ask, but programs with
+/// an external model are for executors with one thread.
 class ExternalEngine {
  public:
-  /// Inputs whose logits are needed or, if there are cotangents, their gradients; or what a function makes of them.
+  /// Inputs for which logits are needed, or gradients if there are cotangents, or changed inputs if there is a function.
   struct Inputs {
     std::int64_t count = 0;
     std::vector<float> values;        ///< [count, d] in the form that the model accepts
     std::vector<float> cotangents{};  ///< [count, classes] c, if the gradient of cᵀ logits is needed
-    std::string function{};           ///< the name of the function that changes them; empty: the model
-    std::vector<float> latents{};     ///< [count, k] what the function also gets
+    std::string function{};           ///< the name of the function that changes the inputs; empty if the model is needed
+    std::vector<float> latents{};     ///< [count, k] the normals z for the function
   };
 
   /// The inputs for which the last request had no answer; null if it has been supplied since.
@@ -42,8 +42,8 @@ class ExternalEngine {
   /// The answer for `inputs`. Throws Error{interrupted} if it is not known yet.
   const std::vector<float>& ask(Inputs inputs);
 
-  /// The number of answers that are stored, and drops all but the first of them, because the call that requested the others has
-  /// succeeded.
+  /// stored: the number of stored answers. forget: drops all but the first `kept` answers, because the call that requested the
+  /// others has succeeded.
   std::size_t stored() const { return answers_.size(); }
   void forget(std::size_t kept = 0) { answers_.resize(std::min(kept, answers_.size())); }
 
@@ -54,13 +54,13 @@ class ExternalEngine {
   };
 
   std::vector<Answer> answers_;  // a repeated call requests these again
-  std::mutex mutex_;             // of wanted_, while threads ask
+  std::mutex mutex_;             // guards wanted_ while threads ask
   std::optional<Inputs> wanted_;
   std::int64_t passes_ = 0;
 };
 
-/// A program whose logits [classes] come from `external`. Its input first passes through `preparation` (one input, one output).
-/// `external` must outlive the program.
+/// A program whose logits [classes] come from `external`. Its input first passes through `preparation` (one input, one
+/// output). `external` must outlive the program.
 std::unique_ptr<Program> external_program(ExternalEngine& external, const Graph& preparation, std::int64_t classes);
 
 /// external_program with gradients: (x, c [classes]) -> (logits, the gradient of cᵀ logits), with c seeded, as in
