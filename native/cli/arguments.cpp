@@ -99,7 +99,7 @@ ScaleList scale_list(const std::string& text) {
   if (!sweep || list.find_first_not_of("0123456789.,:+-eE") != std::string::npos) return {};
   if (text.find('+') < colon && text.find('+') != std::string::npos)
     throw Error{ErrorCode::usage, "noise '" + text + "'", "has several scales for one of its parts",
-                "give each mixture with its own --noise"};
+                "give one --noise for each combination of scales"};
   ScaleList found{text.substr(0, colon + 1), text.substr(at), parse_numbers(list, "--noise")};
   for (const double scale : found.scales) {
     if (!std::isfinite(scale) || scale <= 0)

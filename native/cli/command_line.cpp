@@ -34,9 +34,12 @@ constexpr const char* kExitStatuses =
 // Initialises the process. Each program calls this first.
 void begin() {
 #ifdef M_MMAP_THRESHOLD
-  // Without this, glibc raises its threshold when a large block is freed. It then does not return the memory of later blocks of
-  // this size, such as the copies of weights that import makes.
+  // Without this, glibc raises its threshold when a large block is freed. It then does not return later blocks of this size to
+  // the system, such as the copies of weights made by the ONNX import.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  // Freed memory below this size stays in the process. Otherwise each batch of Jacobians gets fresh pages, and on virtual
+  // machines their page faults can take several times as long as the arithmetic.
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
   use_device_modules();
   end_on_signals();

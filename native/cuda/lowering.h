@@ -157,7 +157,8 @@ class DeviceLowering {
   static std::vector<std::int64_t> offsets(const std::vector<std::int64_t>& sources, const Shape& from, Order from_order,
                                            const Shape& to, Order to_order);
 
-  /// The storages that are created only once per key, such as the one for the positions of the maxima in pooling windows.
+  /// The `Storage` entries that are created only once per key, such as the one for the positions of the maxima in pooling
+  /// windows.
   std::map<std::vector<std::int64_t>, int> made_once;
   /// The convolutions that the library cannot compute, with the reasons.
   std::map<ValueId, std::string> refused;

@@ -426,7 +426,7 @@ export interface Dataset extends LabelledPoints {
   pointShape: number[];
 }
 
-/** Options that may change between runs of a training. */
+/** Options that may change when training is resumed. */
 export interface TrainingRates {
   /** Learning rate; 0.005 by default. */
   rate?: number | undefined;
@@ -458,7 +458,7 @@ export interface TrainOptions extends TrainingRates {
   memory?: number;
 }
 
-/** Options of a run of a training. The progress of a run counts training steps and scored batches. */
+/** Options for a training run. Its progress counts training steps and scored batches. */
 export interface RunOptions extends TrainingRates, CallOptions {}
 
 /** Loss and accuracy of a network on its training points, without noise. */

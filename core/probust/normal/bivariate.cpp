@@ -112,7 +112,7 @@ Peak find_peak(double h, double k, double rho, double s) {
 /// P(X > h, Y > k) for |rho| < 1 and finite limits. All terms are positive, so there is no cancellation.
 double upper_by_conditioning(double h, double k, double rho) {
   constexpr double kReach = 9.5;
-  constexpr int kMostPanels = 100;  // the integrand is smooth, so only rounding in s can require more
+  constexpr int kMostPanels = 100;  // enough for a smooth integrand; only rounding errors in s could call for more
   if (h < k) std::swap(h, k);
   const double s = std::sqrt((1.0 - rho) * (1.0 + rho));
   const Peak peak = find_peak(h, k, rho, s);

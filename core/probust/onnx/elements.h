@@ -33,8 +33,8 @@ std::size_t type_size(std::int32_t type);
 
 bool is_integer(std::int32_t type);
 
-/// Throws Error{unsupported, where} for integers beyond 2^24, which float32 does not represent, unless they are so large that
-/// they only stand for "no limit".
+/// Throws Error{unsupported, where} for integers beyond 2^24, which float32 may not represent exactly, unless they are so large
+/// that they only stand for "no limit".
 float exact_integer(std::int64_t value, const std::string& where);
 
 /// Unsigned integers beyond the largest int64 also stand for "no limit".

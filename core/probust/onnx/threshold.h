@@ -16,7 +16,7 @@ struct Threshold {
   double at = 0;
   bool above = true;
   std::string before{};   // name of the last operator that was removed and that users know
-  bool compared = false;  // whether a comparison was removed, so that the number has two values
+  bool compared = false;  // whether a comparison was removed; the original output then has only two values
   bool odds = false;      // whether the value is the logarithm of the odds of a probability
   bool level = false;     // whether these log-odds level off: see LogOdds
 };

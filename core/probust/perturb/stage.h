@@ -46,7 +46,8 @@ std::optional<std::vector<double>> arguments_of(const std::string& text, std::st
 /// Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
 
-/// The parts of a sequence: the texts between plus signs outside parentheses that a name of a noise model follows.
+/// The parts of a sequence. It is split at every plus sign that is outside parentheses and is followed by the name of a noise
+/// model.
 std::vector<std::string> parts_of(const std::string& text);
 
 /// The family whose name is the beginning of a part of a sequence, up to a colon or the end: "corruption:fog" for

@@ -64,7 +64,7 @@ struct EstimateRequest {
   /// Estimates by `auto` that share `total` among all points of the data; null if this request contains all points.
   std::shared_ptr<const Scheduled> scheduled{};
   CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: each scale separately
-  /// Called once if this is one of several estimators and is not supported, with its name in rows and the reason.
+  /// If the request has several estimators: called once for each that is not supported, with its name in rows and the reason.
   std::function<void(const std::string&, const Error&)> refused{};
 };
 

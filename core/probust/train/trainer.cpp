@@ -241,7 +241,8 @@ void Trainer::resume(State state) {
   };
   if (!fits(state.weights, network_.weights) || !fits(state.statistics, network_.statistics) ||
       state.moments.second.size() != moments_.second.size())
-    refuse("checkpoint", "belongs to a different network or optimizer", "give the model and optimizer that it was started with");
+    refuse("checkpoint", "belongs to a different network or optimizer",
+           "give the model and optimizer that the training was started with");
   network_.weights = std::move(state.weights);
   network_.statistics = std::move(state.statistics);
   moments_ = std::move(state.moments);

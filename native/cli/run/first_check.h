@@ -32,7 +32,7 @@ FirstCheck first_check(Problem& problem, const std::vector<Noise>& noises, std::
 /// the destination. If the destination resumes a run that was checked, does not check again but returns the stored findings.
 FirstCheck first_check(Problem& problem, const Plan& plan, const std::string& model, Destination& destination);
 
-/// Prints a warning of a problem that was found during estimation, and stores it in the destination.
+/// Prints a warning about a problem that was found during estimation, and stores it in the destination.
 FirstCheck warn_of(const Finding& finding, const std::string& model, Destination& destination);
 
 /// Prints warnings to stderr, each preceded by "probust: warning: ".

@@ -89,7 +89,7 @@ class Operations {
     operations_.push_back(std::move(operation).finished());
   }
 
-  // Appends an operation on the current value and, if given, another one.
+  // Appends an operation on the current value and, if given, `other`.
   void apply(cudnnPointwiseMode_t mode, const Described* other = nullptr) {
     Described pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     pointwise.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)

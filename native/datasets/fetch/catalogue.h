@@ -33,7 +33,7 @@ struct CachedFile {
 /// A published data set.
 struct Published {
   std::string name;                      ///< on the command line, and of its folder in the cache, such as "fashion-mnist"
-  std::string summary;                   ///< a description in one line
+  std::string summary;                   ///< a one-line description
   std::vector<std::string> urls;         ///< folders with the files, each ending in '/'; the first that works is used
   std::optional<PublishedFile> archive;  ///< a .tar.gz that contains all parts; if empty, each part is a separate file
   std::vector<CachedFile> files;

@@ -2,8 +2,8 @@
 // How much the noise shifts the mean logits of each point of a block. Moment propagation computes the shift without samples,
 // but only approximately. So the sampled shifts are regressed, over the points, on the propagated shifts and on the logits. The
 // more the residuals vary from point to point, compared with the sampling errors, the larger is the weight of a point's own
-// samples. This is a mixed model with its weights from restricted maximum likelihood (Patterson and Thompson, "Recovery of
-// inter-block information when block sizes are unequal", Biometrika 1971).
+// samples. This is a mixed model whose weights are estimated by restricted maximum likelihood (Patterson and Thompson, "Recovery
+// of inter-block information when block sizes are unequal", Biometrika 1971).
 #pragma once
 
 #include <optional>

@@ -345,7 +345,7 @@ std::int64_t class_count(Lowering& l) {
 ValueId rows_of(Lowering& l) {
   const Shape shape = l.shape(0);
   if (shape.size() == 2) return l.in(0);
-  if (shape.size() != 1) l.malformed("needs [N, features], not " + to_string(shape));
+  if (shape.size() != 1) l.malformed("needs an input of shape [N, features], not " + to_string(shape));
   return build::reshape(l.graph, l.in(0), {1, shape[0]});
 }
 

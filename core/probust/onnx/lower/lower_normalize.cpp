@@ -99,7 +99,7 @@ void batch_normalization(Lowering& l) {
   for (const std::size_t i : {1, 2, 3, 4}) {
     const std::int64_t size = element_count(l.shape(i)), channels = l.shape(0)[1];
     if (size != channels)
-      l.malformed("has statistics of " + std::to_string(size) + " channels instead of " + std::to_string(channels));
+      l.malformed("has statistics for " + std::to_string(size) + " channels instead of " + std::to_string(channels));
     constant = constant && l.is_constant(i);
   }
   const float epsilon = l.attribute("epsilon", 1e-5F);
