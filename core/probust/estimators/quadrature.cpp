@@ -21,7 +21,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 #include "probust/estimators/cells.h"
@@ -143,7 +143,7 @@ class GridNodes {
   std::int64_t dimensions_, nodes_, rivals_, count_ = 0;
   std::vector<std::int64_t> targets_;
   std::vector<std::vector<float>> margins_;  // [target][row][rival]
-  std::unordered_map<std::uint64_t, std::int64_t> added_;
+  std::map<std::uint64_t, std::int64_t> added_;
 };
 
 // An interval or a square with nodes at its corners.
