@@ -379,7 +379,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     facts_.forward_batch = memory_.forward_batch(*forward_);
   }
 
-  // Creates the workers anew, which also frees the memory of earlier runs.
+  // Creates new workers, which also frees the memory of earlier runs.
   void make_workers() {
     workers_.clear();
     workers_.resize(static_cast<std::size_t>(facts_.workers));
