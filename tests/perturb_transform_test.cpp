@@ -71,6 +71,7 @@ TEST(TransformModels, HaveTheDistributionsOfTheirMetadata) {
     EXPECT_NEAR(own[1], w, 1e-6);
     EXPECT_NEAR(own[2], uniform_at(w, -2, -1.5), 1e-6);
   }
+  EXPECT_EQ(bound(each, {3}).shape->map()->uniform, (std::vector<std::int64_t>{0, 2}));
 }
 
 TEST(TransformModels, AreClippedAndFollowedLikeOtherNoise) {

@@ -97,6 +97,9 @@ class MapBuilder {
                   "give a model that maps points of the data's shape to the same shape"};
     const ValueId point = build::reshape(g_, from_planes(g_, image_, planes_), x);
     const ValueId latents = distributed(latent(next_, stage.own.latents), stage.own.bounds);
+    for (std::size_t k = 0; k < stage.own.bounds.size(); ++k) {
+      if (stage.own.bounds[k]) map_->uniform.push_back(next_ + static_cast<std::int64_t>(k));
+    }
     const ValueId mapped = append_function(g_, own, {point, build::reshape(g_, latents, z)});
     planes_ = to_planes(g_, image_, build::reshape(g_, mapped, image_.point));
     add_part({isotropic_gaussian(), scaled ? 1 : stage.scale.value_or(1)}, stage.own.latents);
