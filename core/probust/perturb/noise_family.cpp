@@ -21,12 +21,6 @@ const perturb::Family* known_family(const std::string& part) {
   }
 }
 
-// The length of the name of a user's own perturbation: "transform:FILE.onnx" in "transform:FILE.onnx:0.5".
-std::size_t own_name(const std::string& part) {
-  const std::size_t colon = part.rfind(':');
-  return colon != std::string::npos && parse_double(part.substr(colon + 1)) ? colon : part.size();
-}
-
 std::string summary_of(const std::string& name) {
   for (const NoiseEntry& entry : noise_list()) {
     if (entry.name == name) return entry.summary;
@@ -38,7 +32,7 @@ NoiseFamily family_of_part(const std::string& part) {
   const perturb::Family* family = known_family(part);
   const bool own = perturb::is_own(part);
   const std::size_t end = family != nullptr ? family->name.size()
-                          : own             ? own_name(part)
+                          : own             ? part.find(':') + 1 + perturb::own_text(part).name.size()
                                             : std::min(part.size(), part.find_first_of(":@"));
   NoiseFamily found{part.substr(0, end), part.substr(std::min(part.size(), end + 1))};
   found.perturbs = family != nullptr || own;

@@ -168,18 +168,10 @@ Noise perturbed(const std::vector<std::string>& parts, const NoiseSource& source
 }  // namespace
 
 std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-    const std::string rest = text.substr(i + 1);
-    const bool next = text[i] == '+' && depth == 0 && !rest.empty() && !parse_double(rest.substr(0, 1)) && rest[0] != '.';
-    if (next)
-      parts.emplace_back();
-    else
-      parts.back() += text[i];
-  }
-  return parts;
+  return split_outside_parentheses(text, [&](std::size_t i) {
+    const std::string next = text.substr(i + 1, 1);
+    return text[i] == '+' && !next.empty() && !parse_double(next) && next != ".";
+  });
 }
 
 const Family* family_in(const std::string& part) {

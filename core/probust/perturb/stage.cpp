@@ -133,11 +133,16 @@ std::optional<std::vector<double>> arguments_of(const std::string& text, std::st
 
 Stage parse_stage(const Family& family, const std::string& text) { return Parser(family, text).stage(text); }
 
-Stage own_stage(const std::string& text, const NoiseSource& source) {
-  const std::string where = "noise '" + text + "'", name = text.substr(std::min(text.size(), text.find(':') + 1));
+OwnText own_text(const std::string& part) {
+  const std::string name = part.substr(std::min(part.size(), part.find(':') + 1));
   const std::size_t colon = name.rfind(':');
   const auto scale = colon == std::string::npos ? std::nullopt : parse_double(name.substr(colon + 1));
-  const std::string own = scale ? name.substr(0, colon) : name;
+  return {scale ? name.substr(0, colon) : name, scale};
+}
+
+Stage own_stage(const std::string& text, const NoiseSource& source) {
+  const std::string where = "noise '" + text + "'";
+  const auto [own, scale] = own_text(text);
   if (text.find(':') == std::string::npos || own.empty())
     throw Error{ErrorCode::usage, where, "does not name a model", "use transform:FILE.onnx, a model of x and z"};
   if (scale && (!std::isfinite(*scale) || *scale <= 0))

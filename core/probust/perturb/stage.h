@@ -46,6 +46,21 @@ std::optional<std::vector<double>> arguments_of(const std::string& text, std::st
 /// Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
 
+/// Splits a text at the characters outside parentheses for whose positions `separates` returns true.
+template <class Separates>
+std::vector<std::string> split_outside_parentheses(const std::string& text, const Separates& separates) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth == 0 && separates(i))
+      parts.emplace_back();
+    else
+      parts.back() += text[i];
+  }
+  return parts;
+}
+
 /// The parts of a sequence. It is split at every plus sign that is outside parentheses and is followed by the name of a noise
 /// model.
 std::vector<std::string> parts_of(const std::string& text);
@@ -57,6 +72,13 @@ const Family* family_in(const std::string& part);
 
 /// Whether a part of a sequence is a user's own perturbation, "transform:NAME".
 bool is_own(const std::string& part);
+
+/// The name and the scale in "transform:NAME:0.5"; the scale is empty if the text ends with the name.
+struct OwnText {
+  std::string name;
+  std::optional<double> scale{};
+};
+OwnText own_text(const std::string& part);
 
 /// The number of normal variables of a stage's parameters.
 std::int64_t random_parameters(const Stage& stage);

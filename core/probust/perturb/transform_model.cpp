@@ -18,20 +18,6 @@ constexpr const char* kLatentProperty = "probust.z";
               "write normal, uniform(a,b), or one of these for each value of z, separated by commas"};
 }
 
-// The parts of a text that commas outside parentheses separate.
-std::vector<std::string> listed_in(const std::string& text) {
-  std::vector<std::string> entries(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == ',' && depth == 0)
-      entries.emplace_back();
-    else
-      entries.back() += c;
-  }
-  return entries;
-}
-
 // The bounds in "uniform(a,b)"; empty for "normal".
 LatentBounds bounds_in(const std::string& text) {
   if (text == "normal") return std::nullopt;
@@ -45,7 +31,8 @@ LatentBounds bounds_in(const std::string& text) {
 std::vector<LatentBounds> bounds_of(std::string text, std::int64_t count) {
   std::erase(text, ' ');
   std::vector<LatentBounds> bounds;
-  for (const std::string& entry : listed_in(text)) bounds.push_back(bounds_in(entry));
+  const auto comma = [&](std::size_t i) { return text[i] == ','; };
+  for (const std::string& entry : perturb::split_outside_parentheses(text, comma)) bounds.push_back(bounds_in(entry));
   if (bounds.size() == 1) bounds.resize(static_cast<std::size_t>(count), LatentBounds(bounds[0]));
   if (std::ssize(bounds) != count)
     refuse_latents("has " + std::to_string(bounds.size()) + " distributions in its property " + kLatentProperty + " for " +

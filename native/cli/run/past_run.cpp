@@ -33,18 +33,21 @@ std::string path_of_data(const PastRun& run) {
   return path;
 }
 
-// The path of the model with this name in rows, which is empty if the run has only one model. The recorded paths are a list
-// such as "a.onnx, b.onnx".
-std::string path_of_model(const PastRun& run, const std::string& model) {
-  std::vector<std::string> paths = run.models;
-  const std::string recorded = store::value_of(run.information, "model_path");
-  if (paths.empty() && model.empty()) return recorded;
-  for (std::size_t at = 0; paths.empty() && at <= recorded.size();) {
-    const std::size_t end = std::min(recorded.find(", ", at), recorded.size());
-    if (report::file_name(recorded.substr(at, end - at)) == model) return recorded.substr(at, end - at);
-    at = end + 2;
+// The parts of a list such as "a.onnx, b.onnx".
+std::vector<std::string> paths_in(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0, end = 0; at <= text.size(); at = end + 2) {
+    end = std::min(text.find(", ", at), text.size());
+    parts.push_back(text.substr(at, end - at));
   }
-  for (const std::string& path : paths) {
+  return parts;
+}
+
+// The path of the model with this name in rows, which is empty if the run has only one model.
+std::string path_of_model(const PastRun& run, const std::string& model) {
+  const std::string recorded = store::value_of(run.information, "model_path");
+  if (run.models.empty() && model.empty()) return recorded;
+  for (const std::string& path : run.models.empty() ? paths_in(recorded) : run.models) {
     if (model.empty() || report::file_name(path) == model) return path;
   }
   throw Error{ErrorCode::unreadable, "the run", "does not record where its model " + model + " is", kGiveModel};
