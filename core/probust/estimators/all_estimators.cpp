@@ -6,11 +6,11 @@ namespace probust {
 
 using EstimatorFunction = std::vector<Estimate>(Evaluation&, const Noise&, const EstimatorSpec&);
 
-EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_stratified, estimate_adf, estimate_taylor, estimate_taylor_mvs,
-    estimate_mmse, estimate_mmse_mvs, estimate_mmse_centered, estimate_mmse_loo, estimate_to_half_width, estimate_decision,
-    estimate_probit, estimate_probit_pooled, estimate_probit_learned, estimate_probit_shared, estimate_regression,
-    estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned, estimate_subset, estimate_quadrature,
-    estimate_softmax;
+EstimatorFunction estimate_auto, estimate_monte_carlo, estimate_monte_carlo_sobol, estimate_stratified, estimate_adf,
+    estimate_taylor, estimate_taylor_mvs, estimate_mmse, estimate_mmse_mvs, estimate_mmse_centered, estimate_mmse_loo,
+    estimate_to_half_width, estimate_decision, estimate_probit, estimate_probit_pooled, estimate_probit_learned,
+    estimate_probit_shared, estimate_regression, estimate_regression_pooled, estimate_regression_adf, estimate_regression_learned,
+    estimate_subset, estimate_quadrature, estimate_softmax, estimate_surrogate;
 
 namespace {
 
@@ -75,6 +75,13 @@ constexpr EstimatorDefinition kEstimators[] = {
      .answers = Answers::groups_and_top,
      .estimate = estimate_stratified,
      .passes = passes_stratified},
+    {.name = "mc",
+     .variant = "sobol",
+     .summary = "mc with the parameters of a perturbation spread evenly, by Sobol points",
+     .parameter = Parameter::samples,
+     .answers = Answers::every_event,
+     .estimate = estimate_monte_carlo_sobol,
+     .passes = passes_sampled},
     {.name = "mc",
      .summary = "mc with as many noisy samples as a 95% interval of ±H needs",
      .parameter = Parameter::half_width,
@@ -224,6 +231,14 @@ constexpr EstimatorDefinition kEstimators[] = {
      .least = 8,
      .estimate = estimate_quadrature,
      .passes = passes_grid},
+    {.name = "surrogate",
+     .summary = "margins interpolated over the one to six parameters of a perturbation, from N noisy samples",
+     .parameter = Parameter::samples,
+     .least = 5,
+     .scope = Scope::block,
+     .share = Share::draws,
+     .estimate = estimate_surrogate,
+     .passes = passes_sampled},
     {.name = "softmax",
      .summary = "the classifier's own confidence at temperature T, which ignores the noise",
      .parameter = Parameter::temperature,

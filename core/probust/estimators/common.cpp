@@ -115,7 +115,7 @@ void mark_left_out(Estimate& estimate, std::size_t taken, double left_out) {
 
 bool sees_failures_in_samples(std::string_view estimator) {
   const std::string_view name = estimator.substr(0, estimator.find(':'));
-  return name == "mc" || name == "probit" || name == "regression";
+  return name == "mc" || name == "probit" || name == "regression" || name == "surrogate";
 }
 
 void bound_failure(Estimate& estimate) {

@@ -26,6 +26,7 @@
 
 #include "probust/estimators/cells.h"
 #include "probust/estimators/common.h"
+#include "probust/estimators/noisy_logits.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 #include "probust/ops/append.h"
 
@@ -35,21 +36,6 @@ namespace {
 constexpr std::int64_t kMostCells = 4096;             // per side
 constexpr double kUnseen = 0.125;                     // share of a cell with a jump that is always added to the error
 constexpr double kAbsolute = 1e-4, kRelative = 1e-2;  // tolerances of p and of p_fail, as in normal/multivariate.h
-
-// Noisy samples of a point for given standard normals.
-Tensor moved(const Points& point, const Noise& noise, const Eigen::MatrixXf& w) {
-  const Eigen::Index lanes = w.rows(), elements = point.x.size();
-  const Eigen::Map<const Eigen::RowVectorXf> at(point.x.data.data(), elements);
-  Eigen::MatrixXf noisy = at.replicate(lanes, 1);  // by columns: [elements][lanes]
-  const std::vector<std::uint32_t> index(static_cast<std::size_t>(lanes), static_cast<std::uint32_t>(point.index[0]));
-  noise.shape->add_normals(index, elements, static_cast<float>(noise.scale), w.data(), noisy.data());
-  Shape shape = point.x.shape;
-  shape[0] = lanes;
-  Tensor x(shape);
-  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Eigen::Map<Rows>(x.data.data(), lanes, elements) = noisy;
-  return x;
-}
 
 // The position of a node, in steps of NormalAxis. On a line, j is 0.
 struct GridNode {
@@ -116,7 +102,8 @@ class GridNodes {
       w(row, 0) = static_cast<float>(axis_.at(nodes[k].i));
       if (dimensions_ == 2) w(row, 1) = static_cast<float>(axis_.at(nodes[k].j));
     }
-    const Tensor logits = executor_.logits(moved(point_, noise_, w)).value();
+    const std::vector<std::int64_t> which(nodes.size(), 0);
+    const Tensor logits = noisy_logits(executor_, point_, which, noise_, w);
     for (std::size_t k = 0; k < targets_.size(); ++k) {
       for (std::size_t i = 0; i < nodes.size(); ++i) append(logits.row(static_cast<std::int64_t>(i)), targets_[k], margins_[k]);
     }
@@ -124,16 +111,7 @@ class GridNodes {
   }
 
   void append(std::span<const float> logits, std::int64_t target, std::vector<float>& margins) const {
-    for (std::int64_t row = 0; row < rivals_; ++row) margins.push_back(margin(logits, target, rival_of(row, target)));
-  }
-
-  // The margin as a finite number, so that it can be interpolated. NaN becomes the lowest number, because the target does not
-  // survive.
-  static float margin(std::span<const float> logits, std::int64_t target, std::int64_t rival) {
-    const float difference = logits[target] - logits[rival];
-    if (std::isnan(difference)) return -std::numeric_limits<float>::max();
-    if (difference == 0 && rival > target) return std::numeric_limits<float>::min();  // the lower index wins a tie
-    return std::clamp(difference, -std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
+    for (std::int64_t row = 0; row < rivals_; ++row) margins.push_back(finite_margin(logits, target, rival_of(row, target)));
   }
 
   NormalAxis axis_;

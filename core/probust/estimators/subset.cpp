@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "probust/estimators/common.h"
+#include "probust/estimators/noisy_logits.h"
 #include "probust/estimators/statistics/binomial.h"
 #include "probust/estimators/statistics/counts.h"
 #include "probust/estimators/statistics/pair_statistics.h"
@@ -114,16 +115,7 @@ class Response {
   }
 
   Tensor moved(const Rows& w) const {
-    const std::int64_t elements = point_.x.size();
-    const Eigen::Map<const Eigen::RowVectorXf> at(point_.x.data.data(), elements);
-    const Eigen::MatrixXf normals = w;                  // by columns: [normals][lanes]
-    Eigen::MatrixXf noisy = at.replicate(w.rows(), 1);  // by columns: [elements][lanes]
-    noise_.shape->add_normals(point_index(w.rows()), elements, static_cast<float>(noise_.scale), normals.data(), noisy.data());
-    Shape shape = point_.x.shape;
-    shape[0] = w.rows();
-    Tensor x(shape);
-    Eigen::Map<Rows>(x.data.data(), w.rows(), elements) = noisy;
-    return x;
+    return noisy_points(point_, std::vector<std::int64_t>(static_cast<std::size_t>(w.rows()), 0), noise_, w);
   }
 
   Executor& executor_;

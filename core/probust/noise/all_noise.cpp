@@ -171,7 +171,7 @@ Noise parse_additive_noise(const std::string& text, const NoiseSource& source) {
     parts.push_back(parse_part(text.substr(start, end == std::string::npos ? end : end - start), source));
   }
   if (parts.size() > 1) return {mixture(std::move(parts)), 1};
-  auto [noise, columns] = std::move(parts[0]);
+  auto [noise, columns, parameters] = std::move(parts[0]);
   if (columns.all_but && columns.listed.empty()) return noise;
   return {on_columns(noise.shape, columns), noise.scale};
 }

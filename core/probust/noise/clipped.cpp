@@ -42,6 +42,8 @@ class Clipped final : public NoiseShape {
   bool additive() const override { return false; }
   bool differs() const override { return shape_->differs(); }
   std::optional<std::int64_t> normals(std::int64_t elements) const override { return shape_->normals(elements); }
+  std::vector<std::int64_t> parameters(std::int64_t elements) const override { return shape_->parameters(elements); }
+  bool continuous() const override { return shape_->continuous() && range_.levels <= 1; }
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {
     shape_->add_normals(points, elements, scale, w, x);

@@ -38,7 +38,7 @@ class OnColumns : public NoiseShape {
   std::string text(double scale) const override {
     if (!name_.empty()) return name_ + ":" + shortest_text(scale);
     std::string text;
-    for (const auto& [noise, columns] : parts_) {
+    for (const auto& [noise, columns, parameters] : parts_) {
       const std::string where = columns.text();
       text += (text.empty() ? "" : "+") + noise.shape->text(scale * noise.scale) + (where.empty() ? "" : "@" + where);
     }
@@ -49,7 +49,7 @@ class OnColumns : public NoiseShape {
 
   void fit(std::int64_t elements, std::int64_t points) const override {
     std::set<std::int64_t> seen;
-    for (const auto& [noise, columns] : parts_) {
+    for (const auto& [noise, columns, parameters] : parts_) {
       if (!columns.listed.empty() && columns.listed.back() >= elements) {
         throw Error{ErrorCode::usage, "noise '" + name() + "'",
                     "has column " + std::to_string(columns.listed.back()) + ", which does not exist",
@@ -68,7 +68,7 @@ class OnColumns : public NoiseShape {
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     const auto count = static_cast<std::int64_t>(lanes.points.size());
     NoiseLanes own = lanes;
-    for (const auto& [noise, listed] : parts_) {
+    for (const auto& [noise, listed, parameters] : parts_) {
       const auto columns = listed.of(elements);
       std::vector<float> rows = gathered(columns, count, x);
       noise.shape->add(own, width(columns), scale * static_cast<float>(noise.scale), rows.data());
@@ -80,7 +80,7 @@ class OnColumns : public NoiseShape {
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override {
     const auto lanes = static_cast<std::int64_t>(points.size());
     std::vector<float> all;
-    for (const auto& [noise, listed] : parts_) {
+    for (const auto& [noise, listed, parameters] : parts_) {
       const auto columns = listed.of(elements);
       std::vector<float> rows = gathered(columns, lanes, gradients);
       rows.resize(static_cast<std::size_t>(noise.shape->whiten(points, width(columns), rows.data()) * lanes));
@@ -102,7 +102,7 @@ class OnColumns : public NoiseShape {
 
   std::optional<std::int64_t> normals(std::int64_t elements) const override {
     std::int64_t sum = 0;
-    for (const auto& [noise, listed] : parts_) {
+    for (const auto& [noise, listed, parameters] : parts_) {
       const auto own = noise.shape->normals(width(listed.of(elements)));
       if (!own) return std::nullopt;
       sum += *own;
@@ -110,10 +110,21 @@ class OnColumns : public NoiseShape {
     return sum;
   }
 
+  std::vector<std::int64_t> parameters(std::int64_t elements) const override {
+    std::vector<std::int64_t> all;
+    std::int64_t next = 0;
+    for (const NoisePart& part : parts_) {
+      const std::int64_t own = part.noise.shape->normals(width(part.columns.of(elements))).value_or(0);
+      for (std::int64_t k = 0; k < own && part.parameters; ++k) all.push_back(next + k);
+      next += own;
+    }
+    return all;
+  }
+
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
                    float* x) const override {
     const auto lanes = static_cast<std::int64_t>(points.size());
-    for (const auto& [noise, listed] : parts_) {
+    for (const auto& [noise, listed, parameters] : parts_) {
       const auto columns = listed.of(elements);
       std::vector<float> rows = gathered(columns, lanes, x);
       noise.shape->add_normals(points, width(columns), scale * static_cast<float>(noise.scale), w, rows.data());
@@ -125,7 +136,7 @@ class OnColumns : public NoiseShape {
   void variances(std::span<const std::uint32_t> points, std::int64_t elements, float* variance) const override {
     const auto lanes = static_cast<std::int64_t>(points.size());
     std::vector<float> all(static_cast<std::size_t>(elements * lanes), 0.0F);
-    for (const auto& [noise, listed] : parts_) {
+    for (const auto& [noise, listed, parameters] : parts_) {
       const auto columns = listed.of(elements);
       std::vector<float> rows = gathered(columns, lanes, variance);
       noise.shape->variances(points, width(columns), rows.data());
@@ -140,7 +151,7 @@ class OnColumns : public NoiseShape {
 
   std::vector<std::int64_t> columns(std::int64_t elements) const override {
     std::set<std::int64_t> all;
-    for (const auto& [noise, listed] : parts_) {
+    for (const auto& [noise, listed, parameters] : parts_) {
       const auto given = listed.of(elements);
       for (const std::int64_t own : noise.shape->columns(width(given))) all.insert(given[own]);
     }

@@ -129,6 +129,13 @@ class NoiseShape {
   /// linear, multiples of derivatives. Empty if the noise is not such a function.
   virtual std::optional<std::int64_t> normals(std::int64_t /*elements*/) const { return std::nullopt; }
 
+  /// Which of these normals are the parameters of a perturbation, such as the angle of a rotation, ascending. The others are
+  /// noise on single elements.
+  virtual std::vector<std::int64_t> parameters(std::int64_t /*elements*/) const { return {}; }
+
+  /// Whether the noise is a continuous function of its normals. Compression, which rounds, is not.
+  virtual bool continuous() const { return true; }
+
   /// Adds to x [elements][lanes] the noise that belongs to the standard normals w [normals][lanes]: for Gaussian noise, scale
   /// L w.
   virtual void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,
@@ -236,6 +243,7 @@ std::shared_ptr<const NoiseShape> on_columns(std::shared_ptr<const NoiseShape> s
 struct NoisePart {
   Noise noise;
   Columns columns;
+  bool parameters = false;  ///< whether its normals are the parameters of a perturbation (NoiseShape::parameters)
 };
 std::shared_ptr<const NoiseShape> mixture(std::vector<NoisePart> parts, std::string name = {});
 

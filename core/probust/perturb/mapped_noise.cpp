@@ -8,6 +8,7 @@
 #include <array>
 #include <mutex>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "probust/base/error.h"
@@ -41,7 +42,7 @@ class MapBuilder {
       else
         stage.family == nullptr ? add_noise(stage.noise) : add_family(stage, scaled);
     }
-    if (unused > 0) add_part({isotropic_gaussian(), 1}, 1);
+    if (unused > 0) add_part({isotropic_gaussian(), 1}, 1, false);
     if (clip) clip_to(*clip);
     g_.outputs = {from_planes(g_, image_, planes_)};
     check(g_);
@@ -59,11 +60,11 @@ class MapBuilder {
     return stage.family == nullptr && stage.own.latents == 0 ? image_.elements() : random_parameters(stage);
   }
 
-  void add_part(const Noise& noise, std::int64_t count) {
+  void add_part(const Noise& noise, std::int64_t count, bool parameters) {
     if (count == 0) return;
     Columns columns;
     for (std::int64_t k = 0; k < count; ++k) columns.listed.push_back(next_++);
-    parts_.push_back({noise, std::move(columns)});
+    parts_.push_back({noise, std::move(columns), parameters});
   }
 
   ValueId latent(std::int64_t at, std::int64_t count) { return append(g_, Op::slice, {z_}, SliceAttributes{{at}, {count}, {1}}); }
@@ -72,7 +73,7 @@ class MapBuilder {
   void add_noise(const Noise& noise) {
     const ValueId z = latent(next_, image_.elements());
     planes_ = build::add(g_, planes_, to_planes(g_, image_, build::reshape(g_, z, image_.point)));
-    add_part(noise, image_.elements());
+    add_part(noise, image_.elements(), false);
   }
 
   void add_family(const Stage& stage, bool scaled) {
@@ -83,7 +84,7 @@ class MapBuilder {
     const bool around_zero = stage.scale.has_value();  // where an even map has a zero derivative
     if (stage.family->even && around_zero) map_->flat += (map_->flat.empty() ? "" : ", ") + std::string(stage.family->name);
     planes_ = stage.family->map({g_, image_, planes_, theta, stage.border, stage.scale ? 1e30 : stage.theta[0].high});
-    add_part({isotropic_gaussian(), stage.scale && !scaled ? *stage.scale : 1}, random_parameters(stage));
+    add_part({isotropic_gaussian(), stage.scale && !scaled ? *stage.scale : 1}, random_parameters(stage), true);
   }
 
   // The user's graph expects x and z in the shapes that it declares.
@@ -102,7 +103,7 @@ class MapBuilder {
     }
     const ValueId mapped = append_function(g_, own, {point, build::reshape(g_, latents, z)});
     planes_ = to_planes(g_, image_, build::reshape(g_, mapped, image_.point));
-    add_part({isotropic_gaussian(), scaled ? 1 : stage.scale.value_or(1)}, stage.own.latents);
+    add_part({isotropic_gaussian(), scaled ? 1 : stage.scale.value_or(1)}, stage.own.latents, true);
   }
 
   // Standard normals [k]. Those that have bounds become uniform variables between these bounds.
@@ -159,6 +160,12 @@ class MapBuilder {
   std::vector<NoisePart> parts_;
 };
 
+std::vector<std::int64_t> first_numbers(std::int64_t count) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 // A program with workspaces for the threads that run it.
 class SharedProgram {
  public:
@@ -210,6 +217,9 @@ class MappedNoise final : public PerturbedNoise {
   bool differs() const override { return map_->latent->differs(); }
   std::shared_ptr<const NoiseMap> map() const override { return map_; }
   std::optional<std::int64_t> normals(std::int64_t) const override { return map_->latent->normals(map_->latents); }
+  std::vector<std::int64_t> parameters(std::int64_t elements) const override {
+    return map_->on_points->parameters(elements + map_->latents);
+  }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     std::vector<float> z(static_cast<std::size_t>(map_->latents) * lanes.points.size(), 0.0F);
@@ -244,9 +254,11 @@ class DrawnNoise final : public PerturbedNoise {
 
   bool fixed() const override { return !stage_.family->draws && random_parameters(stage_) == 0; }
   bool mirrored() const override { return false; }
+  bool continuous() const override { return false; }
   std::optional<std::int64_t> normals(std::int64_t) const override {
     return stage_.family->draws ? std::nullopt : std::optional(std::max<std::int64_t>(1, random_parameters(stage_)));
   }
+  std::vector<std::int64_t> parameters(std::int64_t) const override { return first_numbers(random_parameters(stage_)); }
 
   void add(const NoiseLanes& lanes, std::int64_t, float scale, float* x) const override {
     const std::int64_t normals = random_parameters(stage_);
@@ -312,6 +324,7 @@ class CalledNoise final : public PerturbedNoise {
 
   bool mirrored() const override { return true; }
   std::optional<std::int64_t> normals(std::int64_t) const override { return own_.latents; }
+  std::vector<std::int64_t> parameters(std::int64_t) const override { return first_numbers(own_.latents); }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     std::vector<float> z(static_cast<std::size_t>(own_.latents) * lanes.points.size(), 0.0F);
@@ -356,6 +369,9 @@ class Sequence final : public PerturbedNoise {
   void fit(std::int64_t elements, std::int64_t points) const override {
     for (const Noise& part : parts_) part.shape->fit(elements, points);
   }
+  bool continuous() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const Noise& part) { return part.shape->continuous(); });
+  }
 
   void add(const NoiseLanes& lanes, std::int64_t elements, float scale, float* x) const override {
     NoiseLanes own = lanes;
@@ -373,6 +389,17 @@ class Sequence final : public PerturbedNoise {
       if (!part.shape->fixed()) sum += *own;
     }
     return std::max<std::int64_t>(1, sum);
+  }
+
+  std::vector<std::int64_t> parameters(std::int64_t elements) const override {
+    std::vector<std::int64_t> all;
+    std::int64_t next = 0;
+    for (const Noise& part : parts_) {
+      if (part.shape->fixed()) continue;
+      for (const std::int64_t own : part.shape->parameters(elements)) all.push_back(next + own);
+      next += part.shape->normals(elements).value_or(0);
+    }
+    return all;
   }
 
   void add_normals(std::span<const std::uint32_t> points, std::int64_t elements, float scale, const float* w,

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "probust/base/parallel.h"
+#include "probust/estimators/common.h"
 #include "probust/estimators/statistics/pair_statistics.h"
 
 namespace probust {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kLanes = 256;  // samples whose noise is drawn together
 
-// Adds one to the counts of the `top` largest logits, unless a logit is NaN.
 void place(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& order, std::vector<std::int64_t>& counts) {
   if (std::any_of(logits.begin(), logits.end(), [](float value) { return std::isnan(value); })) return;
   std::iota(order.begin(), order.end(), 0);
@@ -67,6 +67,31 @@ std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Po
     }
   }
   return counts;
+}
+
+void count_largest(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& counts) {
+  std::vector<std::int64_t> order(logits.size());
+  place(logits, top, order, counts);
+}
+
+std::vector<Estimate> estimates_from_counts(const Evaluation& evaluation, const std::vector<std::vector<std::int64_t>>& counts,
+                                            std::int64_t trials) {
+  const Event& event = evaluation.event();
+  std::vector<Estimate> estimates;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const std::int64_t survivors = survivors_of(event, counts[i], evaluation.points().target[i]);
+    Estimate estimate = from_counts(survivors, trials, clopper_pearson(survivors, trials));
+    if (const std::int64_t label = other_label(evaluation.points(), static_cast<std::int64_t>(i)); label >= 0) {
+      const std::int64_t given = survivors_of(event, counts[i], label);
+      estimate.set_label(from_counts(given, trials, clopper_pearson(given, trials)));
+    }
+    if (event.per_class) {
+      for (const std::int64_t count : counts[i])
+        estimate.classes.push_back(static_cast<double>(count) / static_cast<double>(trials));
+    }
+    estimates.push_back(estimate);
+  }
+  return estimates;
 }
 
 Estimate from_counts(std::int64_t survivors, std::int64_t trials, const Interval& p95) {

@@ -16,6 +16,14 @@ namespace probust {
 std::vector<std::vector<std::int64_t>> count_placed(Executor& executor, const Points& points, const Noise& noise,
                                                     std::int64_t samples, std::int64_t top, std::int64_t first = 0);
 
+/// Adds one to the counts [C] of the `top` largest logits [C], unless a logit is NaN.
+void count_largest(std::span<const float> logits, std::int64_t top, std::vector<std::int64_t>& counts);
+
+/// The estimates of a share of `trials` noisy samples, from count_placed: p, the label's probability and, if the event asks for
+/// them, those of all classes. The intervals are those of Clopper and Pearson.
+std::vector<Estimate> estimates_from_counts(const Evaluation& evaluation, const std::vector<std::vector<std::int64_t>>& counts,
+                                            std::int64_t trials);
+
 /// [C] 1 for the classes among the event's `top` largest logits, else 0. None if a logit is NaN.
 std::vector<std::int64_t> placed_classes(const Event& event, std::span<const float> logits);
 
