@@ -86,7 +86,7 @@ constexpr Entry kModels[] = {
     {{"uniform", "uniform:0.1", "uniform:0.1", "adds uniform noise to every value", "half-width", "0",
       "half-width in the units of the data"},
      parse_scaled<uniform_noise>},
-    {{"laplace", "laplace:0.1", "laplace:0.1", "adds noise with long tails to every value", "scale", "0",
+    {{"laplace", "laplace:0.1", "laplace:0.1", "adds heavy-tailed noise to every value", "scale", "0",
       "scale in the units of the data, 0.71 standard deviations"},
      parse_scaled<laplace_noise>},
     {{"samples", "samples:FILE (recorded deviations)", "samples:FILE.npy", "adds one of the deviations in a file", "file", "",

@@ -203,7 +203,8 @@ class OutputChooser {
       return leave_out(name, "has shape " + to_string(node.shape) + ", which is not that of a single vector of logits");
     const bool several = element_count(node.shape) > 1;
     if (several && value.integer) return leave_out(name, "contains integers of shape " + to_string(node.shape) + ", not scores");
-    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "contains the smallest values, sorted");
+    if (several && deciding() && is_top_k(proto, name))
+      return leave_out(name, "contains only the smallest values, in sorted order");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))

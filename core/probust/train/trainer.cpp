@@ -28,7 +28,7 @@ void require_points(const Tensor& x) {
 }
 
 void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points, std::int64_t classes) {
-  if (classes < 2) refuse("classes", "is " + std::to_string(classes), "give two or more");
+  if (classes < 2) refuse("the number of classes", "is " + std::to_string(classes), "give at least two");
   if (static_cast<std::int64_t>(labels.size()) != points)
     refuse("labels",
            "must have one label per point, not " + std::to_string(labels.size()) + " for " + std::to_string(points) + " points",

@@ -277,9 +277,9 @@ void describe_curvature(CommandLine& line) {
       .one_argument_each();
   command.add_option("--target", own.question.target, "class of the margins: predicted, label, a number or a name")
       .show_default();
-  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy samples per number").at_least(2).show_default();
+  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy samples for each quantity").at_least(2).show_default();
   command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
-  command.add_option("--seed", own.question.seed, "random seed of the noise").show_default();
+  command.add_option("--seed", own.question.seed, "random seed for the noise").show_default();
   command.add_flag("--no-check", own.no_check, "skip the check of data, preprocessing and labels");
   command.add_flag("--json", own.json, "print one JSON object, with all points");
   command.add_option("--plot", own.analysis.plot, "also write a chart to this .svg file");

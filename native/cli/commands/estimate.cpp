@@ -73,7 +73,8 @@ class ModelRun {
     ledger_.set_hint(check.hint);
     warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
     estimate_all();
-    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "is missing some points", "please report it"};
+    if (!ledger_.complete())
+      throw Error{ErrorCode::internal, "the run", "is missing some points", "this is a bug in probust; please report it"};
     if (arguments_.question.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
