@@ -90,7 +90,7 @@ constexpr Entry kModels[] = {
       "scale in the units of the data, 0.71 standard deviations"},
      parse_scaled<laplace_noise>},
     {{"samples", "samples:FILE (recorded deviations)", "samples:FILE.npy", "adds one of the deviations in a file", "file", "",
-      "a factor, after the file"},
+      "factor after the file name"},
      parse_recorded},
     {{"categorical", "categorical:FILE.json", "categorical:FILE.json", "changes categories with the probabilities in a file",
       "file", "", "not used"},

@@ -79,7 +79,7 @@ NoiseCurvature curvature_under(CurvatureProblem& loaded, const Noise& noise, con
                                std::atomic<std::int64_t>& done) {
   Executor& executor = loaded.problem.model.executor();
   NoiseCurvature result{noise, {}, {}, {}, {}, {}, {}};
-  if (!noise.shape->mirrored()) result.no_margins = "this noise cannot be mirrored at x";
+  if (!noise.shape->mirrored()) result.no_margins = "this noise is not symmetric about x";
   result.no_bounds = result.no_smoothed = without_gradients(executor, noise);
   if (result.no_bounds.empty() && loaded.piecewise_linear)
     result.no_bounds = "undefined: the model is piecewise linear, with a Hessian of zero almost everywhere";
@@ -287,7 +287,7 @@ void describe_curvature(CommandLine& line) {
   command.set_footer(
       "shift: the largest mean error of a linearisation at x, over rivals. scatter: the largest standard deviation of that "
       "error.\n"
-      "Both are in standard deviations of the margin's linear part. prop. 1, prop. 2: the papers' products for taylor and mmse.\n"
+      "Both are in standard deviations of the margin's linear part. prop. 1, prop. 2: the products in the paper's bounds.\n"
       "summed: an upper bound of the error of taylor if boundaries are quadratic. largest, mean, smallest: eigenvalues of the\n"
       "Hessian of the smoothed margin over the nearest rival, with standard errors.");
 }
