@@ -208,7 +208,7 @@ class OutputChooser {
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
-      return leave_out(name, "is only the largest of several probabilities, without the class that it belongs to");
+      return leave_out(name, "contains only the largest of several probabilities, not the class to which it belongs");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
       return leave_out(name, "contains sums of squares, such as distances, the smallest of which determines the class");
     candidates_.push_back({.name = name,

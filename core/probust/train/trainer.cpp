@@ -41,7 +41,7 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
 
 void require_memory(std::int64_t bytes, std::int64_t allowed) {
   if (bytes <= allowed) return;
-  throw Error{ErrorCode::resources, "training", "takes " + std::to_string(bytes >> 20) + " MiB, more than the memory allowed",
+  throw Error{ErrorCode::resources, "training", "needs " + std::to_string(bytes >> 20) + " MiB, which exceeds the memory limit",
               "give fewer or narrower layers, or a smaller batch"};
 }
 
