@@ -81,7 +81,7 @@ Claim order_claim(const Swept& of, const Table& table, const std::string& figure
 Claim dense_claim(const Swept& of, const Table& table, const std::string& figure) {
   constexpr double kNear = 0.95;
   const double p = share_above(of.p_at(kSmall), kNear), r = share_above(of.r, kNear);
-  return {"p is dense near 1, and the distance is not.", "section 4.1.3, " + figure,
+  return {"p is concentrated near 1, and the distance is not.", "section 4.1.3, " + figure,
           fmt::format("On {}, at scale {}, {} of the points have p above {}, and {} have r above {}.", table.title, kSmall,
                       report::percent(p), kNear, report::percent(r), kNear),
           verdict_of(p > 2 * r)};
