@@ -44,7 +44,7 @@ INTRO = [
     frozen by TorchScript (`frozen`), and optimized for inference (`fused`). For Jacobians, they are one batch with a
     repetition of the point for each rival (`repeated`), one sweep per rival (`one by one`), and sweeps batched by vmap
     (`vectorized`). Most are also tried with channels last. If several threads are available but one is faster, PyTorch uses
-    one. Batch normalization after convolutions is folded. `torch.compile` is not used.""",
+    one. Batch normalisation after convolutions is folded. `torch.compile` is not used.""",
     """"The paper" is Han, Srinivas and Lakkaraju (UAI 2024). Its formulation was implemented from its text;
     `benchmarks/pytorch_paper.py` lists what the text does not specify."""]
 

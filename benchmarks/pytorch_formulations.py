@@ -2,7 +2,7 @@
 """The ways to compute forward passes, margin Jacobians and estimators with PyTorch, of which against_pytorch.py uses the
 fastest.
 
-All work on the operators of an ONNX file (tests/support/onnx_in_torch.py). As a deployment would, batch normalization after a
+All work on the operators of an ONNX file (tests/support/onnx_in_torch.py). As a deployment would, batch normalisation after a
 convolution is folded into its weights first. "channels last" means that images and convolution weights are stored that way."""
 import copy
 import os
@@ -35,7 +35,7 @@ OPERATORS["Clip"] = lambda a, x, low, high: torch.nn.functional.hardtanh(x, low.
 
 
 def fold_batch_norms(network):
-    """Folds each batch normalization that follows a convolution into the convolution's weights."""
+    """Folds each batch normalisation that follows a convolution into the convolution's weights."""
     makers = {outputs[0]: k for k, (_, _, _, outputs) in enumerate(network.nodes)}
     uses = [name for _, _, operands, _ in network.nodes for name in operands]
     kept = []

@@ -40,7 +40,7 @@ NETWORKS = [
                    "cache. Concatenations and slices take time for copying."),
     Network("vit_b16", "ViT-B/16, 224 x 224", 1, 1.5, 0, "vit_b16",
             limits="Its matrix products already run at 75% to 90% of the rate of a large one. Softmax, erf, transposes and "
-                   "the sums of layer normalization take most of the other time."),
+                   "the sums of layer normalisation take most of the other time."),
     Network("resnet50", "ResNet-50, 224 x 224", 1, 1.5, 0, "resnet50",
             limits="Its 1 x 1 convolutions dominate. With a batch of one point, their operands come from the third-level "
                    "cache."),

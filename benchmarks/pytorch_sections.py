@@ -111,9 +111,9 @@ def for_each(session, networks, measure, failures):
 
 TARGETS = """The numbers are medians over the rounds; ranges are from the smallest to the largest ratio of a round. Bold ratios
 reach the target. A forward pass is for one example of a batch. For probust, it is a noisy sample of `mc:N`, which includes
-drawing the noise and counting; for PyTorch, it does not include noise. A Jacobian is the gradients of all C - 1 margins at a
-point, with their Gram matrix. Both sides use the batch size that is fastest for them; for probust, it is the one that `probust
-bench` reports."""
+drawing the noise and checking whether the prediction survives; for PyTorch, it does not include noise. A Jacobian is the
+gradients of all C - 1 margins at a point, with their Gram matrix. Both sides use the batch size that is fastest for them; for
+probust, it is the one that `probust bench` reports."""
 DETAILS = """Times are per example. "Default" is probust with the batch size that it chooses itself, as in `probust estimate`.
 The last columns give PyTorch's fastest formulation and batch size."""
 

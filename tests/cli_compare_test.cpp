@@ -142,8 +142,10 @@ TEST(CliCompare, TheFirstLineNamesTheMoreRobustModel) {
   }
   const std::string runs = run_file_of(folder / "a.sqlite", right) + " " + run_file_of(folder / "b.sqlite", wrong);
   const std::string out = test::probust("compare " + runs).out;
-  EXPECT_EQ(out.rfind("B keeps the correct prediction under noise less often than A: 1% against 80%, difference -79 points", 0),
-            0U)
+  EXPECT_EQ(
+      out.rfind("B keeps the correct prediction under noise less often than A: 1% against 80%, difference -79 percentage points",
+                0),
+      0U)
       << out;
   EXPECT_TRUE(mentions(out, "100.0%     0.0%")) << out;
   const auto first = json_of(runs)["comparisons"][0];

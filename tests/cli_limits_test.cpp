@@ -175,7 +175,7 @@ TEST(CliLimits, BenchSaysWhereTheTimeGoes) {
     EXPECT_GT(products, 0) << bench[list];
   }
   const Finished table = test::probust("bench '" + digits("digits.onnx") + "' --threads 1");
-  for (const char* title : {"forward, one thread", "margin Jacobian, one thread", "GFLOP/s", "of GEMM"})
+  for (const char* title : {"forward pass, one thread", "margin Jacobian, one thread", "GFLOP/s", "of GEMM"})
     EXPECT_NE(table.out.find(title), std::string::npos) << title;
 }
 

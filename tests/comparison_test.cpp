@@ -167,7 +167,8 @@ TEST(Comparison, AccuracyUnderNoiseDecidesTheSentence) {
   EXPECT_EQ(c.run_clean.count, 0);
   const std::string sentence = in_one_sentence(c);
   EXPECT_EQ(
-      sentence.rfind("B keeps the correct prediction under noise less often than A: 5% against 60%, difference -55 points (", 0),
+      sentence.rfind(
+          "B keeps the correct prediction under noise less often than A: 5% against 60%, difference -55 percentage points (", 0),
       0U)
       << sentence;
   EXPECT_EQ(
@@ -191,7 +192,7 @@ TEST(Comparison, ADifferenceThatMayBeChanceIsNotReported) {
   const std::string sentence =
       in_one_sentence(only(rows_with_p_label({0.7, 0.8}, {0.7, 0.8}), rows_with_p_label({0.6, 0.9}, {0.6, 0.9})));
   EXPECT_EQ(
-      sentence.rfind("B keeps the correct prediction under noise about as often as A, as far as these points tell: 75.0%", 0), 0U)
+      sentence.rfind("B keeps the correct prediction under noise about as often as A, as far as these points show: 75.0%", 0), 0U)
       << sentence;
 }
 

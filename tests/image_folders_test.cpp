@@ -194,7 +194,7 @@ TEST_F(ImageFolders, ATableOfLabelsIsChecked) {
   write("l.csv", "a.png,0\n");
   expect_folder_refused(at("flat"), "l.csv has no label for b.png", options);
   write("l.csv", "a.png,0\nb.png\n");
-  expect_folder_refused(at("flat"), "l.csv is not an image name and a label", options);
+  expect_folder_refused(at("flat"), "l.csv must have an image name and a label", options);
   write("l.csv", "a.png,0\na.png,1\nb.png,1\n");
   expect_folder_refused(at("flat"), "l.csv has a second label for a.png", options);
 }

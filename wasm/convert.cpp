@@ -289,8 +289,10 @@ Eigen::MatrixXd read_matrix(const CallArguments& arguments, const char* name, st
   const std::vector<double> values = arguments.numbers(name);
   if (rows == 0 && values.empty()) return {};
   if (rows == 0 || values.size() % rows != 0)
-    refuse(name, "has " + std::to_string(values.size()) + " numbers",
-           "give " + std::to_string(rows) + " rows of equal length, one after another");
+    refuse(
+        name,
+        "has " + std::to_string(values.size()) + " numbers, which do not form " + std::to_string(rows) + " rows of equal length",
+        "give the numbers of the matrix row by row");
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   return Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(rows),
                                     static_cast<Eigen::Index>(values.size() / rows));

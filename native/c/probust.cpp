@@ -82,7 +82,7 @@ Options options_of(const Options* given, const char* name) {
   Options options{};
   if (given == nullptr) return options;
   require(given->size >= sizeof(std::size_t) && given->size <= 4096, name, "has an invalid size",
-          "set its member size to the sizeof of its struct");
+          "set its member size to the sizeof of the struct");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
@@ -92,7 +92,7 @@ template <class Struct>
 void give(Struct value, Struct* to, const char* name) {
   require_argument(to, name);
   require(to->size >= sizeof(std::size_t) && to->size <= 4096, name, "has an invalid size",
-          "set its member size to the sizeof of its struct");
+          "set its member size to the sizeof of the struct");
   value.size = to->size;
   std::memcpy(to, &value, std::min(to->size, sizeof value));
 }

@@ -148,7 +148,7 @@ typedef struct probust_estimate_options {
   const char* groups;        /* "0,1/2,3": any class of the target's group counts as the target; NULL: no groups */
   int per_class;             /* not 0: also estimate the probability of each class */
   int64_t top;               /* the target only needs to be among this many largest logits; 0 means 1 */
-  uint64_t seed;             /* random seed of the noise */
+  uint64_t seed;             /* random seed for the noise */
   int64_t first_index;       /* position of the first point in its data; a point's noise depends on its position */
   probust_progress progress; /* called regularly; may be NULL */
   void* context;             /* passed to progress */

@@ -26,7 +26,7 @@ constexpr const char* kExitStatuses =
     "  2    wrong usage\n"
     "  3    a model or data file cannot be read\n"
     "  4    the model uses something that is not supported\n"
-    "  5    a device or memory is missing, or output cannot be written\n"
+    "  5    a device is missing, memory is too small, or output cannot be written\n"
     "  6    no row, or no probability, could be computed\n"
     "  7    the run is in use, or has a different configuration\n"
     "  130  interrupted; repeat the command to resume a run";

@@ -36,7 +36,7 @@ std::string as_flag(std::string_view field) {
 void add_model(const Command& command, Arguments& arguments) {
   command.add_option("MODEL", arguments.model, "an ONNX file").required();
   command.add_option("--output-name", arguments.output_name,
-                     "deciding output or inner tensor (default: the only one that can decide)");
+                     "output or inner tensor that determines the class (default: the only suitable one)");
   command
       .add_option("--input-shape", arguments.input_shape,
                   "shape of one example, e.g. 1,3,224,224, if neither model nor data determine it")
@@ -45,8 +45,9 @@ void add_model(const Command& command, Arguments& arguments) {
 }
 
 void add_decision_options(const Command& command, Arguments& arguments, const std::string& threshold) {
-  command.add_option(threshold, arguments.decision_threshold,
-                     "for models with one output number: class 1 above this (default: 0 for scores, 0.5 for probabilities)");
+  command.add_option(
+      threshold, arguments.decision_threshold,
+      "for models with one output number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)");
   command.add_option_function(
       "--outputs", [&arguments](const std::string& text) { arguments.outputs = parse_outputs(text); },
       "output values to use as classes, e.g. 0,1 or 0..9 (default: all)");
@@ -91,14 +92,14 @@ void add_device_options(const Command& command, Arguments& arguments) {
   command.add_option("--threads", arguments.device.threads, "number of threads (default: one per core)").at_least(1);
   command.add_option(
       "--memory", arguments.device.memory,
-      "memory limit for weights, activations, gradients and algebra, e.g. 512M (default: 2G plus the weights; on a "
+      "memory limit for weights, activations, gradients and statistics of margins, e.g. 512M (default: 2G plus the weights; on a "
       "GPU, 80% of free memory)");
 }
 
 void add_question_options(const Command& command, Arguments& arguments) {
   command
       .add_option("--sigma", arguments.question.sigma,
-                  "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 geometrically spaced")
+                  "noise scales in the data's units: 0.1,0.2, or 0.01..1:20 for 20 in geometric progression")
       .one_argument_each();
   command
       .add_option("--noise", arguments.question.noise,
@@ -111,10 +112,10 @@ void add_question_options(const Command& command, Arguments& arguments) {
       .count(2, 2);
   command.add_option("--levels", arguments.question.levels,
                      "round noisy samples to this many evenly spaced values of the --clip range (default: 0,1), e.g. 256");
-  command.add_option("--budget", arguments.question.budget, "for auto: forwards per point").between(2.0, 1e9);
+  command.add_option("--budget", arguments.question.budget, "for auto: forward passes per point").between(2.0, 1e9);
   command
       .add_option("--total-budget", arguments.question.total_budget,
-                  "for auto: forwards for all points and noise models together, spent where they reduce the error most")
+                  "for auto: forward passes for all points and noise models together, spent where they reduce the error most")
       .between(2.0, 1e15);
   command.add_option("--target", arguments.question.target, "class that has to survive: predicted, label, a number or a name")
       .show_default();
@@ -122,10 +123,11 @@ void add_question_options(const Command& command, Arguments& arguments) {
   command.add_flag("--per-class", arguments.question.per_class,
                    "also give the probability of each class: `classes` in JSON, p_class_0, p_class_1, ... in CSV");
   command
-      .add_option("--top", arguments.question.top, "count the target as surviving among the K largest logits (mc and auto only)")
+      .add_option("--top", arguments.question.top,
+                  "count the target as surviving if it is among the K largest logits (mc and auto only)")
       .at_least(1);
   command.add_option("--tolerance", arguments.question.tolerance,
-                     "for regression models: give the probability that no output changes by this much or more");
+                     "for regression models: the probability that no output changes by this much or more");
   command.add_flag("--smooth", arguments.question.smooth,
                    "fit a smooth curve to each sweep of three or more scales: 40% less error for the same passes");
   command
@@ -134,9 +136,10 @@ void add_question_options(const Command& command, Arguments& arguments) {
                   "and none makes its errors independent)")
       .one_of({"none", "pooled", "learned", "draws"});
   command.add_flag("--independent", arguments.question.independent, "apply --share none to auto only");
-  command.add_flag("--calibrate", arguments.question.calibrate,
-                   "correct probit, regression and auto for the bias that the noisy samples of all points show, per noise model");
-  command.add_option("--seed", arguments.question.seed, "random seed of the noise").show_default();
+  command.add_flag(
+      "--calibrate", arguments.question.calibrate,
+      "correct the bias of probit, regression and auto, as measured by the noisy samples of all points, per noise model");
+  command.add_option("--seed", arguments.question.seed, "random seed for the noise").show_default();
   command.add_flag("--no-check", arguments.no_check, "skip the check of data, preprocessing and labels");
 }
 
@@ -145,7 +148,8 @@ void add_picture_options(const Command& command, Arguments& arguments) {
   command.add_option("--data", own.images, "the run's data, for images, if the files have moved");
   command.add_option("--model", own.models, "the run's model, for wrong versions of images, if the file has moved; repeatable")
       .one_argument_each();
-  command.add_option("--samples", own.samples, "noisy samples of each image in which to look for a wrong version; 0: do not look")
+  command
+      .add_option("--samples", own.samples, "noisy samples of each image to search for a wrong version; 0 turns the search off")
       .at_least(0)
       .show_default();
 }
@@ -162,7 +166,7 @@ void add_reproduce_options(const Command& command, Arguments& arguments) {
   command.add_flag("--quick", arguments.reproduce.quick, "use fewer epochs, points and noisy samples");
   command.add_option("--cache", arguments.reproduce.cache, "folder of published data (default: that of data fetch)");
   add_device_options(command, arguments);
-  command.add_option("--seed", arguments.question.seed, "random seed of generated data, training and noise").show_default();
+  command.add_option("--seed", arguments.question.seed, "random seed for generated data, training and noise").show_default();
   command.add_flag("--quiet", arguments.quiet, "do not print progress on stderr");
 }
 

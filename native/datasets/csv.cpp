@@ -144,7 +144,7 @@ class CsvTable {
     constexpr std::int64_t kMany = 10;
     if (counting && (start == 0 || start == 1) && count_ >= kMany)
       notes_.push_back(
-          "the first column counts the rows and is read as a feature; if it is an index, remove it (index=False in pandas)");
+          "the first column numbers the rows, but is read as a feature; if it is an index, remove it (index=False in pandas)");
   }
 
   void drop_first_column() {
@@ -160,8 +160,9 @@ class CsvTable {
   void note_constant_labels() {
     if (label_column_ != "last" || label_ != width_ - 1 || count_ < 2 || columns_[0] != 0 || !labels_are_numbers(0)) return;
     if (std::set<std::string>(labels_.begin(), labels_.end()).size() > 1 || !first_column_may_be_labels()) return;
-    notes_.push_back("the last column, with a single value throughout, is read as the labels; if they are in the first, give " +
-                     option("label_column") + " 0");
+    notes_.push_back(
+        "the last column, which has the same value in every row, is read as the labels; if they are in the first, give " +
+        option("label_column") + " 0");
   }
 
   // Whether the first column has a few different non-negative integers and nothing else.

@@ -86,7 +86,8 @@ void check_options(const DatasetOptions& options) {
   }
   if (options.resize > 0 && options.crop > options.resize) {
     throw Error{ErrorCode::usage, option("crop"),
-                "is larger than the resized images' shorter side, " + std::to_string(options.resize), "give at most that number"};
+                "is larger than the resized images' shorter side, " + std::to_string(options.resize),
+                "give at most " + std::to_string(options.resize)};
   }
 }
 

@@ -75,7 +75,7 @@ void NpzWriter::add(const std::string& name, std::string_view type, const Shape&
   std::string array = npy_header(type, shape);
   array.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (array.size() > kMost / 2 || position_ > kMost / 2)
-    throw Error{ErrorCode::resources, file_.path(), "would be larger than 2 GB at array " + name, "write .csv or .jsonl"};
+    throw Error{ErrorCode::resources, file_.path(), "would exceed 2 GB with the array '" + name + "'", "write .csv or .jsonl"};
   const std::string packed = deflated(array, file_.path()), member = name + ".npy";
   const auto checksum =
       static_cast<std::uint32_t>(crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(array.data()), array.size()));

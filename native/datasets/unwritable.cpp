@@ -26,9 +26,9 @@ Error unwritable(const std::string& path, int number) {
     return {ErrorCode::resources, path, "cannot be written: there is no folder '" + folder + "'",
             "create it, or choose an existing folder"};
   if (!std::filesystem::is_directory(folder, unknown) && !unknown)
-    return {ErrorCode::resources, path, "cannot be written: '" + folder + "' is not a folder", "choose a file in a folder"};
+    return {ErrorCode::resources, path, "cannot be written: '" + folder + "' is not a folder", "choose an existing folder"};
   return {ErrorCode::resources, path, std::string("cannot be written: ") + std::strerror(number),
-          "choose a file that you may write"};
+          "choose a file that you have permission to write"};
 }
 
 Error unopenable(const std::string& path, int number) {
@@ -36,7 +36,7 @@ Error unopenable(const std::string& path, int number) {
   if (!std::filesystem::exists(path, unknown) && !unknown)
     return {ErrorCode::unreadable, path, "cannot be opened", "give the path of an existing file"};
   return {ErrorCode::unreadable, path, std::string("cannot be opened: ") + std::strerror(number),
-          "give a file that you may read"};
+          "give a file that you have permission to read"};
 }
 
 void require_writable(const std::string& path) {

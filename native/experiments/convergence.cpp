@@ -60,15 +60,15 @@ Curve curve_of(Study& study, const std::string& model, const std::string& name, 
 
 Figure figure_of(const char* name, const char* what, const std::vector<Curve>& curves, bool relative) {
   report::Chart chart;
-  chart.title = fmt::format("{} difference of p to its limit", what);
+  chart.title = fmt::format("{} difference between p and its limit", what);
   chart.x = {.label = "samples per point", .logarithmic = true};
   chart.y = {.label = "mean over the points", .logarithmic = true};
   for (const Curve& curve : curves)
     chart.series.push_back(line(curve.name, curve.samples, relative ? curve.relative : curve.absolute));
   if (!relative) chart.level = kTolerance;
   return {name,
-          fmt::format("{} difference to the same estimator with many more samples and a different seed.{}", what,
-                      relative ? "" : " The dashed line is what counts as converged here."),
+          fmt::format("{} difference from the same estimator with many more samples and a different seed.{}", what,
+                      relative ? "" : " The dashed line is the threshold for convergence."),
           chart};
 }
 
@@ -105,11 +105,12 @@ Findings convergence(Study& study) {
            needed(mc), report::rounded(mc.absolute.back()), copies.back(), slope),
        verdict_of(mc.converged(kTolerance) > 3000 || mc.converged(kTolerance) == 0)},
       {"The MMSE estimator converges with 5 to 10 samples.", "section 3.2.2; preprint, figure 6",
-       fmt::format("Here it needs {}. With 5 samples the difference to its limit is {}, with 10 {}.", needed(mmse),
+       fmt::format("Here it needs {}. The difference from its limit is {} with 5 samples, and {} with 10.", needed(mmse),
                    report::rounded(mmse.at(5)), report::rounded(mmse.at(10))),
        verdict_of(mmse.converged(kTolerance) > 0 && mmse.converged(kTolerance) <= 10)}};
   findings.figures = {figure_of("absolute", "Absolute", {mc, mmse}, false), figure_of("relative", "Relative", {mc, mmse}, true)};
-  Sheet sheet{"convergence", "Mean difference of p to the limit.", columns({"estimator", "samples", "absolute", "relative"})};
+  Sheet sheet{"convergence", "Mean difference between p and its limit.",
+              columns({"estimator", "samples", "absolute", "relative"})};
   for (const Curve& curve : {mc, mmse}) {
     for (std::size_t k = 0; k < curve.samples.size(); ++k)
       sheet.rows.push_back({curve.name, fmt::format("{:.0f}", curve.samples[k]), report::rounded(curve.absolute[k]),

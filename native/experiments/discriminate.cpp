@@ -72,7 +72,7 @@ Proportion cross_validated(const Study& study, const Labelled& all, const Tensor
     Trainer trainer(cnn(study.subject().point, 2, Activation::relu, {study.seed()}), std::move(training.x), training.labels);
     const int status = run_interruptibly(
         trainer.stop, [&] { return trainer.epochs(epochs, {.rate = 2e-3, .decay = 0.05, .schedule = Schedule::cosine}), 0; },
-        [] { return std::string("the folds are trained again next time"); });
+        [] { return std::string("the next run trains the folds again"); });
     if (status != 0) end_interrupted();
     right +=
         std::llround(evaluate(trainer.network(), unseen.x, unseen.labels).accuracy * static_cast<double>(unseen.labels.size()));

@@ -72,7 +72,7 @@ Findings distribution(Study& study) {
        verdict_of(farthest <= 0.02)}};
   findings.figures = {
       {"distribution",
-       "Each shape is as wide as there are points with this p. Lines are medians, dots are means with their 95% intervals.",
+       "The width of a shape shows how many points have this p. Lines are medians, dots are means with their 95% intervals.",
        chart}};
   findings.sheets = {sheet};
   return findings;

@@ -99,7 +99,7 @@ Findings error(Study& study) {
   bool smaller = true;
   for (const Errors& each : paper) smaller = smaller && grows(each);
   findings.claims = {
-      {"The smaller sigma, the more accurate the estimators are.", "section 4.1, figure 2a",
+      {"The smaller sigma is, the more accurate the estimators are.", "section 4.1, figure 2a",
        fmt::format("From sigma {} to {}, the error of taylor grows from {} to {}, that of {} from {} to {}.", sigmas.front(),
                    sigmas.back(), report::rounded(paper[0].absolute.front()), report::rounded(paper[0].absolute.back()), run.mmse,
                    report::rounded(paper[2].absolute.front()), report::rounded(paper[2].absolute.back())),
@@ -114,7 +114,7 @@ Findings error(Study& study) {
                    report::rounded(taylor)),
        verdict_of(mmse_mvs < 1.25 * mmse)},
       {"For linear models, taylor and mmse are accurate for every sigma.", "section 4.1; preprint, figure 8",
-       fmt::format("The mean differences to the reference are {} (taylor) and {} ({}, whose samples vary); the reference's "
+       fmt::format("The mean differences from the reference are {} (taylor) and {} ({}, whose samples vary); the reference's "
                    "samples alone cause "
                    "{}. Confirmed if neither is above 0.02.",
                    report::rounded(straight_taylor), report::rounded(straight_mmse), run.mmse, report::rounded(linear_floor)),

@@ -81,7 +81,8 @@ Findings gallery(Study& study) {
       "deviation of its values.",
       run.mmse, sigma));
   findings.claims = {
-      {"Images with a small p have an object of a similar colour as the background; those with a large p have a strong contrast.",
+      {"Images with a small p have an object whose colour is similar to that of the background; those with a large p have a "
+       "strong contrast.",
        "section 4.3, figure 3",
        fmt::format("Within a class, Spearman's correlation of p and contrast is {} on average; confirmed if it is above 0.2.",
                    report::rounded(of_p)),

@@ -93,7 +93,7 @@ Findings lambda(Study& study) {
   Findings findings;
   findings.method.push_back(fmt::format(
       "The same network is trained with the objective loss + lambda ||grad_x loss||² for lambda 0, 0.01, 0.1 and 1. Test "
-      "accuracies: {}. Errors are mean differences to Monte Carlo with {} samples, a fifth of them for lambda above 0.",
+      "accuracies: {}. Errors are mean differences from Monte Carlo with {} samples, or a fifth as many for lambda above 0.",
       list(accuracy), study.sizes().reference));
   findings.claims = {
       {"The larger lambda, the more robust the network.", "section 4",

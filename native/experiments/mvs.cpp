@@ -79,7 +79,7 @@ Findings mvs(Study& study) {
   for (const double sigma : study.sigmas()) tempered.push_back("softmax:" + shortest_text(std::round(1e4 * sigma * k) / 1e4));
   for (const std::string& each : tempered) question.estimators.push_back(each);
   const Answers straight(study.rows(question));
-  Sheet softmax{"softmax", "Mean difference of softmax to taylor_mvs, linear classifier.",
+  Sheet softmax{"softmax", "Mean difference between softmax and taylor_mvs, linear classifier.",
                 columns({"sigma", "T = sigma k", "at T", "at T = 1"}, {})};
   int closer = 0;
   double worst = 0;
@@ -92,7 +92,7 @@ Findings mvs(Study& study) {
     worst = std::max(worst, at_t);
   }
   findings.method.push_back(
-      "mv-sigmoid(z) is 1 / (1 + sum of exp(-z_i)); the normal CDF has the correlations of the margins. Both get the same z.");
+      "mv-sigmoid(z) is 1 / (1 + sum of exp(-z_i)); the normal CDF has the correlations of the margins. Both use the same z.");
   findings.claims = {
       {"The two functions are strongly correlated, and the error is small.", "section 4.1; preprint, figure 10",
        fmt::format("Over both linearisations and all sigmas, the smallest correlation is {} and the largest mean difference {}; "

@@ -68,7 +68,8 @@ Claim order_claim(const Swept& of, const Table& table, const std::string& figure
   const std::size_t best = of.best();
   const auto [reversed, all] = compare_orders(of.p[best], of.r, count);
   return {
-      "p and the distance do not measure the same: their correlation is not 1 at any scale, and the order of the points differs.",
+      "p and the distance do not measure the same thing: their correlation is not 1 at any scale, and the order of the points "
+      "differs.",
       "section 4.1.3, " + figure,
       fmt::format(
           "On {}, Spearman's correlation is at most {}, at scale {}. Even there, {} of {} pairs of points have the opposite "
@@ -80,7 +81,7 @@ Claim order_claim(const Swept& of, const Table& table, const std::string& figure
 Claim dense_claim(const Swept& of, const Table& table, const std::string& figure) {
   constexpr double kNear = 0.95;
   const double p = share_above(of.p_at(kSmall), kNear), r = share_above(of.r, kNear);
-  return {"p is dense near 1, and the distance is not.", "section 4.1.3, " + figure,
+  return {"p is concentrated near 1, and the distance is not.", "section 4.1.3, " + figure,
           fmt::format("On {}, at scale {}, {} of the points have p above {}, and {} have r above {}.", table.title, kSmall,
                       report::percent(p), kNear, report::percent(r), kNear),
           verdict_of(p > 2 * r)};

@@ -156,7 +156,7 @@ Findings integrate_forest(Study& study, const Table& table) {
            table.title, report::counted(boxes.count()), table.x.shape[0], scales.size(), mc, report::rounded(largest), worst,
            report::percent(longest)),
        verdict_of(worst < 5 && longest < 0.05)},
-      {"p and the distance do not measure the same: the order of the points differs.", "section 4.1.3, figure 3",
+      {"p and the distance do not measure the same thing: the order of the points differs.", "section 4.1.3, figure 3",
        fmt::format("On {}, with p by integration and exact distances, so without errors of either, {} of {} pairs of points have "
                    "opposite orders at scales {}, and Spearman's correlation is at most {}.",
                    table.title, range, report::counted(pairs), fmt::join(scales, ", "), report::rounded(highest)),

@@ -55,7 +55,7 @@ Findings noise(Study& study) {
     grid.columns.push_back(static_cast<std::size_t>(label) < names.size() ? names[static_cast<std::size_t>(label)]
                                                                           : std::to_string(label));
   }
-  Sheet sheet{"noise", "Noise relative to the range of pixels, and what it does.",
+  Sheet sheet{"noise", "Noise relative to the range of pixels, and its effect.",
               columns({"sigma", "peak signal to noise, dB", "mean p", "points with p < 0.5"}, {})};
   std::vector<double> scales = {0};
   scales.insert(scales.end(), study.sigmas().begin(), study.sigmas().end());

@@ -111,10 +111,10 @@ void write_files(const Study& study, const Done& done) {
 std::string report_page(const Study& study, const std::vector<Done>& all) {
   const Subject& subject = study.subject();
   std::string html = fmt::format("<main>\n<h1>{}</h1>\n", report::html_text("The papers’ experiments on " + subject.description));
-  html += report::paragraph(
-      fmt::format("{} training points, {} test points, {} classes.{} {}", report::counted(subject.training_points),
-                  report::counted(subject.test_points), subject.classes,
-                  study.quick() ? " With --quick: fewer epochs, points and samples than without." : "", counted_verdicts(all)));
+  html += report::paragraph(fmt::format(
+      "{} training points, {} test points, {} classes.{} {}", report::counted(subject.training_points),
+      report::counted(subject.test_points), subject.classes,
+      study.quick() ? " The run used --quick, so it has fewer epochs, points and samples." : "", counted_verdicts(all)));
   html += report::paragraph(
       "p is the probability that the classifier’s prediction for a point survives Gaussian noise with the standard deviation "
       "sigma. "

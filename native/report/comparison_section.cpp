@@ -49,7 +49,7 @@ Table table_of_accuracies(const ComparedModels& compared) {
                {"B"},
                {"accuracy under noise, A"},
                {"B"},
-               {"B - A in points"}}};
+               {"B - A in percentage points"}}};
   for (const PairedComparison& group : compared.groups) {
     if (group.noisy_difference.count == 0) continue;
     table.rows.push_back({group.run.noise, group.run.estimator, counted(group.noisy_difference.count),
@@ -88,8 +88,9 @@ std::string comparison_section(const Run& run, const Run& other) {
   for (const ComparedModels& compared : compared_models(run, other))
     html += table(table_of_accuracies(compared)) + table(table_of_p(compared));
   return html + paragraph(
-                    "Differences are paired by point, and so are their 95% intervals. Accuracy under noise is how often noisy "
-                    "samples get the label of their point; a model that always makes the same wrong prediction has p = 1.");
+                    "Differences are paired by point, and so are their 95% intervals. Accuracy under noise is how often the "
+                    "model predicts the label of a point at its noisy samples; a model that always makes the same wrong "
+                    "prediction has p = 1.");
 }
 
 }  // namespace probust::report

@@ -158,7 +158,7 @@ std::string page(const Run& run, const Pictures& pictures, const Run* other) {
                         {"points", "Least and most robust points", points_section(material, pictures)},
                         {"agreement", "Agreement of estimators", agreement_section(material)},
                         {"certificates", "Certified radii", certificate_section(material)},
-                        {"statuses", "Answers that need attention", status_section(material)},
+                        {"statuses", "Estimates that need attention", status_section(material)},
                         {"origin", "How this was made", origin_section(material)}};
   std::string links, sections;
   for (const Part& part : parts) {

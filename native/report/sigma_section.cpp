@@ -105,7 +105,8 @@ std::string sigma_section(const Material& material) {
   if (!means.empty())
     html += paragraph(
         "A point tolerates noise up to the sigma at which its p falls to a threshold. It is interpolated between the scales of "
-        "the run; < and > mark points that are below the threshold at the smallest scale already, or not yet at the largest.");
+        "the run; < marks points whose p is below the threshold even at the smallest scale, and > marks those whose p is above "
+        "it even at the largest.");
   return html;
 }
 

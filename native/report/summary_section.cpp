@@ -141,8 +141,9 @@ std::string summary_section(const Material& material) {
   if (!labelled(material)) html += paragraph("The data have no labels, so there is no accuracy.");
   html += table(table_of_groups(material));
   html += paragraph(
-      "Accuracy under noise is how often noisy samples get the label of their point. p is how often they keep the prediction, "
-      "right or wrong. Each mean is over the points of the run. Its 95% interval covers the mean over many more points of the "
+      "Accuracy under noise is how often the model predicts the label of a point at its noisy samples. p is how often it "
+      "predicts the same class as without noise, right or wrong. Each mean is over the points of the run. Its 95% interval "
+      "covers the mean over many more points of the "
       "same kind; it gets narrower with more points. 5% of the points have a p below the number under 5% below, and half of "
       "them below the median. Passes are evaluations of the network or of its gradient for a point: the cost of an estimator.");
   if (!material.run.results.skipped.empty()) html += table(table_of_skipped(material));

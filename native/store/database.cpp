@@ -156,7 +156,8 @@ void Database::refuse() const {
                   "free some space and repeat the command, which resumes there"};
     default:
       const std::string problem = connection_ ? sqlite3_errmsg(connection_.get()) : "there is not enough memory";
-      if (!writable_) throw Error{ErrorCode::unreadable, path_, "cannot be read: " + problem, "give a file that you may read"};
+      if (!writable_)
+        throw Error{ErrorCode::unreadable, path_, "cannot be read: " + problem, "give a file that you have permission to read"};
       throw Error{ErrorCode::resources, path_, "cannot be written: " + problem, "give a file in a writable folder"};
   }
 }

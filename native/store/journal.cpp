@@ -17,7 +17,7 @@
 namespace probust::store {
 namespace {
 
-constexpr const char* kTitle = "Progress of an output that is not complete. Repeat the command to go on.";
+constexpr const char* kTitle = "Progress of an incomplete output. Repeat the command to resume.";
 
 Configuration printable_values(Configuration configuration) {
   for (auto& [name, value] : configuration) value = printable(value);

@@ -12,11 +12,11 @@ interface Described {
 const option = (kind: Kind, what: string, short?: string): Described => ({ kind, what, ...(short !== undefined && { short }) });
 
 const model = {
-  'output-name': option('text', 'the output or inner tensor that determines the class (default: the only suitable one)'),
+  'output-name': option('text', 'output or inner tensor that determines the class (default: the only suitable one)'),
   'input-shape': option('extents', 'shape of one example, e.g. 1,3,224,224, if neither the model nor the data determine it'),
   threshold: option(
     'number',
-    'for a model with one number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)',
+    'for models with one output number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)',
   ),
   outputs: option('extents', 'the values of the output to use as classes, such as 0,1 or 0..9 (default: all)'),
 };

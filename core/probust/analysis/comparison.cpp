@@ -135,10 +135,10 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
 
 namespace {
 
-// The difference in per cent, with decimals if it is small: "23% against 73%, difference -50 points (-55..-44)".
+// The difference in per cent, with decimals if it is small: "23% against 73%, difference -50 percentage points (-55..-44)".
 std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, const MeanInterval& difference) {
   const int decimals = std::fabs(difference.mean) < 0.1 ? 1 : 0;
-  std::string text = fmt::format("{:.{}f}% against {:.{}f}%, difference {:+.{}f} points", 100 * run.mean, decimals,
+  std::string text = fmt::format("{:.{}f}% against {:.{}f}%, difference {:+.{}f} percentage points", 100 * run.mean, decimals,
                                  100 * baseline.mean, decimals, 100 * difference.mean, decimals);
   if (std::isfinite(difference.low) && std::isfinite(difference.high))
     text += fmt::format(" ({:.{}f}..{:.{}f})", 100 * difference.low, decimals, 100 * difference.high, decimals);
@@ -150,7 +150,7 @@ std::string which_more(const std::string& run, const std::string& baseline, cons
                        const MeanInterval& difference) {
   if (difference.low > 0) return run + keeps + " under noise more often than " + baseline;
   if (difference.high < 0) return run + keeps + " under noise less often than " + baseline;
-  return run + keeps + " under noise about as often as " + baseline + ", as far as these points tell";
+  return run + keeps + " under noise about as often as " + baseline + ", as far as these points show";
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ std::vector<PairedComparison> compare_rows(std::span<const Row> baseline, std::s
                                            const std::optional<std::string>& against = {});
 
 /// A comparison in one sentence, with the names of the two runs: "B keeps the correct prediction under noise less often than A:
-/// 23% against 73%, difference -50 points (-55..-44)." With labels, it compares accuracy under noise; otherwise p, and it says
-/// that there are no labels. Empty without pairs.
+/// 23% against 73%, difference -50 percentage points (-55..-44)." With labels, it compares accuracy under noise; otherwise p, and
+/// it says that there are no labels. Empty without pairs.
 std::string in_one_sentence(const PairedComparison& comparison, const std::string& baseline = "A", const std::string& run = "B");
 
 /// The comparison to use for in_one_sentence: the one with the most labelled pairs or, without labels, with the most pairs; if

@@ -294,7 +294,7 @@ std::vector<Way> other_preprocessing(const CheckInput& input, const Values& valu
   }
   if (side_of_square(point) > 0 && values.low < 0 && -values.low * std::fabs(input.scale) <= kOver &&
       values.high * std::fabs(input.scale) <= kOver)
-    ways.add("pixels of -1..1 as 0..1", 1, input.scale, {-1}, {2});
+    ways.add("pixels rescaled from -1..1 to 0..1", 1, input.scale, {-1}, {2});
   if (point.size() == 1 || (values.full == 0 && !point.empty())) add_table_ways(input, point, axis, ways);
   return ways.take();
 }

@@ -156,9 +156,9 @@ std::vector<Finding> data_findings(const CheckInput& input, const Values& values
   const std::int64_t constant = constant_points(input.x);
   if (constant == n && n > 1) {
     findings.push_back(
-        {Severity::warning, "data", "every point has a single value repeated; check that these are the right data", {}});
+        {Severity::warning, "data", "in each point, all values are equal; check that these are the right data", {}});
   } else if (constant > 0) {
-    findings.push_back({Severity::note, "data", fmt::format("{} of {} points have a single value repeated", constant, n), {}});
+    findings.push_back({Severity::note, "data", fmt::format("in {} of {} points, all values are equal", constant, n), {}});
   }
   const std::int64_t twice = n > 1 && values.finite ? duplicate_points(input.x) : 0;
   if (twice > 0) findings.push_back({Severity::note, "data", fmt::format("{} of {} points are duplicates", twice, n), {}});

@@ -76,7 +76,7 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
   const std::vector<std::int64_t> numbers = numbers_of(names);
   const std::string with_classes = "list the names in the model's order with " + option("classes");
   if (!numbers.empty())
-    add("labels by the numbers in their names", with_classes,
+    add("labels taken from the numbers in their names", with_classes,
         [&](std::int64_t l) { return l < std::ssize(numbers) ? numbers[l] : l; });
   if (names.size() > 1) {
     const auto rank = alphabetical_ranks(names);

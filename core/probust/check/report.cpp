@@ -152,7 +152,7 @@ std::string check_text(const CheckReport& report, OptionSpelling spell) {
   }
   for (const Finding& finding : report.findings)
     text += (finding.severity == Severity::warning ? "warning: " : "note: ") + sentence(finding, spell) + "\n";
-  if (!report.complete) text += "interrupted: not all alternatives were run\n";
+  if (!report.complete) text += "interrupted: not all alternatives were tried\n";
   if (!report.suspicious()) {
     text += report.complete ? "nothing suspicious\n" : "nothing suspicious so far\n";
   } else {

@@ -40,7 +40,7 @@ constexpr double kDefaultCells = 256;   ///< default parameter of quadrature: nu
 
 constexpr EstimatorDefinition kEstimators[] = {
     {.name = "auto",
-     .summary = "an estimator chosen for N forwards per point and how rare failures are; the row names it",
+     .summary = "an estimator chosen for N forward passes and how rare failures are; the row names it",
      .parameter = Parameter::samples,
      .default_parameter = kDefaultBudget,
      .least = 2,

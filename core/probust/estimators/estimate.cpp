@@ -58,8 +58,8 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
                 "use one of " + estimators_for(Event{{}, false, 2})};
   if ((event.per_class || !event.group.empty()) && !counts(answers) && classes > static_cast<std::int64_t>(kMostRivals))
     throw Error{ErrorCode::resources, where,
-                "computes probabilities of groups and of each class only for models of at most " + std::to_string(kMostRivals) +
-                    " classes, not " + std::to_string(classes),
+                "computes probabilities of groups and of each class only for models with at most " + std::to_string(kMostRivals) +
+                    " classes, but this model has " + std::to_string(classes),
                 "use mc:N"};
   if (!supports(answers, event))
     throw Error{ErrorCode::usage, where,
@@ -120,7 +120,7 @@ bool sees_first_order_only(const EstimatorSpec& estimator) {
   auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise);
   if (!latent) return std::nullopt;
   if (!latent->flat.empty() && sees_first_order_only(estimator))
-    return unanswered(evaluation.points().size(), Status::degenerate, latent->flat + " has no effect of first order; use mc:N");
+    return unanswered(evaluation.points().size(), Status::degenerate, latent->flat + " has no first-order effect; use mc:N");
   Evaluation own(latent->executor, std::move(latent->points), std::move(latent->logits), evaluation.event());
   return estimate(own, latent->noise, estimator).value();
 }

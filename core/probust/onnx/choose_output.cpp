@@ -203,11 +203,12 @@ class OutputChooser {
       return leave_out(name, "has shape " + to_string(node.shape) + ", which is not that of a single vector of logits");
     const bool several = element_count(node.shape) > 1;
     if (several && value.integer) return leave_out(name, "contains integers of shape " + to_string(node.shape) + ", not scores");
-    if (several && deciding() && is_top_k(proto, name)) return leave_out(name, "contains the smallest values, sorted");
+    if (several && deciding() && is_top_k(proto, name))
+      return leave_out(name, "contains only the smallest values, in sorted order");
     const bool copy = is_copy_of_input(graph_, value.id);
     if (copy && !even_a_copy) return leave_out(name, "is a copy of the input");
     if (deciding() && is_largest_value(graph_, value.id))
-      return leave_out(name, "is only the largest of several probabilities, without the class that it belongs to");
+      return leave_out(name, "contains only the largest of several probabilities, not the class to which it belongs");
     if (deciding() && several && outputs_.options.output_name.empty() && holds_sums_of_squares(graph_, value.id))
       return leave_out(name, "contains sums of squares, such as distances, the smallest of which determines the class");
     candidates_.push_back({.name = name,

@@ -34,7 +34,7 @@ Shape given_shape(const ValueInfo& input, const Shape& given) {
   if (!fits) {
     throw Error{ErrorCode::usage, option("input_shape"),
                 "is " + to_string(given) + ", which does not fit the input '" + input.name + "'",
-                input.has_shape ? "give a shape that fits " + open_shape_text(input.shape) : "give positive extents"};
+                input.has_shape ? "give a shape that fits " + open_shape_text(input.shape) : "give only positive dimensions"};
   }
   return given;
 }

@@ -33,7 +33,7 @@ float output_at(const Trial& trial, const Tensor& x) {
   GraphLowering body(target, proto.graph.nodes, proto.opsets, std::move(values));
   const Named value = body.value(trial.output);
   if (value.id == kNoValue || graph[value.id].op != Op::constant)
-    throw Error{ErrorCode::unsupported, "output '" + trial.output + "'", "is not a constant for a test input", ""};
+    throw Error{ErrorCode::unsupported, "output '" + trial.output + "'", "cannot be computed for a test input", ""};
   return constant_value(graph, value.id).data.at(0);
 }
 

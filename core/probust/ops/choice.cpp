@@ -48,7 +48,8 @@ Shape infer_put_add(const Attributes& attributes, std::span<const Shape> in) {
   const auto& [axis, extent] = std::get<AxisExtent>(attributes);
   require_axis("put_add", axis, in[0]);
   if (extent < 0) misfit("put_add", "has a negative extent");
-  if (in[0] != in[1]) misfit("put_add", "has values of shape " + to_string(in[0]) + " and indices of shape " + to_string(in[1]));
+  if (in[0] != in[1])
+    misfit("put_add", "needs values and indices of the same shape, not " + to_string(in[0]) + " and " + to_string(in[1]));
   return with_extent(in[0], axis, extent);
 }
 

@@ -84,9 +84,10 @@ Shape spatial_part(const Shape& shape) { return {shape.begin() + 2, shape.end()}
 
 void require_positions(std::string_view op, const GridAttributes& attributes, const Shape& values, const Shape& positions) {
   if (values.size() < 2 || positions.size() < 2 || positions[0] != values[0] || positions[1] != 2)
-    misfit(op, "has positions " + to_string(positions) + ", which are not [N, 2, ..], for values " + to_string(values));
+    misfit(op, "needs positions [N, 2, ...] for values " + to_string(values) + ", not " + to_string(positions));
   if (attributes.rows < 1 || attributes.columns < 1 || attributes.rows > kMostPixels || attributes.columns > kMostPixels)
-    misfit(op, "cannot sample an image of " + to_string({attributes.rows, attributes.columns}) + " pixels");
+    misfit(op, "cannot sample an image of " + std::to_string(attributes.rows) + " x " + std::to_string(attributes.columns) +
+                   " pixels");
   if (attributes.row_derivative < 0 || attributes.column_derivative < 0) misfit(op, "has a derivative of negative order");
 }
 
@@ -94,8 +95,8 @@ Shape infer_grid_sample(const Attributes& attributes, std::span<const Shape> in)
   const auto& grid = std::get<GridAttributes>(attributes);
   require_positions("grid_sample", grid, in[0], in[1]);
   if (spatial_part(in[0]) != Shape{grid.rows, grid.columns})
-    misfit("grid_sample",
-           "has an image " + to_string(in[0]) + " that does not end in " + to_string({grid.rows, grid.columns}) + " pixels");
+    misfit("grid_sample", "has an image of shape " + to_string(in[0]) + ", but expects " + std::to_string(grid.rows) + " x " +
+                              std::to_string(grid.columns) + " pixels");
   return planes_of(in[0], spatial_part(in[1]));
 }
 
@@ -104,7 +105,7 @@ Shape infer_grid_sample_transpose(const Attributes& attributes, std::span<const 
   require_positions("grid_sample_transpose", grid, in[0], in[1]);
   if (spatial_part(in[0]) != spatial_part(in[1]))
     misfit("grid_sample_transpose",
-           "has values " + to_string(in[0]) + " whose shape does not fit the positions " + to_string(in[1]));
+           "has values of shape " + to_string(in[0]) + ", which do not fit positions of shape " + to_string(in[1]));
   return planes_of(in[0], {grid.rows, grid.columns});
 }
 

@@ -18,7 +18,7 @@ Shape leading(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
 ProductSizes sizes(const MatmulAttributes& t, const Shape& a, const Shape& b) {
   if (a.size() < 2 || b.size() < 2)
-    misfit("matmul", "needs operands of rank 2 or more, not " + to_string(a) + " and " + to_string(b));
+    misfit("matmul", "needs operands of rank 2 or more, not of shape " + to_string(a) + " and " + to_string(b));
   const std::int64_t rows = a[a.size() - 2], inner_a = a[a.size() - 1], inner_b = b[b.size() - 2], columns = b[b.size() - 1];
   const std::int64_t m = t.transpose_a ? inner_a : rows, k = t.transpose_a ? rows : inner_a;
   const std::int64_t k_b = t.transpose_b ? columns : inner_b, n = t.transpose_b ? inner_b : columns;

@@ -373,14 +373,14 @@ std::vector<Family> corruptions() {
   using namespace corruption;
   return {
       preset<gaussian_noise>("corruption:gaussian_noise", "adds Gaussian noise", true),
-      preset<shot_noise>("corruption:shot_noise", "counts photons", true),
+      preset<shot_noise>("corruption:shot_noise", "adds photon noise", true),
       preset<impulse_noise>("corruption:impulse_noise", "sets a share of the values to 0 or 1", true),
       preset<defocus_blur>("corruption:defocus_blur", "blurs with a disc", false),
-      preset<glass_blur>("corruption:glass_blur", "replaces pixels by neighbours between two blurs", true),
+      preset<glass_blur>("corruption:glass_blur", "replaces pixels with neighbours between two blurs", true),
       preset<motion_blur>("corruption:motion_blur", "blurs along a random direction", true),
       preset<zoom_blur>("corruption:zoom_blur", "blurs towards the centre", false),
-      preset<snow>("corruption:snow", "lets snow fall", true),
-      preset<fog>("corruption:fog", "adds a random cloud", true),
+      preset<snow>("corruption:snow", "adds falling snow", true),
+      preset<fog>("corruption:fog", "adds fog", true),
       preset<brightness>("corruption:brightness", "brightens the image", false),
       preset<contrast>("corruption:contrast", "reduces the contrast", false),
       preset<elastic_transform>("corruption:elastic_transform", "moves and stretches parts of the image", true),

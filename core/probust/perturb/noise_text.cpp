@@ -57,7 +57,7 @@ class Perturbation final : public NoiseShape {
  private:
   [[noreturn]] void unbound() const {
     throw Error{ErrorCode::internal, "noise '" + name_.name + "'", "was drawn before it was bound to a shape",
-                "please report it"};
+                "this is a bug in probust; please report it"};
   }
 
   // The noise of a stage that is neither a map nor additive.

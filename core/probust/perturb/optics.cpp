@@ -109,7 +109,7 @@ std::vector<Family> optics() {
        .map = blurred,
        .even = true},
       {.name = "motion",
-       .summary = "moves the image, in any direction, while it is taken",
+       .summary = "blurs the image as if the camera moved in a random direction",
        .parameters = {{"path across", "pixels", 0}, {"path down", "pixels", 0}},
        .has_border = true,
        .strengths = {1, 2, 4},

@@ -30,7 +30,7 @@ void fail_pixels(const DrawInputs& in, std::span<float> x) {
 std::vector<Family> sensor() {
   return {
       {.name = "shot",
-       .summary = "counts photons: noise that grows with the light",
+       .summary = "adds photon noise, which grows with brightness",
        .parameters = {{"photons", "at white", std::numeric_limits<double>::infinity(), Link::plain, 0.01, 1e6}},
        .number = Family::Number::value,
        .strengths = {500, 100, 20},

@@ -34,7 +34,7 @@ class Parser {
       } else if (amount.empty()) {
         amount = part;
       } else {
-        refuse("has the unknown part '" + part + "'");
+        refuse("has an unknown part '" + part + "'");
       }
     }
     set_distributions(amount);
@@ -151,7 +151,8 @@ Stage own_stage(const std::string& text, const NoiseSource& source) {
   Stage stage;
   stage.own = source.perturbation(own);
   if (scale && !stage.own.bounds.empty())
-    throw Error{ErrorCode::usage, where, "has a scale, but its model says how z is distributed", "write transform:" + own};
+    throw Error{ErrorCode::usage, where, "has a scale, but its model specifies the distribution of z",
+                "leave out the scale: transform:" + own};
   if (stage.own.bounds.empty()) stage.scale = scale.value_or(1);
   stage.text = "transform:" + own;
   return stage;

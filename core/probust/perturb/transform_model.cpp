@@ -23,7 +23,7 @@ LatentBounds bounds_in(const std::string& text) {
   if (text == "normal") return std::nullopt;
   const auto bounds = perturb::arguments_of(text, "uniform");
   if (!bounds || bounds->size() != 2 || !((*bounds)[0] < (*bounds)[1]))
-    refuse_latents("has '" + text + "' in its property " + kLatentProperty + ", which is not understood");
+    refuse_latents("has '" + text + "' in its property " + kLatentProperty + ", which cannot be parsed");
   return std::pair((*bounds)[0], (*bounds)[1]);
 }
 
@@ -49,9 +49,9 @@ OwnPerturbation transform_model(std::span<const std::byte> bytes, const std::str
   };
   try {
     Function function = import_onnx_function(bytes, {.fixed = {}, .batch = 1}).value();
-    if (function.inputs.size() != 2) refuse("has " + std::to_string(function.inputs.size()) + " inputs, not x and z");
+    if (function.inputs.size() != 2) refuse("has " + std::to_string(function.inputs.size()) + " inputs instead of x and z");
     if (function.outputs.size() != 1) refuse("has " + std::to_string(function.outputs.size()) + " outputs");
-    if (function.inputs[0] == "z" || function.inputs[1] == "x") refuse("has the input z before x");
+    if (function.inputs[0] == "z" || function.inputs[1] == "x") refuse("must have the input x before z");
     OwnPerturbation own;
     own.latents = element_count(function.graph[function.graph.inputs()[1]].shape);
     if (own.latents == 0) refuse("has a z without elements");

@@ -46,7 +46,7 @@ ValueId occluded(const MapInputs& in) {
 std::vector<Family> transmission() {
   return {
       {.name = "occlude",
-       .summary = "covers a share of the image with a patch at a random place",
+       .summary = "covers a share of the image with a patch at a random position",
        .parameters = {{"share", "of the image", 0, Link::magnitude, 0, 1},
                       {"row", "", 0, Link::plain, 0, 1},
                       {"column", "", 0, Link::plain, 0, 1}},

@@ -66,7 +66,7 @@ class Conv final : public NetworkLayer {
 
   Shape declare(const Shape& in, Declaration& parameters) const override {
     if (in.size() != 3 || in[1] + 2 * options_.pad < options_.kernel || in[2] + 2 * options_.pad < options_.kernel)
-      misfit("convolutional", in, "give images [C, H, W] of at least the size of its filters");
+      misfit("convolutional", in, "give images [C, H, W] that are at least as large as its filters");
     const std::int64_t inputs = in[0] * options_.kernel * options_.kernel;
     parameters.begin_layer("conv");
     parameters.add_normal("filter", {channels_, in[0], options_.kernel, options_.kernel},

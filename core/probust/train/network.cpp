@@ -25,8 +25,7 @@ Tensor Declaration::taken(const Shape& shape) {
   std::int64_t left = left_;
   for (const std::int64_t extent : shape) left /= std::max<std::int64_t>(1, extent);  // the product could overflow
   if (left < 1)
-    throw Error{ErrorCode::resources, "the network", "has weights that do not fit into the memory limit",
-                "give fewer or narrower layers"};
+    throw Error{ErrorCode::resources, "the network", "has weights that exceed the memory limit", "give fewer or narrower layers"};
   left_ -= element_count(shape);
   return Tensor(shape);
 }

@@ -28,7 +28,7 @@ void require_points(const Tensor& x) {
 }
 
 void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points, std::int64_t classes) {
-  if (classes < 2) refuse("classes", "is " + std::to_string(classes), "give two or more");
+  if (classes < 2) refuse("the number of classes", "is " + std::to_string(classes), "give at least two");
   if (static_cast<std::int64_t>(labels.size()) != points)
     refuse("labels",
            "must have one label per point, not " + std::to_string(labels.size()) + " for " + std::to_string(points) + " points",
@@ -41,7 +41,7 @@ void require_labels(const std::vector<std::int64_t>& labels, std::int64_t points
 
 void require_memory(std::int64_t bytes, std::int64_t allowed) {
   if (bytes <= allowed) return;
-  throw Error{ErrorCode::resources, "training", "takes " + std::to_string(bytes >> 20) + " MiB, more than the memory allowed",
+  throw Error{ErrorCode::resources, "training", "needs " + std::to_string(bytes >> 20) + " MiB, which exceeds the memory limit",
               "give fewer or narrower layers, or a smaller batch"};
 }
 

@@ -79,7 +79,7 @@ NoiseCurvature curvature_under(CurvatureProblem& loaded, const Noise& noise, con
                                std::atomic<std::int64_t>& done) {
   Executor& executor = loaded.problem.model.executor();
   NoiseCurvature result{noise, {}, {}, {}, {}, {}, {}};
-  if (!noise.shape->mirrored()) result.no_margins = "this noise cannot be mirrored at x";
+  if (!noise.shape->mirrored()) result.no_margins = "this noise is not symmetric about x";
   result.no_bounds = result.no_smoothed = without_gradients(executor, noise);
   if (result.no_bounds.empty() && loaded.piecewise_linear)
     result.no_bounds = "undefined: the model is piecewise linear, with a Hessian of zero almost everywhere";
@@ -277,9 +277,9 @@ void describe_curvature(CommandLine& line) {
       .one_argument_each();
   command.add_option("--target", own.question.target, "class of the margins: predicted, label, a number or a name")
       .show_default();
-  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy samples per number").at_least(2).show_default();
+  command.add_option("--pairs", own.pairs, "antithetic pairs of noisy samples for each quantity").at_least(2).show_default();
   command.add_option("--count", own.analysis.count, "number of points to show").at_least(1).show_default();
-  command.add_option("--seed", own.question.seed, "random seed of the noise").show_default();
+  command.add_option("--seed", own.question.seed, "random seed for the noise").show_default();
   command.add_flag("--no-check", own.no_check, "skip the check of data, preprocessing and labels");
   command.add_flag("--json", own.json, "print one JSON object, with all points");
   command.add_option("--plot", own.analysis.plot, "also write a chart to this .svg file");
@@ -287,7 +287,7 @@ void describe_curvature(CommandLine& line) {
   command.set_footer(
       "shift: the largest mean error of a linearisation at x, over rivals. scatter: the largest standard deviation of that "
       "error.\n"
-      "Both are in standard deviations of the margin's linear part. prop. 1, prop. 2: the papers' products for taylor and mmse.\n"
+      "Both are in standard deviations of the margin's linear part. prop. 1, prop. 2: the products in the paper's bounds.\n"
       "summed: an upper bound of the error of taylor if boundaries are quadratic. largest, mean, smallest: eigenvalues of the\n"
       "Hessian of the smoothed margin over the nearest rival, with standard errors.");
 }

@@ -52,7 +52,7 @@ std::string scale_text(const ToleratedScale& scale) {
 void print_curves(const std::vector<RowSweep>& sweeps, double threshold) {
   TextTable means({"<noise", "<estimator", "sigma", "points", "mean p", "95%"});
   TextTable scales(
-      {"<noise", "<estimator", "points", "5%", "25%", "median", "75%", "95%", "below", "within", "above", "not answered"});
+      {"<noise", "<estimator", "points", "5%", "25%", "median", "75%", "95%", "below", "within", "above", "without p"});
   for (const RowSweep& sweep : sweeps) {
     const std::string noise = (sweep.model.empty() ? "" : sweep.model + ": ") + sweep.shape;
     for (const SweepScale& scale : sweep.scales)

@@ -64,7 +64,7 @@ void print_summary(const Summary& summary, const RunResults& run) {
   const bool labelled =
       std::any_of(summary.groups.begin(), summary.groups.end(), [](const GroupSummary& group) { return group.noisy.count > 0; });
   std::vector<std::string> columns{"<noise", "<estimator", "points", "mean p", "95% interval", "5%",
-                                   "25%",    "median",     "75%",    "95%",    "passes",       "<not answered"};
+                                   "25%",    "median",     "75%",    "95%",    "passes",       "<without p"};
   const char* const of_labels[] = {"accuracy under noise", "95% interval"};
   if (labelled) columns.insert(columns.begin() + 3, std::begin(of_labels), std::end(of_labels));
   TextTable table(columns);

@@ -239,9 +239,9 @@ int run_bench(const BenchArguments& arguments) {
     fmt::print("                   values move at {:.0f}% of the {:.0f} GB/s of a memory copy\n",
                100e6 * memory_traffic(bench.model().graph) / forward_us / rates->copy, 1e-9 * rates->copy);
   }
-  fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forwards)\n", jacobian_us, jacobian.best.batch,
-             jacobian_us / forward_us);
-  print_kinds("forward, one thread", forward.best.kinds, gemm);
+  fmt::print("  margin Jacobian  {:10.2f} us per example, batches of {} ({:.1f} forward passes)\n", jacobian_us,
+             jacobian.best.batch, jacobian_us / forward_us);
+  print_kinds("forward pass, one thread", forward.best.kinds, gemm);
   print_kinds("margin Jacobian, one thread", jacobian.best.kinds, gemm);
   return 0;
 }
@@ -249,7 +249,8 @@ int run_bench(const BenchArguments& arguments) {
 }  // namespace
 
 void describe_bench(CommandLine& line) {
-  auto [command, own] = line.add<BenchArguments>("bench", "time per forward and per margin Jacobian, by kind of step", run_bench);
+  auto [command, own] =
+      line.add<BenchArguments>("bench", "time per forward pass and per margin Jacobian, by kind of step", run_bench);
   add_model(command, own);
   add_device_options(command, own);
   command.add_flag("--json", own.json, "print one JSON object; with --frontier, one per estimator");
@@ -266,7 +267,7 @@ void describe_bench(CommandLine& line) {
       .at_least(1)
       .show_default();
   command.add_option("--seeds", own.seeds, "for --frontier: number of repetitions, each with its own noise").at_least(1);
-  command.add_option("--seed", own.question.seed, "for --frontier: random seed of the first repetition").show_default();
+  command.add_option("--seed", own.question.seed, "for --frontier: random seed for the first repetition").show_default();
   command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
 }
 

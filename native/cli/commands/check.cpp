@@ -72,7 +72,7 @@ void describe_check(CommandLine& line) {
   command.add_flag("--json", own.json, "print one JSON object");
   command.add_flag("--quiet", own.quiet, "do not print progress on stderr");
   command.set_footer(
-      "Every alternative costs one forward per point. `better` means beyond chance: McNemar's exact test, corrected for the "
+      "Every alternative costs one forward pass per point. `better` means beyond chance: McNemar's exact test, corrected for the "
       "number\n"
       "of alternatives. The exit status is 0 with warnings, too; gate fails with them.");
 }

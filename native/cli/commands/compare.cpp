@@ -245,7 +245,8 @@ void describe_compare(CommandLine& line) {
       line.add<CompareArguments>("compare", "compare accuracy under noise and p of runs on the same points", run_compare);
   command.add_option("RUN", own.runs, ".sqlite files written by estimate -o, the baseline first; or one run of several models")
       .required();
-  command.add_option("--against", own.against, "compare every estimator with this one of the baseline (default: with itself)");
+  command.add_option("--against", own.against,
+                     "compare every estimator with this one of the baseline (default: with the same estimator)");
   command.add_flag("--json", own.json, "print one JSON object");
   command.set_footer(
       "accuracy, with labels: without noise (clean), and under noise, which is the mean probability of the label.\n"

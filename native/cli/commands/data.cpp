@@ -260,7 +260,7 @@ void describe_data(CommandLine& line) {
   command.add_option("--noise", own.noise,
                      "standard deviation of noise added to generated points (default: depends on the kind)");
   command.add_option("--side", own.side, "side of generated images in pixels (default: 28)").at_least(1);
-  command.add_option("--seed", own.question.seed, "random seed of generated points").show_default();
+  command.add_option("--seed", own.question.seed, "random seed for generated points").show_default();
   command.add_option("--from", own.from, "folder to fetch from, or its URL");
   command.add_option("--cache", own.cache,
                      "folder for fetched files (default: $PROBUST_CACHE, or $XDG_CACHE_HOME/probust, or "

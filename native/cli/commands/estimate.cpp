@@ -73,7 +73,8 @@ class ModelRun {
     ledger_.set_hint(check.hint);
     warned_ = !check.warnings.empty() || arguments_.no_check || arguments_.question.tolerance;
     estimate_all();
-    if (!ledger_.complete()) throw Error{ErrorCode::internal, "the run", "is missing some points", "please report it"};
+    if (!ledger_.complete())
+      throw Error{ErrorCode::internal, "the run", "is missing some points", "this is a bug in probust; please report it"};
     if (arguments_.question.calibrate) {
       calibrate_rows(plan_, ledger_.held().rows, arguments_.quiet);
       ledger_.write_held();
@@ -284,8 +285,8 @@ void describe_estimate(CommandLine& line) {
                      "write rows to this .csv, .jsonl or .sqlite file, resuming it if it is incomplete");
   command.add_flag("--force-new", own.force_new, "replace the file that -o names");
   command.add_flag("--extend", own.extend, "add noise models, estimators or points to the run that -o names");
-  command.add_option("--shard", own.shard, "only one part of the points, such as 1/4; probust merge joins the parts");
-  command.add_flag("--plan", own.plan, "only print the cost in passes, time and memory");
+  command.add_option("--shard", own.shard, "process one shard of the points, such as 1/4; probust merge joins the shards");
+  command.add_flag("--plan", own.plan, "print only the cost in passes, time and memory");
   command.add_option("--format", own.format, "table, csv or jsonl (default: table on a terminal, jsonl otherwise)");
   command.add_flag("--quiet", own.quiet, "do not print accuracy and progress on stderr");
 }

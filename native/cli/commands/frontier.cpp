@@ -278,7 +278,7 @@ void print_json(const Frontier& frontier) {
 }
 
 void print_table(const Frontier& frontier) {
-  fmt::print("MAE as a fraction of mc's at the same cost (in forwards); coverage of 95% intervals where p is in {}..{}\n",
+  fmt::print("MAE as a fraction of mc's at the same cost (in forward passes); coverage of 95% intervals where p is in {}..{}\n",
              kLeastP, kMostP);
   fmt::print("{:<22}{:>8}{:>10}{:>9}{:>8}{:>10}{:>9}{:>9}", "estimator", "cost", "MAE", "bias", "ratio", "coverage", "algebra",
              "with it");

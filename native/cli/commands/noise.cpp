@@ -206,10 +206,10 @@ void describe_noise(CommandLine& line) {
   command.add_option("--draws", own.draws, "with show: noisy samples of each image and noise (default: 8 columns, or 2 each)")
       .at_least(1);
   command.add_option("-o,--output", own.output, "with show: the .png, .svg or .html file to write");
-  command.add_option("--seed", own.question.seed, "random seed of the noise").show_default();
+  command.add_option("--seed", own.question.seed, "random seed for the noise").show_default();
   command.add_option("--format", own.format, "with list: table or markdown").one_of({"table", "markdown"});
   command.add_flag("--json", own.json, "with list: print one JSON list");
-  command.add_flag("--quiet", own.quiet, "do not report what was written on stderr");
+  command.add_flag("--quiet", own.quiet, "do not print the summary of the written file on stderr");
   command.set_footer(
       "A sheet has a row for each image (--limit; default: 6), with the original on the left. The samples are the first that mc "
       "draws "

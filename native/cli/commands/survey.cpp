@@ -215,7 +215,7 @@ void describe_survey(CommandLine& line) {
   command.add_option("--samples", own.samples, "samples of each image at each strength").at_least(10).show_default();
   command.add_option("--run", own.rows, "keep the rows in this .sqlite file, and resume it if it is incomplete");
   command.add_flag("--force-new", own.force_new, "replace the file that --run names");
-  command.add_option("--seed", own.question.seed, "random seed of the noise").show_default();
+  command.add_option("--seed", own.question.seed, "random seed for the noise").show_default();
   command.add_flag("--no-check", own.no_check, "skip the check of data, preprocessing and labels");
   command.add_flag("--json", own.json, "print one JSON list instead of a table");
   command.add_flag("--quiet", own.quiet, "do not print accuracy and progress on stderr");

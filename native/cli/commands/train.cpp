@@ -328,15 +328,19 @@ void describe_train(CommandLine& line) {
   command.add_option("--augment-crop", train.crop, "shift images at random by up to this many pixels").at_least(0);
   command.add_option("--optimizer", train.optimizer, "adam or sgd").show_default();
   command.add_option("--rate", train.rate, "learning rate").show_default();
-  command.add_option("--schedule", train.schedule, "schedule of the rate: cosine, falling to 0 in the last epoch, or constant")
+  command.add_option("--schedule", train.schedule, "learning-rate schedule: cosine (falls to 0 in the last epoch) or constant")
       .show_default();
-  command.add_option("--momentum", train.momentum, "momentum of sgd").show_default();
-  command.add_option("--decay", train.decay, "weight decay, except for biases").show_default();
+  command.add_option("--momentum", train.momentum, "momentum for sgd").show_default();
+  command.add_option("--decay", train.decay, "weight decay (not applied to biases)").show_default();
   command.add_option("--batch", train.batch, "points per step").at_least(1).show_default();
-  command.add_option("--activation", train.activation, "activation of cnn and mlp: relu, tanh, gelu or silu").show_default();
-  command.add_option("--seed", own.question.seed, "random seed of initial weights, order and augmentation").show_default();
+  command.add_option("--activation", train.activation, "activation function of cnn and mlp: relu, tanh, gelu or silu")
+      .show_default();
+  command
+      .add_option("--seed", own.question.seed,
+                  "random seed for the initial weights, the order of the points and the augmentation")
+      .show_default();
   command.add_option("--memory", own.device.memory,
-                     "memory limit for weights and a batch, and again for activations (default: 2G)");
+                     "memory limit, applied once to weights and a batch, and once to activations (default: 2G)");
   command.add_option("--labels", data.labels, "file of labels");
   command.add_option("--label-column", data.label_column, "label column of a .csv: an index, a name or last").show_default();
   command.add_option("--classes", data.classes, "file of class names in class order, one per line");

@@ -94,7 +94,7 @@ int print_cost(const Arguments& arguments, const Plan& plan) {
     seconds += print_model(plan, problem, points, names[m]);
   }
   fmt::print(
-      "\n{} points, {} rows; about {} with {} thread{}; {:.0f} MB of memory so far. Forwards and backwards are per point.\n",
+      "\n{} points, {} rows; about {} with {} thread{}; {:.0f} MB of memory so far. Forward and backward passes are per point.\n",
       points, points * std::ssize(plan.questions()) * std::ssize(models), duration_text(seconds), thread_count(arguments.device),
       thread_count(arguments.device) == 1 ? "" : "s", megabytes_used());
   return 0;

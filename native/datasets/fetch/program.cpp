@@ -129,7 +129,7 @@ Program::End Program::end() {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), last_line(messages)};
 }
 
-Md5::Md5() : program_({"md5sum"}, "install coreutils, which checks that files are as published") {}
+Md5::Md5() : program_({"md5sum"}, "install coreutils, which provides it") {}
 
 std::string Md5::digits() {
   constexpr std::size_t kDigits = 32;

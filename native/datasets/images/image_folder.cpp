@@ -113,7 +113,7 @@ LabelTable read_label_table(const std::string& path) {
     const std::vector<std::string>& cells = rows.cells();
     if (first && !is_image_name(cells[0])) continue;
     if (cells.size() != 2 || cells[1].empty()) {
-      refuse("row " + std::to_string(rows.line()) + " of " + path, "is not an image name and a label",
+      refuse("row " + std::to_string(rows.line()) + " of " + path, "must have an image name and a label",
              "give two columns, such as cat1.png,0");
     }
     if (!table.emplace(cells[0], cells[1]).second)

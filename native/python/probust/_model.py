@@ -237,7 +237,7 @@ def load_model(
     layout        the order of the axes of the model's input: "auto", "nchw", "nhwc" or "whcn"
     point_shape   shape of one point of the data, if it differs from the model's input
     input_shape   shape of the model's input for one example, if the model has dynamic dimensions
-    output_name   the output or inner tensor that determines the class (default: the only suitable one)
+    output_name   output or inner tensor that determines the class (default: the only suitable one)
     threshold     for a model with one output number: class 1 if it is above this (default: 0 for scores, 0.5 for probabilities)
     outputs       the values of the output to use as classes, such as [0, 1] or range(10) (default: all)
     scale         factor for points; by default 1/255 for bytes (uint8), 1 for other types

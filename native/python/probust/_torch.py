@@ -60,5 +60,5 @@ def check(found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
     scale = max(np.abs(expected).max(), np.finfo(np.float32).tiny)
     error = min(np.abs(each - expected).max() / scale for each in (found, log_softmax, np.exp(log_softmax)))
     if not error <= tolerance:
-        hint = "they must be finite and not depend on the other inputs; half precision takes a larger tolerance; else please report this"
+        hint = "they must be finite and must not depend on the other inputs; half precision needs a larger tolerance; otherwise, please report this"
         raise InternalError(f"the exported model's logits differ from the module's by {error:.1e} of the largest; {hint}")

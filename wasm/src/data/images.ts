@@ -148,7 +148,7 @@ export function pointsOfImages(
   requireSide('resize', resize);
   requireSide('crop', crop);
   if (resize !== undefined && crop !== undefined && crop > resize) {
-    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, 'give at most that number');
+    throw usage(`crop is larger than the shorter side of the resized images, ${resize}`, `give at most ${resize}`);
   }
   const made = images.map((image, i) => {
     const own = withChannels(image, channels, names[i]!);

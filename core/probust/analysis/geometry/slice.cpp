@@ -34,9 +34,9 @@ void require_point(const Executor& executor, const Points& points, std::int64_t 
   check(executor, points);
   if (i < 0 || i >= points.size() || executor.classes() < 2)
     throw Error{ErrorCode::usage, "the slice",
-                "needs a point of index " + std::to_string(i) + " and two classes, but there are " +
+                "needs the point with index " + std::to_string(i) + " and two classes, but there are " +
                     std::to_string(points.size()) + " points and " + std::to_string(executor.classes()) + " classes",
-                "give an index from 0, and a model with at least two classes"};
+                "give an index of one of the points, and a model with at least two classes"};
 }
 
 // The margin to the strongest rival. The minimum of all margins would not do: if two logits are -inf, their difference is NaN.

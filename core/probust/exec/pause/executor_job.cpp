@@ -29,7 +29,8 @@ bool ExecutorJob::advance() {
   const bool waits = external_ != nullptr && external_->wanted() != nullptr;
   if (waits) time().end();
   if (stepwise_->paused() || waits) {
-    if (more) throw Error{ErrorCode::internal, "the run", "resumed without its results", "please report it"};
+    if (more)
+      throw Error{ErrorCode::internal, "the run", "resumed without its results", "this is a bug in probust; please report it"};
     return true;
   }
   stepwise_->forget();

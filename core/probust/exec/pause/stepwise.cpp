@@ -78,7 +78,9 @@ std::int64_t StepwiseExecutor::chunk(const Asked& asked, std::int64_t left, std:
 StepwiseExecutor::Asked& StepwiseExecutor::next_question(std::uint64_t key) {
   if (next_ == questions_.size()) questions_.push_back({key});
   Asked& asked = questions_[next_];
-  if (asked.key != key) throw Error{ErrorCode::internal, "the run", "did not repeat its steps identically", "please report it"};
+  if (asked.key != key)
+    throw Error{ErrorCode::internal, "the run", "did not repeat its steps identically",
+                "this is a bug in probust; please report it"};
   if (asked.refused) refuse(asked, *asked.refused);
   return asked;
 }

@@ -123,7 +123,7 @@ void reshape(Lowering& l) {
         l.malformed("copies extent " + std::to_string(i) + ", which its operand of shape " + to_string(from) + " does not have");
       to[i] = from[i];
     }
-    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has the invalid extent " + std::to_string(to[i]));
+    if (to[i] < -1 || to[i] > kMaxElements) l.malformed("has an invalid extent, " + std::to_string(to[i]));
     if (to[i] == -1) {
       if (wild >= 0) l.malformed("has -1 for more than one extent");
       wild = static_cast<std::int64_t>(i);

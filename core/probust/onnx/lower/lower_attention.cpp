@@ -20,7 +20,7 @@ enum Operand : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, 
 ValueId split_heads(Lowering& l, ValueId x, std::int64_t heads) {
   const Shape shape = l.graph[x].shape;
   if (shape.size() == 4) return x;
-  if (shape.size() != 3) l.malformed("needs operands of rank 3 or 4, not " + to_string(shape));
+  if (shape.size() != 3) l.malformed("needs operands of rank 3 or 4, not of shape " + to_string(shape));
   if (heads < 1 || shape[2] % heads != 0)
     l.malformed("has " + std::to_string(heads) + " heads, which do not divide the last extent of " + to_string(shape));
   return build::transpose(l.graph, build::reshape(l.graph, x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});

@@ -75,7 +75,7 @@ Term take_diagonal(Lowering& l, Term t, std::size_t i, std::size_t j) {
   const ValueId last = build::transpose(l.graph, t.value, order);
   Shape shape = l.graph[last].shape;
   const std::int64_t n = shape.back();
-  if (shape[shape.size() - 2] != n) l.malformed("has a label that stands for axes of different extents");
+  if (shape[shape.size() - 2] != n) l.malformed("uses one label for axes of different extents");
   shape.pop_back();
   shape.back() = n * n;
   GatherAttributes g{static_cast<std::int64_t>(shape.size()) - 1, {}, n * n};
@@ -129,7 +129,7 @@ Shape extents(Lowering& l, const Term& a, const Term& b, const Labels& labels) {
     for (const Term* t : {&a, &b}) {
       const auto at = find(t->labels, label);
       const std::int64_t own = at ? l.graph[t->value].shape[*at] : 1;
-      if (own != 1 && extent != 1 && own != extent) l.malformed("has a label that stands for axes of different extents");
+      if (own != 1 && extent != 1 && own != extent) l.malformed("uses one label for axes of different extents");
       if (own != 1) extent = own;
     }
     shape.push_back(extent);

@@ -159,7 +159,7 @@ ValueId reduced(Lowering& l, const std::string& reduction, ValueId old, ValueId 
   if (reduction == "mul") return l.add_node(Op::multiply, {old, update});
   if (reduction == "max") return l.add_node(Op::maximum, {old, update});
   if (reduction == "min") return l.add_node(Op::minimum, {old, update});
-  l.malformed("has the unknown reduction '" + reduction + "'");
+  l.malformed("has an unknown reduction '" + reduction + "'");
 }
 
 // Splits updates into rounds, so that no target occurs twice in a round.

@@ -94,7 +94,7 @@ ValueId kernel_values(Lowering& l, ValueId x, const Floats& vectors) {
   const ValueId line = l.add_node(Op::add, {l.add_node(Op::multiply, {product, parameter(0)}), parameter(1)});
   if (type == "SIGMOID") return l.add_node(Op::tanh, {line});
   if (type == "POLY") return l.add_node(Op::power, {line, parameter(2)});
-  l.malformed("has the unknown kernel_type '" + type + "'");
+  l.malformed("has an unknown kernel_type '" + type + "'");
 }
 
 // For machines that separate pairs of classes: the coefficients of the support vectors of each pair, as a matrix [vectors,
@@ -203,7 +203,7 @@ void normalizer(Lowering& l) {
     const ValueId best = l.add_node(Op::top_index, {x}, AxisExtent{axis, 1});
     size = l.add_node(Op::take, {x, best}, AxisAttribute{axis});
   }
-  if (size == kNoValue) l.malformed("has the unknown norm '" + norm + "'");
+  if (size == kNoValue) l.malformed("has an unknown norm '" + norm + "'");
   const ValueId nonzero = l.add_node(Op::select, {l.add_node(Op::absolute, {size}), size, l.scalar(1)});
   l.set(0, l.add_node(Op::divide, {x, nonzero}));
 }

@@ -42,7 +42,7 @@ double source_of(Lowering& l, const Method& m, const AxisPlan& p, std::int64_t x
     const double reach = (p.end - p.start) * (in - 1);
     return rounded(p.start * (in - 1) + (p.out == 1 ? reach / 2 : at * reach / (out - 1)));
   }
-  l.unsupported("has the unknown coordinate_transformation_mode '" + m.coordinates + "'");
+  l.unsupported("has an unknown coordinate_transformation_mode '" + m.coordinates + "'");
 }
 
 double round_by(Lowering& l, const std::string& mode, double x) {
@@ -50,7 +50,7 @@ double round_by(Lowering& l, const std::string& mode, double x) {
   if (mode == "round_prefer_ceil") return std::floor(x + 0.5);
   if (mode == "floor") return std::floor(x);
   if (mode == "ceil") return std::ceil(x);
-  l.unsupported("has the unknown nearest_mode '" + mode + "'");
+  l.unsupported("has an unknown nearest_mode '" + mode + "'");
 }
 
 double triangle(double x) { return std::max(0.0, 1 - std::fabs(x)); }
@@ -124,7 +124,7 @@ ValueId fill_outside(Lowering& l, const Method& m, const AxisPlan& p, ValueId x)
 }
 
 void resize_axes(Lowering& l, const Method& m, const std::vector<AxisPlan>& plans) {
-  if (m.mode != "nearest" && m.mode != "linear" && m.mode != "cubic") l.unsupported("has the unknown mode '" + m.mode + "'");
+  if (m.mode != "nearest" && m.mode != "linear" && m.mode != "cubic") l.unsupported("has an unknown mode '" + m.mode + "'");
   ValueId x = l.in(0);
   for (const AxisPlan& p : plans) {
     const bool cropped = m.coordinates == "tf_crop_and_resize";

@@ -75,7 +75,7 @@ Mode mode_named(Lowering& l, const std::string& name) {
                                                     {"BRANCH_GT", Mode::greater},   {"BRANCH_EQ", Mode::equal},
                                                     {"BRANCH_NEQ", Mode::not_equal}};
   const auto found = modes.find(name);
-  if (found == modes.end()) l.malformed("has the unknown node mode '" + name + "'");
+  if (found == modes.end()) l.malformed("has an unknown node mode '" + name + "'");
   return found->second;
 }
 
@@ -144,7 +144,7 @@ Trees read_rows(Lowering& l, const std::string& kind, std::int64_t targets) {
   for (const Integers* list : {&weight_tree, &weight_node, &ids}) require_count(l, *list, weights.size(), "a list of weights");
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const std::int64_t at = find(weight_tree[i], weight_node[i]);
-    if (at < 0) l.malformed("has a weight without a tree node");
+    if (at < 0) l.malformed("has a weight for a tree node that does not exist");
     file[static_cast<std::size_t>(at)].weights.push_back({small(l, ids[i]), weights[i]});
   }
   TreeBuilder builder(l, std::move(file));
@@ -243,7 +243,7 @@ std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   const auto first_leaf = static_cast<std::int64_t>(count);
   std::vector<FileNode> file(count + targets.size());
   for (std::size_t i = 0; i < count; ++i) {
-    if (!(modes[i] >= 0 && modes[i] <= 6)) l.malformed("has a tree node with the unknown mode " + std::to_string(modes[i]));
+    if (!(modes[i] >= 0 && modes[i] <= 6)) l.malformed("has a tree node with an unknown mode, " + std::to_string(modes[i]));
     const bool tracks = i < missing.size() && missing[i] != 0;
     file[i].node = {kModes[static_cast<std::size_t>(modes[i])], tracks, small(l, feature[i]), splits[i]};
     file[i].yes = small(l, yes[i]) + (yes_is_leaf[i] != 0 ? first_leaf : 0);
@@ -271,7 +271,7 @@ void tree_ensemble(Lowering& l) {
   if (aggregate == 0) y = averaged(l, y, count);
   constexpr const char* kTransforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   const std::int64_t transform = l.attribute("post_transform", std::int64_t{0});
-  if (transform < 0 || transform > 4) l.malformed("has the unknown post_transform " + std::to_string(transform));
+  if (transform < 0 || transform > 4) l.malformed("has an unknown post_transform " + std::to_string(transform));
   l.set(0, post_transform(l, y, kTransforms[transform]));
 }
 
