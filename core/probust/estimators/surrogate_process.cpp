@@ -9,7 +9,8 @@
 // between the nodes that no node has seen.
 //
 // From kOwnNodes forwards on, the second half of a point's nodes are its own, placed where the sign of the smallest margin is
-// the least certain.
+// the least certain. If failures turn out to be rare, a point's own nodes and the places over which p_fail is averaged come from
+// a wider distribution, weighted by the ratio of the densities.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,15 +29,19 @@
 namespace probust {
 namespace {
 
-constexpr std::int64_t kPlaces = 2048;      // w over which p is averaged
-constexpr std::int64_t kCandidates = 1024;  // of these, a point places its own nodes at some
+constexpr std::int64_t kPlaces = 2048;  // w over which p is averaged
+constexpr std::int64_t kWidePlaces = 8192;
+constexpr double kWider = 2.2;
+constexpr double kRare = 0.01;  // if p_fail is smaller with the shared nodes, failures are rare
+constexpr std::int64_t kMostParametersOfRare = 3;
+constexpr std::int64_t kCandidates = 2048;  // of these, a point places its own nodes at some
 constexpr std::int64_t kPathPlaces = 128, kPaths = 32;
 constexpr float kMostMargin = 1e30F;        // larger margins are treated as infinite
 constexpr std::int64_t kMostModelled = 16;  // rivals whose margins are modelled
-constexpr std::int64_t kOwnNodes = 50, kOwnRounds = 6;
+constexpr std::int64_t kOwnNodes = 50, kOwnRounds = 8;
 constexpr std::int64_t kFittedDesigns = 4;  // the scales are fitted to the points of this many groups
 constexpr std::int64_t kFittedRivals = 4;   // and to this many margins of each
-constexpr double kDeviations = 2, kUnseenShare = 0.3, kLeastHalf = 0.002;
+constexpr double kDeviations = 2, kDeviationsOfRare = 2.5, kUnseenShare = 0.3, kLeastHalf = 0.002;
 
 // Margins of one point at its nodes, over the modelled rivals.
 struct PointMargins {
@@ -70,6 +75,13 @@ PointMargins margins_at(std::span<const float> logits, std::int64_t classes, std
   return margins;
 }
 
+// Places from a distribution that is kWider times as wide as that of w, for rare failures.
+struct WidePlaces {
+  Eigen::MatrixXd at;      // [kWidePlaces, k]
+  Eigen::ArrayXd weights;  // [kWidePlaces] the ratio of the densities
+  std::vector<float> z;    // [rivals][kWidePlaces] standard normals
+};
+
 // Normals of a design, for draws of the posterior.
 std::vector<float> design_normals(std::uint64_t seed, std::int64_t rows, std::int64_t columns) {
   std::vector<float> z(static_cast<std::size_t>(rows * columns), 0.0F);
@@ -96,6 +108,7 @@ struct Scatter {
 
 // The common design of the points of a group.
 struct Design {
+  std::uint64_t seed = 0;
   std::vector<std::int64_t> points;  // positions in the block
   Eigen::MatrixXd nodes;             // [N, k]
   Eigen::MatrixXd places;            // [kPlaces, k]
@@ -190,39 +203,82 @@ Estimate counted_at(const PointMargins& margins) {
   return from_counts(survivors, nodes, clopper_pearson(survivors, nodes));
 }
 
-// The next nodes of a point, among the first `count` places: those where the sign of the smallest margin is least certain, and
-// not close to each other.
-std::vector<Eigen::Index> uncertain_places(const ProcessPosterior& posterior, const Design& design, const ProcessScales& scales,
-                                           const PointMargins& margins, std::int64_t wanted) {
-  constexpr double kExplore = 0.02, kDamped = 0.5;
+// Standard deviations of the processes of margins with these coefficients.
+Eigen::VectorXd deviations_of(const ProcessPosterior::Coefficients& coefficients) {
+  const auto freedom = static_cast<double>(std::max<Eigen::Index>(1, coefficients.values.rows() - 1));
+  return (coefficients.values.colwise().squaredNorm() / freedom).cwiseSqrt().cwiseMax(1e-30);
+}
+
+// [count] The smallest margin at each of the first places, in posterior standard deviations.
+Eigen::ArrayXd smallest_scores(const ProcessPosterior& posterior, const PointMargins& margins, std::int64_t count) {
   const ProcessPosterior::Coefficients coefficients = posterior.coefficients(margins.values);
-  const auto freedom = static_cast<double>(std::max<Eigen::Index>(1, margins.values.rows() - 1));
-  const Eigen::VectorXd deviations = (coefficients.values.colwise().squaredNorm() / freedom).cwiseSqrt().cwiseMax(1e-30);
-  std::vector<float> means(static_cast<std::size_t>(margins.values.cols() * kCandidates));
-  posterior.means(coefficients, 0, kCandidates, means.data());
+  const Eigen::VectorXd deviations = deviations_of(coefficients);
+  std::vector<float> means(static_cast<std::size_t>(margins.values.cols() * count));
+  posterior.means(coefficients, 0, count, means.data());
   const std::vector<float> variances = posterior.variances();
-  Eigen::ArrayXd survives(kCandidates), scores(kCandidates);
-  for (std::int64_t m = 0; m < kCandidates; ++m) {
-    double least = std::numeric_limits<double>::infinity();
-    for (Eigen::Index r = 0; r < deviations.size(); ++r) least = std::min(least, means[r * kCandidates + m] / deviations[r]);
-    survives[m] = normal::cdf(least / std::sqrt(std::max(double{variances[m]}, 1e-12)));
-  }
-  const double spread = std::sqrt((survives - survives.mean()).square().mean());
-  for (std::int64_t m = 0; m < kCandidates; ++m)
-    scores[m] = std::min(survives[m], 1 - survives[m]) + kExplore * std::sqrt(double{variances[m]}) * spread;
+  Eigen::ArrayXd least = Eigen::ArrayXd::Constant(count, std::numeric_limits<double>::infinity());
+  for (Eigen::Index r = 0; r < deviations.size(); ++r)
+    least = least.min(Eigen::Map<const Eigen::ArrayXf>(means.data() + r * count, count).cast<double>() / deviations[r]);
+  return least / Eigen::Map<const Eigen::ArrayXf>(variances.data(), count).cast<double>().max(1e-12).sqrt();
+}
+
+// The next nodes of a point, among the candidates: those where the sign of the smallest margin is least certain, and not close
+// to each other. With weights, uncertainty counts in proportion to their square roots.
+std::vector<Eigen::Index> uncertain_places(const ProcessPosterior& posterior, const Eigen::MatrixXd& places,
+                                           const Eigen::ArrayXd* weights, const ProcessScales& scales,
+                                           const PointMargins& margins, std::int64_t wanted, bool explore) {
+  constexpr double kExplore = 0.02, kDamped = 0.5, kSpread = 0.5;
+  const std::vector<float> variances = posterior.variances();
+  const Eigen::ArrayXd survives =
+      smallest_scores(posterior, margins, kCandidates).unaryExpr([](double score) { return normal::cdf(score); });
+  const double spread = explore ? kSpread : std::sqrt((survives - survives.mean()).square().mean());
+  Eigen::ArrayXd scores =
+      survives.min(1 - survives) +
+      kExplore * spread * Eigen::Map<const Eigen::ArrayXf>(variances.data(), kCandidates).cast<double>().sqrt();
+  if (weights != nullptr) scores *= weights->head(kCandidates).sqrt();
   std::vector<Eigen::Index> chosen;
   while (std::ssize(chosen) < wanted) {
     Eigen::Index best = 0;
     scores.maxCoeff(&best);
     chosen.push_back(best);
-    for (std::int64_t m = 0; m < kCandidates; ++m) {
-      const double distance =
-          (design.places.row(m) - design.places.row(best)).transpose().cwiseQuotient(scales.lengths).norm() / kDamped;
+    for (Eigen::Index m = 0; m < kCandidates; ++m) {
+      const double distance = (places.row(m) - places.row(best)).transpose().cwiseQuotient(scales.lengths).norm() / kDamped;
       scores[m] *= 1 - std::exp(-distance * distance / 2);
     }
     scores[best] = -1;
   }
   return chosen;
+}
+
+// p_fail as a weighted mean over wide places, and the interval in which all margins may be wrong by kDeviationsOfRare of their
+// posterior standard deviations at once.
+Estimate estimate_of_rare(const ProcessPosterior& posterior, const WidePlaces& wide, const PointMargins& margins) {
+  const ProcessPosterior::Coefficients coefficients = posterior.coefficients(margins.values);
+  const Eigen::MatrixXf root = root_of(coefficients.values);
+  std::vector<float> means(static_cast<std::size_t>(margins.values.cols() * kWidePlaces));
+  posterior.means(coefficients, 0, kWidePlaces, means.data());
+  const std::vector<float> variances = posterior.variances();
+  const Eigen::ArrayXd scores = smallest_scores(posterior, margins, kWidePlaces);
+  double fails = 0, least = 0, most = 0;
+  for (Eigen::Index m = 0; m < kWidePlaces; ++m) {
+    const float deviation = std::sqrt(variances[m]);
+    bool survives = true;
+    for (Eigen::Index r = 0; r < root.rows() && survives; ++r) {
+      float margin = means[r * kWidePlaces + m];
+      for (Eigen::Index q = 0; q <= r; ++q) margin += root(r, q) * deviation * wide.z[q * kWidePlaces + m];
+      survives = margin > 0;
+    }
+    fails += survives ? 0 : wide.weights[m];
+    least += scores[m] < -kDeviationsOfRare ? wide.weights[m] : 0;
+    most += scores[m] < kDeviationsOfRare ? wide.weights[m] : 0;
+  }
+  Estimate estimate;
+  estimate.p_fail = std::min(1.0, fails / kWidePlaces);
+  estimate.p = 1 - estimate.p_fail;
+  estimate.ci_low = std::max(0.0, 1 - most / kWidePlaces);
+  estimate.ci_high = std::min(1.0, 1 - least / kWidePlaces);
+  estimate.std_error = (*estimate.ci_high - *estimate.ci_low) / (2 * 1.96);
+  return estimate;
 }
 
 class BlockSurrogate {
@@ -244,7 +300,7 @@ class BlockSurrogate {
     std::vector<Estimate> all(static_cast<std::size_t>(points_.size()));
     if (shared_ == count_) {
       each(std::ssize(designs_), [&](std::int64_t g) {
-        const ProcessPosterior posterior = shared_posterior(designs_[g]);
+        const ProcessPosterior posterior = shared_posterior(designs_[g], designs_[g].places);
         const Scatter scatter = scatter_of(posterior, designs_[g], rivals_);
         for (const std::int64_t i : designs_[g].points) all[i] = estimated(posterior, scatter, i);
       });
@@ -266,8 +322,8 @@ class BlockSurrogate {
   }
 
   Design design_of(std::int64_t group) const {
-    const std::uint64_t seed = design_seed(points_.seed, static_cast<std::uint64_t>(group));
     Design design;
+    const std::uint64_t seed = design.seed = design_seed(points_.seed, static_cast<std::uint64_t>(group));
     design.nodes = sobol_nodes(SobolNormals(k_, design_seed(seed, 1)), shared_);
     design.places = sobol_nodes(SobolNormals(k_, design_seed(seed, 2)), kPlaces);
     design.z = design_normals(design_seed(seed, 3), rivals_, kPlaces + kPaths * kPathPlaces);
@@ -318,42 +374,77 @@ class BlockSurrogate {
     return fit_scales(curves, executor_.options().threads, stop());
   }
 
-  ProcessPosterior shared_posterior(const Design& design) const {
-    ProcessPosterior posterior(scales_, design.places);
+  ProcessPosterior shared_posterior(const Design& design, const Eigen::MatrixXd& places) const {
+    ProcessPosterior posterior(scales_, places);
     for (Eigen::Index i = 0; i < design.nodes.rows(); ++i) posterior.add(design.nodes.row(i));
     return posterior;
+  }
+
+  // A point that places its own nodes.
+  struct Refined {
+    ProcessPosterior posterior;
+    bool rare = false;
+  };
+
+  WidePlaces wide_places(const Design& design) const {
+    WidePlaces wide;
+    wide.at = kWider * sobol_nodes(SobolNormals(k_, design_seed(design.seed, 4)), kWidePlaces);
+    const Eigen::ArrayXd squares = wide.at.rowwise().squaredNorm().array();
+    wide.weights = std::pow(kWider, static_cast<double>(k_)) * (-0.5 * (1 - 1 / (kWider * kWider)) * squares).exp();
+    wide.z = design_normals(design_seed(design.seed, 5), rivals_, kWidePlaces);
+    return wide;
   }
 
   // The points of a group place the rest of their nodes, all at the same time, so that their forwards form batches.
   void with_own_nodes(const Design& design, std::vector<Estimate>& all) {
     const std::int64_t points = std::ssize(design.points);
-    std::vector<ProcessPosterior> posteriors(static_cast<std::size_t>(points), shared_posterior(design));
+    std::vector<Refined> refined(static_cast<std::size_t>(points), {shared_posterior(design, design.places)});
+    std::optional<WidePlaces> wide;
+    if (k_ <= kMostParametersOfRare) wide = wide_places(design);
+    each(wide ? points : 0, [&](std::int64_t p) {
+      const std::int64_t i = design.points[p];
+      const PointMargins margins = margins_of(i, points_.target[i]);
+      const Eigen::ArrayXd scores = smallest_scores(refined[p].posterior, margins, kPlaces);
+      const double fails = scores.unaryExpr([](double score) { return normal::complement(score); }).mean();
+      if (margins.finite && fails < kRare) refined[p] = {shared_posterior(design, wide->at), true};
+    });
     for (std::int64_t round = 0, placed = shared_; round < kOwnRounds; ++round) {
       const std::int64_t wanted = (count_ - placed) / (kOwnRounds - round);
       std::vector<std::int64_t> which(static_cast<std::size_t>(points * wanted));
       Eigen::MatrixXf w(points * wanted, k_);
       each(points, [&](std::int64_t p) {
         const std::int64_t i = design.points[p];
-        const PointMargins margins = margins_of(i, points_.target[i]);
+        auto& [posterior, rare] = refined[p];
+        const Eigen::MatrixXd& places = rare ? wide->at : design.places;
         std::int64_t row = p * wanted;
-        for (const Eigen::Index m : uncertain_places(posteriors[p], design, scales_, margins, wanted)) {
-          posteriors[p].add(design.places.row(m));
+        for (const Eigen::Index m : uncertain_places(posterior, places, rare ? &wide->weights : nullptr, scales_,
+                                                     margins_of(i, points_.target[i]), wanted, rare && round == 0)) {
+          posterior.add(places.row(m));
           which[row] = i;
-          w.row(row++) = design.places.row(m).cast<float>();
+          w.row(row++) = places.row(m).cast<float>();
         }
       });
       evaluate(which, w);
       placed += wanted;
     }
     each(points, [&](std::int64_t p) {
-      all[design.points[p]] = estimated(posteriors[p], scatter_of(posteriors[p], design, rivals_), design.points[p]);
+      const std::int64_t i = design.points[p];
+      const auto& [posterior, rare] = refined[p];
+      all[i] = rare ? estimated(i, [&](const PointMargins& margins) { return estimate_of_rare(posterior, *wide, margins); })
+                    : estimated(posterior, scatter_of(posterior, design, rivals_), i);
     });
   }
 
   Estimate estimated(const ProcessPosterior& posterior, const Scatter& scatter, std::int64_t i) const {
+    return estimated(i, [&](const PointMargins& margins) { return estimate_of(posterior, scatter, margins); });
+  }
+
+  // The estimate of a point, and that of its label from the same nodes.
+  template <class FromMargins>
+  Estimate estimated(std::int64_t i, const FromMargins& from_margins) const {
     const auto for_target = [&](std::int64_t target) {
       const PointMargins margins = margins_of(i, target);
-      return margins.finite ? estimate_of(posterior, scatter, margins) : counted_at(margins);
+      return margins.finite ? from_margins(margins) : counted_at(margins);
     };
     Estimate estimate = for_target(points_.target[i]);
     if (const std::int64_t label = other_label(points_, i); label >= 0) estimate.set_label(for_target(label));
