@@ -30,7 +30,7 @@ struct Window {
   Shape kernel;    ///< spatial extents of the kernel
   Shape stride;    ///< step between neighbouring windows
   Shape dilation;  ///< step between neighbouring taps of one window
-  Shape pad_low;   ///< cells added before the image (zeros; for maxima, cells that are never chosen)
+  Shape pad_low;   ///< cells added before the image (zeros; in max pooling, cells that are never chosen)
   Shape pad_high;  ///< cells added after it
   std::int64_t groups = 1;
   bool operator==(const Window&) const = default;
