@@ -42,7 +42,7 @@ struct Posterior {
     return sum;
   }
 
-  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution, each step squares the error.
+  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution, each Newton step squares the error.
   double quantile(double probability, double guess) const {
     double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
     for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {
