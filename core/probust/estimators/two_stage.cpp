@@ -75,8 +75,8 @@ Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t t
   return estimate;
 }
 
-// The values of p that the likelihood ratio between a uniform prior and p does not reject: log B(k+1, n-k+1) - k log p - (n-k)
-// log(1-p) < log(1 / alpha).
+// The values of p that the likelihood ratio between a uniform prior and p does not reject:
+// log B(k+1, n-k+1) - k log p - (n-k) log(1-p) < log(1 / alpha).
 class ConfidenceSequence {
  public:
   ConfidenceSequence(std::int64_t survivors, std::int64_t trials)

@@ -14,9 +14,9 @@
 // The methods, from the simplest case to the general one; `method` names the one that gave the answer:
 //
 //   "trivial"      no finite limit, or one is -inf
-//   "univariate" one limit remains after +inf and duplicates are dropped
-//   "bivariate" two limits: Drezner and Wesolowsky 1990, Genz 2004
-//   "trivariate" three limits: a quadrature over the bivariate probability
+//   "univariate"   one limit remains after +inf and duplicates are dropped
+//   "bivariate"    two limits: Drezner and Wesolowsky 1990, Genz 2004
+//   "trivariate"   three limits: a quadrature over the bivariate probability
 //   "blocks"       variables in independent groups, each solved separately
 //   "one-factor"   R_ij = a_i a_j: one quadrature for any m
 //   "polygon"      R of rank two: a sum over the sides of a polygon, for any m (Owen 1956)

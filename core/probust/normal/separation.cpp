@@ -27,8 +27,7 @@ Separation::Separation(const Orthant& orthant, std::uint64_t seed, std::int64_t 
 void Separation::arrange(const Orthant& orthant, Arena& arena) {
   const Eigen::Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
-  const std::span<double> slack = arena.take<double>(m);  // each limit minus the contributions of earlier variables at their
-                                                          // conditional means
+  const std::span<double> slack = arena.take<double>(m);  // each limit minus the earlier variables at their conditional means
   std::copy_n(orthant.limits, m, slack.begin());
   const std::span<Eigen::Index> group = arena.take<Eigen::Index>(m);
   const std::span<Column> columns = arena.take<Column>(m);
