@@ -32,7 +32,7 @@ struct LoadOptions {
   Shape input_shape = {};  ///< shape of the model's input for one example, if neither the model nor point_shape determines it
   /// The output or inner tensor whose values decide the class; if empty, the only suitable one.
   std::string output_name = {};
-  bool decide = true;  ///< whether the model decides between classes (ImportOptions); false within a tolerance
+  bool decide = true;  ///< whether the model decides between classes (ImportOptions); false with a tolerance
   /// For a model with one output number: class 1 is predicted above this value; by default 0 for scores, 0.5 for probabilities.
   std::optional<double> threshold{};
   std::vector<std::int64_t> outputs = {};  ///< positions of those output values that stand for classes; empty: all

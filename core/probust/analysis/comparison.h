@@ -28,10 +28,10 @@ struct PairedComparison {
   MeanInterval baseline_noisy, run_noisy;  ///< accuracy under noise, over the pairs with p_label in both
   MeanInterval noisy_difference;           ///< difference of p_label; paired, like `difference`
   std::int64_t higher = 0, lower = 0;      ///< pairs with a higher and a lower p than in the baseline
-  double sign_test = 1;  ///< two-sided P of a split of the pairs at least as uneven, if higher and lower are equally likely
-  std::int64_t with_intervals = 0;   ///< pairs in which both have an interval: the row's, or p +- 1.96 standard errors
-  std::int64_t beyond = 0;           ///< number of those pairs whose two intervals do not overlap
-  double pearson = 0, spearman = 0;  ///< correlations of p over the pairs; NaN if either side is constant
+  double sign_test = 1;                    ///< two-sided p-value of the sign test: `higher` against `lower`
+  std::int64_t with_intervals = 0;         ///< pairs in which both have an interval: the row's, or p +- 1.96 standard errors
+  std::int64_t beyond = 0;                 ///< number of those pairs whose two intervals do not overlap
+  double pearson = 0, spearman = 0;        ///< correlations of p over the pairs; NaN if either side is constant
   std::vector<std::int64_t> only_baseline, only_run;  ///< ascending indices of points that only one side has
 };
 

@@ -88,7 +88,7 @@ std::vector<RowGroup> grouped(std::span<const Row> rows) {
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma) {
   if (!sigma) return noise;
   const std::string scale = ":" + shortest_text(*sigma);
-  const std::size_t end = without_clipping(noise).size();  // a clipping bound may be the same number
+  const std::size_t end = without_clipping(noise).size();  // the clipping range may contain the same number
   const std::size_t at = end < scale.size() ? std::string::npos : noise.rfind(scale, end - scale.size());
   return at == std::string::npos ? noise : noise.substr(0, at) + noise.substr(at + scale.size());
 }

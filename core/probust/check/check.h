@@ -26,7 +26,7 @@ struct CheckInput {
   std::vector<std::int64_t> labels = {};      ///< [n], or empty
   std::vector<std::int64_t> all_labels = {};  ///< labels of all points of the data, if x is a selection; otherwise empty
   std::vector<std::string> label_names = {};  ///< text of each label; empty if labels are numbers
-  /// If the classes of label names are unknown, the names are sorted, and this is their number; otherwise 0.
+  /// The number of label names if they were sorted because the order of the classes is unknown; otherwise 0.
   std::int64_t guessed_classes = 0;
   std::vector<double> sigmas = {};  ///< noise scales in natural units
   Shape input_shape = {};           ///< shape of the model's input at batch 1

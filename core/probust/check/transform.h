@@ -23,7 +23,7 @@ struct Colours {
 struct Transform {
   double scale = 1;
   std::vector<double> mean = {}, std = {};  ///< empty, one value, or one per channel
-  int channel_axis = 0;                     ///< axis of a point that has the channels
+  int channel_axis = 0;                     ///< the channel axis of a point
   Arrangement arrangement = {};
   Colours reverse = {};  ///< the colours to reverse, if any
 };

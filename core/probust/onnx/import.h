@@ -50,7 +50,7 @@ struct Model {
   Shape input_shape;  ///< at batch one, e.g. [1, 3, 32, 32]
   std::int64_t classes = 0;
   std::vector<std::string> notes;  ///< decisions made during import, one sentence each
-  /// Whether its last operator was an ArgMax, Softmax or LogSoftmax. If not, the model may be a regression.
+  /// Whether the model's last operator was an ArgMax, Softmax or LogSoftmax. If not, the model may be a regression.
   bool classifies = false;
   /// The decision rule, in one line: "the largest of 10 values of 'logits'", "class 1 if 'score' > 0". Empty for a model that is
   /// imported without a decision (ImportOptions::decide).

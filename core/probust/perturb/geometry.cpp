@@ -81,7 +81,8 @@ ValueId sample_at(const MapInputs& in, ValueId positions) {
   grid.padding = in.border.kind == Border::Kind::nearest   ? GridAttributes::Padding::border
                  : in.border.kind == Border::Kind::reflect ? GridAttributes::Padding::reflect_centres
                                                            : GridAttributes::Padding::zeros;
-  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // otherwise 0 beyond the border
+  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // otherwise pixels beyond the border are
+                                                                                         // 0
   const ValueId fill = filled ? build::broadcast(g, build::constant(g, in.border.value), image.planes()) : kNoValue;
   const ValueId x = filled ? build::subtract(g, in.x, fill) : in.x;
   const ValueId batched = build::reshape(g, x, {1, image.channels, image.rows, image.columns});

@@ -79,7 +79,7 @@ Sampled mean_of(const VectorXd& values) {
   return {mean, std::sqrt((values.array() - mean).square().sum() / (n - 1) / n)};
 }
 
-// The mean over pairs of vᵀH v, with a unit vector v of its own for each pair.
+// The mean over pairs of vᵀH v, with a separate unit vector v for each pair.
 Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t pairs,
                           const std::function<VectorXd(std::int64_t)>& direction) {
   constexpr Index kPlaces = 6, kPairsAtOnce = 32;
@@ -116,14 +116,14 @@ VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigm
   return sum / (2 * step * static_cast<double>(samples));
 }
 
-// Unit vectors along which H is largest and smallest within the space of a few Lanczos iterations.
+// Unit vectors v with the largest and the smallest vᵀH v in the span of a few Lanczos vectors.
 std::pair<VectorXd, VectorXd> extreme_directions(const PointCopies& copies, double sigma,
                                                  const SmoothedCurvatureOptions& options) {
   const Index most = std::min<Index>(options.iterations, copies.size());
   MatrixXd Q(copies.size(), most), HQ(copies.size(), most);
   Index used = 0;
   for (VectorXd next = copies.unit_direction(0); used < most; ++used) {
-    // Twice, because after one pass rounding errors are as large as the remainder.
+    // Orthogonalises twice, because after one pass rounding errors may be as large as the remainder.
     for (int pass = 0; pass < 2; ++pass) next -= times(Q.leftCols(used), transposed_times(Q.leftCols(used), next));
     if (!(next.norm() > 1e-9 * std::max(1.0, used > 0 ? HQ.col(used - 1).norm() : 1.0))) break;
     Q.col(used) = next.normalized();

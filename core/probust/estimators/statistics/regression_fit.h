@@ -44,7 +44,7 @@ struct Explained {
 /// The regression of a point: margins = mean + slopes w + residual, for the rivals that matter.
 struct RegressionFit {
   Rivals rivals;
-  std::int64_t survivors;  ///< number of all samples that keep the target
+  std::int64_t survivors;  ///< number of samples that keep the target
   Pairs left;              ///< margins minus the explained part
   Explained explained;
   Eigen::VectorXd mean;      ///< [m] the means of the margins

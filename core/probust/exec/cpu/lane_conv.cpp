@@ -18,7 +18,7 @@ namespace probust::cpu {
 namespace {
 
 constexpr int kBlockPackets = kBlock / kPacket;
-// Pixels whose sums are in registers at the same time: half of the 16 registers.
+// The number of pixels whose sums are in registers at the same time. They take half of the 16 registers.
 constexpr int kTilePixels = 8 / kBlockPackets;
 
 // A term of a pixel's sum: a tap of the filter, and an element of the other operand, counted from the run's `source`.
