@@ -46,7 +46,7 @@ struct Compared {
   Alternative result;
   int complexity = 0;
   int changes = 1;     // how many of preprocessing, layout and labels differ from the given ones
-  std::string kind;    // the kind of its finding
+  std::string kind;    // the kind of the finding that reports this alternative
   std::string remedy;  // what to do if no option gives this alternative
   Score score;
   bool fitted = false;      // whether the order of labels was fitted, to points that are then not scored

@@ -55,7 +55,7 @@ Eigen::MatrixXd nearness(const Eigen::MatrixXd& rows, double width) {
   return (distances / (-2 * width * std::max(distances.mean(), 1e-300))).array().exp();
 }
 
-// Conversion of a symmetric matrix [r, r] to a vector of the same Frobenius norm, and back.
+// Converts a symmetric matrix [r, r] to a vector whose length is the matrix's Frobenius norm, and back.
 Eigen::Index packed_size(Eigen::Index r) { return r * (r + 1) / 2; }
 
 Eigen::RowVectorXd packed(const Eigen::MatrixXd& matrix) {

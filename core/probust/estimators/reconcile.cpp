@@ -17,7 +17,7 @@ constexpr double kGridEnd = 6;    // the grid covers |b| up to sinh(6) = 200 pri
 constexpr double kFreedom = 1;    // degrees of freedom of the prior, Student's t: most models are good, some are far off
 constexpr double kFarBelow = 25;  // nodes whose log weight is further below the largest are dropped
 constexpr int kZooms = 3;
-constexpr double kLastStep = 1e-6;  // error of a quantile, relative to the spread
+constexpr double kLastStep = 1e-6;  // a Newton step below this share of the spread is the last one
 
 // A mixture of normal distributions with a common standard deviation.
 struct Posterior {

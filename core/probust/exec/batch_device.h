@@ -112,7 +112,7 @@ struct DeviceFacts {
   int workers = 1;
   Batch forward_batch{};
   ExecutorOptions options{};
-  bool splits_head = false;      ///< whether without_head() gives a device
+  bool splits_head = false;      ///< whether without_head() returns a device
   bool reads_gradients = false;  ///< whether BatchGradients::read_kept works
 };
 

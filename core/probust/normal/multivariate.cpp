@@ -336,8 +336,8 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
-/// Whether the rank of U is at most two, up to rounding. Rank two has its own exact method (polygon.h). The trace that two
-/// steps of the Cholesky decomposition of UᵀU leave is at least the third eigenvalue.
+/// Whether the rank of U is at most two, up to rounding. Rank two has its own exact method (polygon.h). The trace that remains
+/// after two steps of the Cholesky decomposition of UᵀU is at least the third eigenvalue.
 bool rank_below_three(const Matrix& U, Arena& arena) {
   constexpr double kNone = 1e-12;
   const Index d = U.cols();

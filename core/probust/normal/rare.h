@@ -11,7 +11,7 @@
 namespace probust::normal {
 
 struct RareFailure {
-  double q, error;  ///< absolute error
+  double q, error;  ///< q and its absolute error
   std::int64_t points;
 };
 

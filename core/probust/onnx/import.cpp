@@ -486,7 +486,7 @@ Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions&
   return guarded("the model", [&] {
     const ModelProto proto = read_model(bytes, options.external);
     ImportOptions as_read = options;
-    as_read.output_name = printable(options.output_name);  // wire.cpp reads names this way
+    as_read.output_name = printable(options.output_name);  // as wire.cpp reads all names
     return import_model(proto, as_read, bytes.size() + proto.external_bytes);
   });
 }

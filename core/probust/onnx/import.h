@@ -93,7 +93,7 @@ struct Function {
 
 struct FunctionOptions {
   std::map<std::string, Tensor> fixed;  ///< values of inputs that are treated as constants
-  std::int64_t batch = 0;               ///< the first extent of inputs for which it is symbolic; if 0, it must not be symbolic
+  std::int64_t batch = 0;               ///< replaces a symbolic first extent of inputs; 0: there must be none
 };
 
 /// Imports an ONNX graph with any number of inputs and outputs of declared shapes. All other shapes must follow from the declared

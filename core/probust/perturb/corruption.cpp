@@ -305,7 +305,7 @@ Plane displacements(const DrawInputs& in, double deviation, double strength) {
 }
 
 void elastic_transform(const DrawInputs& in, std::span<float> x) {
-  struct Shares {  // of the shorter side
+  struct Shares {  // in units of the shorter side
     double strength, deviation, corner;
   };
   const Shares own = level_of<Shares>({{{{{0, 0, .08}, {.05, .2, .07}, {.08, .06, .06}, {.1, .04, .05}, {.1, .03, .03}}},

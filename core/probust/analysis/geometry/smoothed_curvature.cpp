@@ -16,7 +16,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr std::uint32_t kDirections = 0xd1f;  // stream of the draws that determine directions
-constexpr double kTriangle = 1.0 / 6;         // variance of a triangle from -1 to 1
+constexpr double kTriangle = 1.0 / 6;         // variance of the triangular density on (-1, 1)
 
 // Noisy samples of one point, with the margin over one rival at each of them.
 class PointCopies {
@@ -107,7 +107,8 @@ Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t 
 
 // H v, computed from differences of gradients and averaged over the samples after the first `known`.
 VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigma, std::int64_t known, std::int64_t samples) {
-  const double step = sigma * std::sqrt(0.5), left = std::sqrt(1 - 0.5 / 3);  // a box of half-width h has the variance h² / 3
+  const double step = sigma * std::sqrt(0.5), left = std::sqrt(1 - 0.5 / 3);  // a uniform density of half-width h has the
+                                                                              // variance h² / 3
   VectorXd sum = VectorXd::Zero(v.size());
   for (std::int64_t j = 0; j < samples; ++j) {
     const VectorXd draw = (j % 2 == 0 ? 1 : -1) * copies.noise(known + j / 2), eps = draw + (left - 1) * v.dot(draw) * v;

@@ -30,7 +30,7 @@ constexpr std::int64_t kPositions = 8;
 // neighbouring positions overlap, and adding to a value that was just written is slow.
 constexpr std::int64_t kStreams = 4;
 
-// Cache lines are prefetched this many positions ahead: those of a group are too far apart for the hardware prefetcher.
+// Cache lines are prefetched this many positions ahead: those of a group's lanes are too far apart for the hardware prefetcher.
 constexpr std::int64_t kAhead = 8;
 
 // The operands and the result for some channels of an image.

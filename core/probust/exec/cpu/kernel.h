@@ -68,7 +68,7 @@ using Kernel = std::function<void(const Call&)>;
 /// Creates the kernel of one node. All work that depends only on constants and shapes is done here.
 using MakeKernel = Kernel (*)(const Graph&, const Node&);
 
-/// How a kernel may use memory.
+/// How to create an operator's kernel, and how the kernel may use memory.
 struct KernelEntry {
   MakeKernel make = nullptr;
   bool in_place = false;  ///< whether the output may overwrite the first operand

@@ -234,7 +234,8 @@ struct Varying {
   float* y;
 };
 
-// Whether gathering the operands is faster. Must not depend on the number of lanes, because it changes the order of sums.
+// Whether gathering the operands is faster. The choice must not depend on the number of lanes, because it changes the order of
+// sums.
 bool is_large(std::int64_t m, std::int64_t n, std::int64_t k) {
   return std::min({m, n, k}) >= 16 && m * n * k >= std::int64_t{1} << 15;
 }

@@ -191,7 +191,7 @@ void run_conv_transpose(const Call& call, const Cells& cells, const Sizes& size,
   }
 }
 
-// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has one patch per output pixel, and c has the cotangents.
+// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has one patch per output pixel, and c contains the cotangents.
 void run_filter_grad(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
   const std::int64_t height = padded_rows(size.k);
   for (std::int64_t group = 0; group < size.groups; ++group) {

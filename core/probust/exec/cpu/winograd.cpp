@@ -12,7 +12,7 @@
 namespace probust::cpu {
 namespace {
 
-// The rows of a product that are transformed at once. A row is one lane of a tile.
+// The number of rows of a product to transform at once. A row is one lane of a tile.
 constexpr std::int64_t kWide = kPacket;
 constexpr std::int64_t kLeastRows = 48;  // whole tiles for every instruction set
 using Wide = Eigen::Array<float, kWide, 1>;
