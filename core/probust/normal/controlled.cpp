@@ -183,7 +183,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   mean.refine(evaluate, goal.stop);
   const double n = static_cast<double>(mean.points());
   if (kPays * rest.variance(n) > plain.variance(n)) return std::nullopt;
-  // With so many variables in the remainder, its mean does not converge faster than with random samples.
+  // With this many variables in the remainder, its mean does not converge faster than with random samples.
   const double excess = kErrorFactor * std::sqrt(rest.variance(n)) / n / goal.target(1.0 - answer().p);
   if (n * excess * excess > affordable) return std::nullopt;
   while (answer().error > goal.target(1.0 - answer().p) && !mean.exhausted() &&

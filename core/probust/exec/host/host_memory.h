@@ -26,8 +26,8 @@ class HostMemory {
   /// declare values that are too large for any machine.
   void check_values_fit(const Graph& graph);
 
-  /// The preferred number of lanes or, if the values of so many lanes do not fit into the cache, the smallest number of lanes at
-  /// which the kernels run at full speed.
+  /// The preferred number of lanes or, if the values of that many lanes do not fit into the cache, the smallest number of lanes
+  /// at which the kernels run at full speed.
   Batch forward_batch(const Program& forward) const;
   Batch gradient_batch(const Program& gradient, std::int64_t rows) const;
 
