@@ -30,13 +30,13 @@ struct LoadOptions {
   /// Shape of one point of the data, e.g. [3, 32, 32]; by default that of the model's input without the batch axis.
   Shape point_shape = {};
   Shape input_shape = {};  ///< shape of the model's input for one example, if neither the model nor point_shape determines it
-  /// The output or inner tensor whose values decide the class; if empty, the only one that can.
+  /// The output or inner tensor whose values decide the class; if empty, the only suitable one.
   std::string output_name = {};
-  bool decide = true;  ///< whether the model decides between classes (ImportOptions); false within a tolerance
-  /// For a model with one output number: class 1 is above it; by default 0 for scores, 0.5 for probabilities.
+  bool decide = true;  ///< whether the model decides between classes (ImportOptions); false with a tolerance
+  /// For a model with one output number: class 1 is predicted above this value; by default 0 for scores, 0.5 for probabilities.
   std::optional<double> threshold{};
-  std::vector<std::int64_t> outputs = {};  ///< positions of the output's values that are the classes; empty: all
-  std::int64_t data_classes = 0;           ///< one more than the largest label, which helps to choose the output; 0: unknown
+  std::vector<std::int64_t> outputs = {};  ///< positions of those output values that stand for classes; empty: all
+  std::int64_t data_classes = 0;           ///< largest label + 1, which helps to choose the output; 0: unknown
   /// For a regression model: a prediction survives if every output changes by less than this (estimators/tolerance.h).
   std::optional<double> tolerance{};
   std::string device = "cpu";         ///< one of devices() (exec/devices.h), or "auto"
@@ -74,7 +74,7 @@ class DeviceWarnings {
 /// x is [N, ...], or one point, in the units of the data.
 class LoadedModel {
  public:
-  /// The graph of `model` is dropped. If `executor` runs a regression model with a tolerance as a classifier
+  /// Does not keep the graph of `model`. If `executor` runs a regression model with a tolerance as a classifier
   /// (within_tolerance), `regression` runs the regression model itself.
   LoadedModel(Model model, std::unique_ptr<Executor> executor, Preprocessing preprocessing = {},
               std::shared_ptr<DeviceWarnings> warnings = std::make_shared<DeviceWarnings>(),

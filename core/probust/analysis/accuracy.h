@@ -10,10 +10,10 @@
 
 namespace probust {
 
-/// A count of successes, and the 95% interval of their probability.
+/// A count of successes, and the 95% interval of the probability of success.
 struct Proportion {
   std::int64_t count = 0, of = 0;
-  double share = 0, low = 0, high = 0;  ///< the share and its interval; NaN, 0 and 1 if `of` is 0
+  double share = 0, low = 0, high = 0;  ///< the share of successes and its interval; NaN, 0 and 1 if `of` is 0
 };
 
 /// Wilson's score interval (Wilson, "Probable inference, the law of succession, and statistical inference", JASA 1927).

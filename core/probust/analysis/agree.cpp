@@ -12,7 +12,7 @@
 namespace probust {
 namespace {
 
-// p and the probability of failure, by position of the point in the data.
+// p and the probability of failure, keyed by the point's position in the data.
 struct Column {
   std::string name;
   std::map<std::int64_t, std::pair<double, double>> values;

@@ -21,7 +21,7 @@ struct Comparison {
   Agreement p{};     ///< mean absolute error, bias, largest difference and correlations of a and b, over points with both
   /// Means of |a - b| / max(a, b): 0 if both are equal, 1 if one is zero. NaN without points.
   double relative_p = 0, relative_fail = 0;
-  std::vector<const Row*> points{};  ///< rows of `a` for points with both, by index; owned by the caller
+  std::vector<const Row*> points{};  ///< rows of `a` for points with both estimates, ordered by index; owned by the caller
   std::vector<double> p_a{}, p_b{};  ///< [points]
 };
 

@@ -13,7 +13,7 @@ struct ClassedPoints {
   bool by_label = false;
   std::vector<std::int64_t> classes;  // the classes that occur, ascending
   std::vector<double> p;
-  std::vector<std::int64_t> of_class;  // [p] positions in `classes`
+  std::vector<std::int64_t> of_class;  // position in `classes` of each p
   double common = 0;                   // RowGroup::common_variance
 };
 
@@ -35,8 +35,8 @@ ClassedPoints classed_points(const RowGroup& group) {
   return points;
 }
 
-// Welch's interval for the difference of the means of the classes at positions `most` and `least` (Welch, "The generalization of
-// Student's problem ...", Biometrika 1947).
+// Welch's interval for the difference between the means of the classes at positions `most` and `least` (Welch, "The
+// generalization of Student's problem ...", Biometrika 1947).
 ClassGap gap_between(const ClassedPoints& points, const std::vector<MeanInterval>& means, std::int64_t most, std::int64_t least,
                      double confidence) {
   const double difference = means[most].mean - means[least].mean;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kFewest = 30;
 constexpr std::size_t kFolds = 10;
-// The polynomial is constant for |z| above this, because samples carry little information about tails.
+// Above this |z|, the polynomial is constant, because samples carry little information about the tails.
 constexpr double kKnown = 3;
 constexpr double kExpectedBias = 0.1;  // prior standard deviation of each coefficient, in z
 
@@ -46,7 +46,7 @@ Eigen::Vector3d solve(const Equations& all, const Equations& own) {
   return PivotedCholesky(all.squares - own.squares + prior).solve(all.products - own.products);
 }
 
-// Whether p_label repeats p, because the label is the target.
+// Whether the estimate for the label equals that for the target, because the label is the target.
 bool repeats_p(const Estimate& estimate) {
   return estimate.p_label == estimate.p && estimate.p_label_low == estimate.ci_low && estimate.p_label_high == estimate.ci_high;
 }
@@ -58,7 +58,7 @@ void move(Estimate& estimate, const Eigen::Vector3d& bias) {
   estimate.p_fail = normal::complement(moved);
   if (estimate.ci_low) estimate.ci_low = std::min(*estimate.ci_low, estimate.p);
   if (estimate.ci_high) estimate.ci_high = std::max(*estimate.ci_high, estimate.p);
-  if (bounded) {  // computes the bound again, from the new p
+  if (bounded) {  // recomputes the bound from the new p
     if (estimate.status == Status::bound) estimate.status = Status::ok;
     bound_failure(estimate);
   }

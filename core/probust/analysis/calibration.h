@@ -18,11 +18,11 @@ struct Calibration {
 };
 
 /// Corrects the estimates of one estimator at one noise model for the bias that their own noisy samples show. The
-/// observed share of survivors minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards zero. Each z is
-/// then moved by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the
-/// share minus p is independent of the sampling error of an efficient p. Only estimates that report their counts are
-/// used and corrected, and only if there are at least 30. Intervals are widened to contain p, and notes mention the
-/// correction. The correction of a point depends on the other points.
+/// observed share of survivors minus p is regressed on phi(z) [1, z, z²], z = Phi^-1(p), shrunk towards zero. Each z is then
+/// shifted by the polynomial fitted to the other nine tenths of the points (cross-fitting). By Hausman (1978), the share minus p
+/// is independent of the sampling error of an efficient p. Only estimates that report their counts are used and corrected, and
+/// only if there are at least 30. Intervals are widened to contain p, and notes mention the correction. The corrected estimate of
+/// a point depends on the other points.
 Calibration calibrate(std::span<Estimate> estimates);
 
 /// Calibrates the rows of a run that has `questions` rows per point, one for each noise and estimator, in the same order

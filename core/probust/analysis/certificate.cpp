@@ -25,7 +25,7 @@ std::optional<std::int64_t> samples_counted(const std::string& estimator) {
   return samples && *samples > 0 ? samples : std::nullopt;
 }
 
-// The number of survivors, if p is a share of the samples. Empty if it is not, as after smoothing over scales.
+// The number of survivors if p is a share of the samples. Otherwise, as after smoothing over scales, empty.
 std::optional<std::int64_t> surviving_samples(const Estimate& estimate, std::int64_t samples) {
   const double survivors = estimate.p * static_cast<double>(samples);
   const bool share =

@@ -20,7 +20,7 @@ namespace {
               "compare runs on the same points with the same target"};
 }
 
-// Whether the target was chosen by the user: it is not the model's own prediction.
+// Whether the user chose the target: it is not the model's own prediction.
 bool given_target(const Row& row) { return row.target != row.predicted; }
 
 void require_same_point(const Row& baseline, const Row& run) {
@@ -45,8 +45,8 @@ void count_intervals(const Estimate& baseline, const Estimate& run, PairedCompar
   if (a->high < b->low || b->high < a->low) ++comparison.beyond;
 }
 
-// Twice P[X <= k] for X ~ Bin(n, 1/2) and the smaller count k, at most 1. Ties are ignored (Dixon and Mood, "The statistical sign
-// test", JASA 1946).
+// Twice P[X <= k], at most 1, for X ~ Bin(n, 1/2) and the smaller count k. Ties are ignored (Dixon and Mood, "The statistical
+// sign test", JASA 1946).
 double sign_test(std::int64_t higher, std::int64_t lower) {
   const std::int64_t n = higher + lower, k = std::min(higher, lower);
   if (n == 0) return 1;
@@ -135,7 +135,8 @@ PairedComparison compare_groups(const RowGroup& baseline, const RowGroup& run) {
 
 namespace {
 
-// The difference in per cent, with decimals if it is small: "23% against 73%, difference -50 percentage points (-55..-44)".
+// Both means and their difference, in per cent, with decimals if the difference is small: "23% against 73%, difference -50 percentage
+// points (-55..-44)".
 std::string in_percent(const MeanInterval& run, const MeanInterval& baseline, const MeanInterval& difference) {
   const int decimals = std::fabs(difference.mean) < 0.1 ? 1 : 0;
   std::string text = fmt::format("{:.{}f}% against {:.{}f}%, difference {:+.{}f} percentage points", 100 * run.mean, decimals,

@@ -21,7 +21,7 @@ constexpr double kTwoSided95 = 1.959963984540054;
 
 // Phi^-1(p), computed from the smaller of p and 1 - p.
 double probit_of(const CurvePoint& point) {
-  constexpr double kLeast = 1e-12;  // below this, the curve would follow values that no sample can resolve
+  constexpr double kLeast = 1e-12;  // below this, the curve would fit values that no sample can resolve
   if (point.p < 0.5) return normal::quantile(std::max(point.p, kLeast));
   return -normal::quantile(std::max(point.p_fail, kLeast));
 }
@@ -74,7 +74,7 @@ using Smoothing = EstimatorDefinition::Smoothing;
 
 Smoothing smoothing_of(const EstimatorSpec& estimator) { return estimator.definition->smoothing; }
 
-// The number of noisy samples that an estimate is worth: its forwards, or more if its standard error implies more.
+// The equivalent number of noisy samples of an estimate: its forwards, or more if its standard error implies more.
 double worth_of(const Estimate& estimate) {
   constexpr double kExact = 1e12;
   const double z = z_of(estimate), variance = 1 + z * z / 2;
@@ -115,7 +115,8 @@ void smooth_point(std::span<const double> sigmas, const EstimatorSpec& estimator
 
 using Curves = std::vector<std::vector<Estimate>>;  // [scales][points]
 
-// A block of points over the scales of one noise shape. Noise is independent at each scale: shared errors would not average out.
+// A block of points at all scales of one noise shape. Noise is drawn independently at each scale, because shared errors would not
+// average out.
 struct Sweep {
   Executor& executor;
   const Points& points;
@@ -130,7 +131,7 @@ struct Sweep {
   Noise noise(std::size_t scale) const { return {shape, sigmas[scale]}; }
 };
 
-// A point's estimates for its target and, if its label differs, for the label.
+// A point's estimates for its target and, if its label is another class, for the label.
 std::vector<Estimate> margin_curve_of(const std::vector<Pairs>& own, std::span<const double> sigmas,
                                       std::span<const float> logits, std::int64_t target, std::int64_t label) {
   std::vector<Estimate> column = estimate_margin_curve(own, sigmas, margins_of(logits, target), target);
@@ -189,8 +190,8 @@ Curves probability_curves(const Sweep& sweep, const EstimatorSpec& estimator) {
   return curves;
 }
 
-// The estimator to run at each scale. If margins are smoothed, it is probit without pooling, also in place of auto: in
-// no measured sweep did a different estimator have smaller errors.
+// The estimator to run at each scale. If margins are smoothed, this is probit without pooling, even if auto was requested: no
+// other estimator had smaller errors in any measured sweep.
 EstimatorSpec chosen(const EstimatorSpec& estimator) {
   const bool automatic = estimator.is_auto() && estimator.samples < kRareBudget;
   if (!automatic && smoothing_of(estimator) != Smoothing::margins) return estimator;

@@ -32,7 +32,7 @@ std::vector<double> means_of_points(const std::vector<FamilyStrength>& strengths
   return means;
 }
 
-double order_of(const FamilyRows& rows) { return std::isfinite(rows.p.mean) ? rows.p.mean : 2; }  // without p: last
+double order_of(const FamilyRows& rows) { return std::isfinite(rows.p.mean) ? rows.p.mean : 2; }  // last if no row has p
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace probust {
 
 /// The rows at one noise of a family.
 struct FamilyStrength {
-  std::string number;               ///< what distinguishes the noise within its family, such as "10"; may be empty
+  std::string number;               ///< the part of the noise's text that differs within the family, such as "10"; may be empty
   const RowGroup* group = nullptr;  ///< the rows, owned by the caller
   MeanInterval p{};                 ///< mean p (RowGroup::mean_p)
   MeanInterval noisy{};             ///< accuracy under noise (noisy_accuracy)
@@ -24,7 +24,7 @@ struct FamilyStrength {
 struct FamilyRows {
   NoiseFamily family;
   std::vector<FamilyStrength> strengths{};  ///< in order of appearance
-  /// Means of p and of the accuracy under noise: over the strengths for each point, and then over the points.
+  /// Means of p and of the accuracy under noise, averaged first over the strengths for each point, then over the points.
   MeanInterval p{}, noisy{};
 };
 

@@ -42,7 +42,7 @@ std::int64_t count_below(double level, std::int64_t n, double q) {
 }
 
 // The number of values below the quantile is X ~ Bin(n, q), so the l-th value is above the quantile with probability P[X
-// < l], and the u-th is below it with probability P[X >= u].
+// < l], and the u-th value is below it with probability P[X >= u].
 void measure_quantile(std::vector<double> p, double q, Check& check) {
   constexpr double kTail = 0.025;
   std::erase_if(p, [](double value) { return !std::isfinite(value); });
@@ -59,8 +59,8 @@ void measure_quantile(std::vector<double> p, double q, Check& check) {
   check.high = u > n ? 1 : std::max(p[u - 1], check.measured);
 }
 
-// The key by which classes are ordered: the mean or, for a confident decision, the upper end of the interval. Ties are
-// broken by the mean, because several upper ends may be 1.
+// The sort key of a class: its mean or, for a confident decision, the upper end of its interval. Several upper ends may be 1, so
+// the mean breaks ties.
 std::pair<double, double> rank_of_class(const MeanInterval& p, Decision decision) {
   return {decision == Decision::confident ? std::min(p.high, 1.0) : p.mean, p.mean};
 }

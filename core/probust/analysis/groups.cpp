@@ -41,8 +41,8 @@ std::vector<double> RowGroup::correct() const {
   return values;
 }
 
-// If each of N points excludes p_fail > q, together they exclude a mean of p_fail above q / N: for a given mean, the
-// probability of seeing no failure is largest if all p_fail are equal. Points with shared draws count as one.
+// If the samples of each of N points rule out p_fail > q, those of all points together rule out a mean p_fail above q / N: for a
+// given mean, no failure is most probable if all p_fail are equal. Points that share draws count as one.
 MeanInterval RowGroup::mean_p() const {
   MeanInterval mean = mean_probability(p(), 0.95, common_variance());
   const bool by_name = shares_noise(key.estimator);
@@ -88,7 +88,7 @@ std::vector<RowGroup> grouped(std::span<const Row> rows) {
 std::string noise_shape(const std::string& noise, const std::optional<double>& sigma) {
   if (!sigma) return noise;
   const std::string scale = ":" + shortest_text(*sigma);
-  const std::size_t end = without_clipping(noise).size();  // a bound of clipping may be the same number
+  const std::size_t end = without_clipping(noise).size();  // the clipping range may contain the same number
   const std::size_t at = end < scale.size() ? std::string::npos : noise.rfind(scale, end - scale.size());
   return at == std::string::npos ? noise : noise.substr(0, at) + noise.substr(at + scale.size());
 }

@@ -10,9 +10,9 @@
 namespace probust {
 namespace {
 
-// Share of a margin's errors that other margins do not have: the target's logit is common to all of them.
+// The share of a margin's errors that is independent of the other margins: all of them contain the target's logit.
 constexpr double kIndependent = 0.3;
-// Width in ln sigma over which covariance shapes are averaged; like kIndependent, it was measured.
+// Width in ln sigma over which covariance shapes are averaged; both constants were measured.
 constexpr double kLocal = 0.7;
 
 // Limit on the entries of the covariances of all scales together. A rival must be used at every scale to have a curve.
@@ -27,13 +27,13 @@ struct Scales {
   ScaleProcess process;
 };
 
-// Replaces the log variances by a straight line in t, because each one alone is too uncertain to be used as a weight.
+// Replaces the log variances by a straight line in t, because a single one is too uncertain to be used as a weight.
 Eigen::VectorXd evened(const ScaleProcess& process, const Eigen::VectorXd& variances) {
   constexpr double kLeast = 1e-10;  // linear models have zero variance
   return process.line(variances.array().max(kLeast).log()).array().exp();
 }
 
-// Covariances at unit scale [S], normalised to size one, averaged over nearby scales.
+// [S] The covariances at unit scale, normalised to size one and averaged over nearby scales.
 std::vector<Eigen::MatrixXd> local_shapes(const Scales& scales, const std::vector<Eigen::MatrixXd>& own) {
   std::vector<Eigen::MatrixXd> shapes(own.size(), Eigen::MatrixXd::Zero(own[0].rows(), own[0].cols()));
   for (std::size_t s = 0; s < own.size(); ++s) {
@@ -83,7 +83,7 @@ std::vector<MarginMoments> smoothed(const Scales& scales, const Moments& moments
   return curve;
 }
 
-// The rivals that are `wanted` at any scale, selected at every scale.
+// Selects, at every scale, all rivals that are `wanted` at some scale.
 template <class Wanted>
 std::vector<Rivals> of_rivals(std::span<const Pairs> pairs, std::int64_t target, const Wanted& wanted) {
   std::vector<std::int64_t> rows;

@@ -15,8 +15,8 @@
 namespace probust {
 
 /// The estimates of one point at several scales from pairs [scales], at least three each, as in probit:N but with margins
-/// smoothed over the scales. If numbers are not finite, no margin varies, or very many rivals matter, each scale is estimated
-/// separately. `at_x` [m] are the margins without noise.
+/// smoothed over the scales. Each scale is estimated separately if numbers are not finite, no margin varies, or very many rivals
+/// matter. `at_x` [m] are the margins without noise.
 std::vector<Estimate> estimate_margin_curve(std::span<const Pairs> pairs, std::span<const double> sigmas,
                                             const Eigen::VectorXd& at_x, std::int64_t target);
 

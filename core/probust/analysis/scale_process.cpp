@@ -11,9 +11,9 @@
 namespace probust {
 namespace {
 
-// Prior standard deviations of the level and the slope, and the correlation length, in t, of the deviation from them. The
-// amplitude of the deviation differs between functions, so several are mixed. Measured on shifts of margins and on Phi^-1(p),
-// which are of order one (docs/estimators.md).
+// Prior standard deviations of the level and the slope, and the correlation length, in t, of the deviation from this line. The
+// amplitude of the deviation (kWanders) differs between functions, so several amplitudes are mixed. All constants were measured
+// on shifts of margins and on Phi^-1(p), which are of order one (docs/estimators.md).
 constexpr double kLevel = 2, kTrend = 1.5, kMemory = 0.6;
 constexpr double kWanders[] = {0.1, 0.3, 1, 3};
 

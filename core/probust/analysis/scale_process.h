@@ -8,8 +8,8 @@
 namespace probust {
 
 /// Smooths functions of t = ln sigma observed with errors at the scales of a sweep: a Gaussian process (Rasmussen and Williams,
-/// "Gaussian processes for machine learning", 2006, chapter 2) with a level, a trend, and a deviation from them whose amplitude
-/// is inferred from the observations.
+/// "Gaussian processes for machine learning", 2006, chapter 2) with a linear trend and a deviation from it, whose amplitude is
+/// inferred from the observations.
 class ScaleProcess {
  public:
   /// The scales must be positive and finite.
@@ -25,11 +25,11 @@ class ScaleProcess {
 
   struct Posterior {
     Eigen::MatrixXd mean;      ///< [S, m]
-    Eigen::VectorXd variance;  ///< [S] variance of the errors of a function, averaged over all functions
+    Eigen::VectorXd variance;  ///< [S] error variance of the smoothed functions, averaged over the functions
   };
 
   /// The posterior of m functions at the scales, given values [S, m] there and the positive variances [S] of their errors.
-  /// `independent` is the share of a function's errors that other functions do not have.
+  /// `independent` is the share of a function's errors that is independent of the other functions.
   Posterior smooth(const Eigen::MatrixXd& values, const Eigen::VectorXd& variances, double independent) const;
 
  private:

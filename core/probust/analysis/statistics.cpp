@@ -23,7 +23,7 @@ void same_length(std::size_t a, std::size_t b, const char* where) {
 
 }  // namespace
 
-// By bisection: P(|T| > t) = I_{n / (n + t²)}(n / 2, 1 / 2).
+// Solves P(|T| > t) = I_{n / (n + t²)}(n / 2, 1 / 2) for t by bisection.
 double student_quantile(double freedom, double confidence) {
   const double n = freedom, beyond = 1 - confidence;
   const auto outside = [n](double t) { return incomplete_beta(0.5 * n, 0.5, n / (n + t * t)); };
@@ -38,7 +38,7 @@ double student_quantile(double freedom, double confidence) {
 
 namespace {
 
-// Moments of finite values, and of their mean.
+// Moments of the finite values and of their mean.
 struct MeanMoments {
   std::int64_t count = 0;
   double mean = kNan, error = kNan, skewness = 0;  // the standard error and the skewness of the mean
@@ -132,7 +132,7 @@ double pearson(std::span<const double> a, std::span<const double> b) {
   const auto varies = [](std::span<const double> x) {
     return std::any_of(x.begin(), x.end(), [&](double value) { return value != x[0]; });
   };
-  if (!varies(a) || !varies(b)) return kNan;  // rounding of the mean must not create a correlation
+  if (!varies(a) || !varies(b)) return kNan;  // otherwise rounding of the mean could create a correlation
   const auto n = static_cast<double>(a.size());
   const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n, mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
   double aa = 0, bb = 0, ab = 0;

@@ -9,7 +9,7 @@
 
 namespace probust {
 
-/// A mean, its standard error and its interval. Values are treated as independent, except for a common error.
+/// A mean, its standard error and its interval. Values are treated as independent, apart from errors that they have in common.
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;  ///< NaN if there are no values; the interval is infinite for a single value
   std::int64_t count = 0;
@@ -21,17 +21,16 @@ struct MeanInterval {
 /// (RowGroup::common_variance).
 MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95, double common = 0);
 
-/// mean_interval for probabilities. Their mean is in 0..1, and so is the interval: 0..1 for a single value. If many p
-/// are near 1 and
-/// a few far below, Student's interval would be too high, so it is corrected for skewness (Hall, "On the removal of skewness by
+/// mean_interval for probabilities: the interval is within 0..1, and is 0..1 for a single value. If many p are near 1 and a few
+/// far below, Student's interval would be too high, so it is corrected for skewness (Hall, "On the removal of skewness by
 /// transformation", JRSS B 1992).
 MeanInterval mean_probability(std::span<const double> p, double confidence = 0.95, double common = 0);
 
-/// The t with P(|T| <= t) = confidence for Student's distribution. `freedom`, the number of degrees of freedom, need not be an
-/// integer.
+/// The t with P(|T| <= t) = confidence, for a variable T with Student's distribution. `freedom`, the number of degrees of
+/// freedom, need not be an integer.
 double student_quantile(double freedom, double confidence);
 
-/// The mean of `p` within each class and over all points of classes 0 .. classes - 1: shows whether robustness differs between
+/// The mean of `p` within each class and over all points of classes 0 .. classes - 1. It shows whether robustness differs between
 /// classes (Han et al., section 4.3).
 struct ClassBias {
   std::vector<MeanInterval> classes;  ///< [classes] mean_probability with the requested confidence

@@ -30,7 +30,7 @@ struct GroupSummary {
   /// Mean of p over the p.count points that have p.
   MeanInterval p;
   double least = 0, q05 = 0, q25 = 0, median = 0, q75 = 0, q95 = 0, most = 0;  ///< quantiles of p; NaN if no point has p
-  MeanInterval noisy{};  ///< accuracy under noise, the mean of p_label over the points that have it: noisy.count
+  MeanInterval noisy{};  ///< mean of p_label over the noisy.count points that have it (accuracy under noise)
   std::vector<std::pair<Status, std::int64_t>> unanswered{};  ///< number of points without p by status, in the order of Status
   std::int64_t forwards = 0, backwards = 0;                   ///< passes for all points
 };

@@ -21,11 +21,11 @@ inline constexpr std::size_t kMedium = 1;
 struct SurveyedKind {
   std::string name;
   std::string summary;                  ///< what the noise does to a point
-  std::string parameter;                ///< what the numbers are a measure of: "share of the image"
+  std::string parameter;                ///< the quantity that the numbers set: "share of the image"
   std::string number;                   ///< the meaning of the numbers: "standard deviation of the angle in degrees"
   std::array<std::string, 3> numbers;   ///< the three numbers as texts: "5", "10", "20"
   std::array<std::string, 3> noises{};  ///< the three noise models, as rows name them
-  bool reference = false;               ///< whether it is what the other kinds are compared with
+  bool reference = false;               ///< whether this is the reference with which the other kinds are compared
 };
 
 /// The rows of one kind of noise at one strength.
@@ -41,15 +41,15 @@ struct SurveyEntry {
 };
 
 struct Survey {
-  std::vector<SurveyEntry> entries;  ///< the smallest mean p at medium strength first; those without p last
+  std::vector<SurveyEntry> entries;  ///< ascending by mean p at medium strength; entries without p are last
 };
 
 Survey survey_of(std::span<const Row> rows, std::vector<SurveyedKind> kinds);
 
-/// The entries that are not references, in order; all if there are no others.
+/// The entries that are not references, in order; if all are references, all of them.
 std::vector<const SurveyEntry*> surveyed(const Survey& survey);
 
-/// The mean difference of p at medium strength over the points that have both, a - b, with its 95% interval.
+/// The mean of p in `a` minus p in `b` at medium strength, over the points that have both, with its 95% interval.
 MeanInterval paired_difference(const SurveyEntry& a, const SurveyEntry& b);
 
 Document describe(const Survey& survey);

@@ -16,7 +16,7 @@ namespace {
 double finite_quantile(const Estimate& estimate) {
   const double half_a_copy = estimate.forwards > 0 ? 0.5 / static_cast<double>(estimate.forwards) : 0;
   const double least = std::max(half_a_copy, 1e-300);
-  const double failure = estimate.failure();  // a bound of p_fail is not an estimate
+  const double failure = estimate.failure();  // not p_fail if that is only a bound
   if (failure <= 0) return normal::quantile_complement(least);
   if (estimate.p <= 0) return normal::quantile(least);
   return estimate.p < 0.5 ? normal::quantile(estimate.p) : normal::quantile_complement(failure);

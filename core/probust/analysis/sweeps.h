@@ -36,27 +36,27 @@ std::vector<RowSweep> sweeps_of(std::span<const Row> rows);
 struct ToleratedScale {
   enum class Kind : std::uint8_t {
     within,  ///< sigma is between two scales of the sweep
-    below,   ///< p is already below the threshold at the smallest scale: sigma is less than that
-    above    ///< p is not below the threshold at the largest scale: sigma is more than that
+    below,   ///< p is already below the threshold at the smallest scale: `sigma` is that scale, an upper bound
+    above    ///< p is not below the threshold at the largest scale: `sigma` is that scale, a lower bound
   };
   Kind kind = Kind::within;
   double sigma = 0;
 };
 
 struct PointTolerance {
-  const Row* row = nullptr;  ///< the point's row at the smallest scale that has p
+  const Row* row = nullptr;  ///< the point's row at the smallest scale at which it has p
   ToleratedScale scale{};
 };
 
 struct Tolerances {
   double threshold = 0;
-  std::vector<PointTolerance> points{};  ///< ordered by index; the points that have p at one scale or more
+  std::vector<PointTolerance> points{};  ///< points that have p at one scale or more, ordered by index
   std::int64_t within = 0, below = 0, above = 0;
-  std::int64_t unanswered = 0;  ///< points without any p
+  std::int64_t unanswered = 0;  ///< points that have no p at any scale
 
   static constexpr std::array<double, 5> kShares = {0.05, 0.25, 0.5, 0.75, 0.95};
-  /// The quantiles at kShares: the order statistic whose rank is the share times the number of points, rounded up. Points
-  /// beyond the range of the sweep count, so a quantile may also be beyond it. Empty without points.
+  /// The quantiles at kShares, as order statistics: the rank is the share times the number of points, rounded up. Points with a
+  /// scale beyond the sweep's range count, so a quantile may be beyond it, too. Empty without points.
   std::vector<ToleratedScale> quantiles{};
 };
 

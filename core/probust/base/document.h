@@ -14,9 +14,8 @@
 
 namespace probust {
 
-/// A value made of named parts, as in JSON and similar formats: null, a boolean, a whole or real number, a string, a
-/// list, or an object with ordered members. Names are spelled as in files ("ci_low"). JSON and JavaScript write real
-/// numbers that are not finite as null.
+/// A value as in JSON and similar formats: null, a boolean, a whole or real number, a string, a list, or an object with ordered
+/// members. Names are spelled as in files ("ci_low"). JSON and JavaScript write real numbers that are not finite as null.
 class Document {
  public:
   using List = std::vector<Document>;

@@ -9,7 +9,8 @@
 namespace probust {
 namespace {
 
-// Delimiters of an option's name: control characters, which printable() escapes in names that come from outside.
+// Delimiters of an option's name. They are control characters, which printable() escapes in text from outside, so no such text
+// can contain a delimiter.
 constexpr char kBegin = '\x1e', kEnd = '\x1f';
 
 }  // namespace
@@ -82,7 +83,7 @@ std::string Error::sentence() const { return where.empty() ? problem : where + "
 std::string Error::message(OptionSpelling spell) const {
   std::string line = sentence();
   if (!hint.empty()) line += "; " + hint;
-  return printable(spelled(line, spell));  // file names and attributes come from outside
+  return printable(spelled(line, spell));  // file names and attributes may contain anything
 }
 
 }  // namespace probust

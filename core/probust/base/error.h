@@ -12,13 +12,13 @@ namespace probust {
 /// The kind of an error. The values are the command line's exit statuses.
 enum class ErrorCode {
   usage = 2,          ///< an option or argument is wrong
-  unreadable = 3,     ///< a model or data file is missing or truncated, or its format, width or content is wrong
+  unreadable = 3,     ///< a model or data file is missing or truncated, or has the wrong format, width or content
   unsupported = 4,    ///< the model uses something that probust does not support
   resources = 5,      ///< not enough memory, or no such device
   numerical = 6,      ///< no number could be computed
   conflict = 7,       ///< another process is writing the run, or the run was started with a different configuration
   internal = 70,      ///< a bug in probust
-  interrupted = 130,  ///< the caller asked to stop, or the time of the step is over
+  interrupted = 130,  ///< the caller asked to stop, or the step's time limit was reached
 };
 
 /// Marks an option in the text of an error, by the name of its field: option("input_shape"). Callers spell options
@@ -109,12 +109,12 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Adds the file's name to the subject of an error about its contents ("input 'x' of model.onnx"); the subjects "the
-/// model" and "the data set" are replaced by the name. Options, and subjects that contain the name, stay as they are.
+/// Adds the file's name to the subject of an error about its contents ("input 'x' of model.onnx"); if the subject is "the model"
+/// or "the data set", the name replaces it. Subjects that are options or already contain the name do not change.
 void add_file_name(Error& error, const std::string& file);
 
-/// The exception being handled, as an Error: an Error unchanged, Error{resources} if memory ran out, otherwise Error{internal};
-/// the last two have `where` as their subject. Call it in a catch block.
+/// The exception being handled, as an Error: an Error unchanged, Error{resources} if memory ran out, otherwise Error{internal}.
+/// In the last two cases, `where` is the subject. Call it in a catch block.
 Error handled_error(const std::string& where);
 
 /// The result of `body`, or the exception that it throws, as an Error (handled_error).

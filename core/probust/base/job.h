@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The one mechanism for pausing and stopping long computations and for showing their progress.
+// How to pause and stop a long computation, and how to show its progress.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ class StepTime {
  public:
   void begin(double milliseconds);
 
-  /// Call this when new work begins after a step has only repeated earlier work. The new work may then take as long as the
-  /// repetition, if that was longer than the step, so that at most half of the time is spent on repetitions. Only the first call
-  /// in a step has an effect.
+  /// Call this when new work begins after a step has only repeated earlier work. If the repetition took longer than the step's
+  /// time limit, the new work may take as long as the repetition, so that at most half of the time is spent repeating. Only the
+  /// first call in a step has an effect.
   void begin_new_work();
   bool new_work_begun() const { return new_work_begun_; }
 
@@ -47,11 +47,11 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  /// Works for about `milliseconds`, and does at least one piece of the work. Returns whether all is done. Throws Error; every
-  /// later step then throws the same, unless the piece can be repeated.
+  /// Works for about `milliseconds`, and does at least one piece of the work. Returns whether the job is done. Throws Error;
+  /// every later step then throws the same Error, unless the failed piece can be repeated (can_repeat).
   bool step(double milliseconds);
 
-  /// Does all remaining work in one step. Throws as step does, and Error{usage} if it needs logits from an external engine.
+  /// Does all remaining work in one step. Throws as step does, and Error{usage} if the job needs logits from an external engine.
   void finish();
 
   bool finished() const { return finished_; }
@@ -60,8 +60,8 @@ class Job {
   virtual std::int64_t planned() const = 0;
   virtual std::int64_t done() const = 0;
 
-  /// Set it to end the running step, and the job, with Error{interrupted}. It belongs to the executor or trainer that does the
-  /// work, if any: then it ends all their work until it is cleared.
+  /// Set this token to end the running step, and the job, with Error{interrupted}. If an executor or a trainer does the work,
+  /// this is its token: all of its work ends with this error until the token is cleared.
   StopToken& stop() { return stop_; }
 
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The dense linear algebra of estimators, analyses and normal probabilities: real column-major matrices in double precision.
-// Eigen's products and decompositions are compiled here alone, because each use of them takes a compiler seconds. Code that
-// only moves or scales elements uses Eigen's expressions directly.
+// Eigen's products and decompositions are compiled only in linear_algebra.cpp, because each use takes seconds to compile. Code
+// that only moves or scales elements uses Eigen's expressions directly.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -71,8 +71,8 @@ struct Spectrum {
 Spectrum symmetric_spectrum(MatrixArgument a);
 Eigen::VectorXd symmetric_eigenvalues(MatrixArgument a);
 
-/// An orthonormal basis of the columns of A [n, at most q], by QR with column pivoting. Columns whose remainder,
-/// orthogonal to the earlier ones, is at most `threshold` times the largest are left out.
+/// An orthonormal basis of the column space of A [n, at most q], by QR with column pivoting. The rank counts the pivots above
+/// `threshold` times the largest pivot.
 Eigen::MatrixXd orthonormal_basis(MatrixArgument a, double threshold);
 
 }  // namespace probust

@@ -21,8 +21,8 @@ constexpr bool kThreads = false;  // a page without shared memory has only one t
 constexpr bool kThreads = true;
 #endif
 
-// Threads are kept: starting one takes longer than many loops, and WebAssembly releases its threads only when the page's event
-// loop runs. The caller works too, and waits only for threads that have started, so nested loops always end.
+// Idle threads are kept, because starting one takes longer than many loops, and WebAssembly releases its threads only when the
+// page's event loop runs. The caller works too, and waits only for threads that have started, so nested loops always end.
 class ThreadPool {
  public:
   /// Calls work(0) here, and work(1) to work(helpers) on as many threads as become free in the meantime. `work` must not throw.

@@ -15,7 +15,7 @@ std::string shortest_text(double value) { return fmt::format("{}", value); }
 
 namespace {
 
-// The number at `begin`, and where it ends; empty if there is none or it is out of the range of double.
+// The number at `begin`, and a pointer past its last character; empty if there is no number or it is out of the range of double.
 std::optional<std::pair<double, const char*>> read_double(const char* begin, const char* end) {
 #if defined(__cpp_lib_to_chars)
   double value = 0;
@@ -77,7 +77,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 namespace {
 
-// The first code point of `text` and its number of bytes; for bytes that are not UTF-8 the first byte, with length 0.
+// The first code point of `text` and its number of bytes. If the text does not begin with valid UTF-8: its first byte, and length
+// 0.
 std::pair<std::uint32_t, std::size_t> first_code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   const std::uint32_t lead = byte(0);

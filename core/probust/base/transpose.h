@@ -6,7 +6,7 @@
 
 namespace probust {
 
-/// Transposes [rows][columns] to [columns][rows], to convert between the layout of programs, [elements][lanes], and that of
+/// Transposes [rows][columns] to [columns][rows]. Converts between the layout of programs, [elements][lanes], and that of
 /// tensors.
 inline void transpose(const float* from, std::int64_t rows, std::int64_t columns, float* to) {
   constexpr std::int64_t kTogether = 16;  // 16 floats are one cache line, which is written whole

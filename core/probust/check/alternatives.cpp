@@ -33,8 +33,8 @@ std::int64_t side_of_square(const Shape& point) {
   return 0;
 }
 
-// Whether points are images: [C, H, W] or [H, W, C], points for an input of such a shape, or flat points with the number of
-// pixels of a square.
+// Whether points are images: their shape is [C, H, W] or [H, W, C]; they have at most two axes, but the input has such a shape;
+// or they have as many pixels as a square, with suitable values.
 bool has_image_shape(const Shape& point, const Shape& input_shape, const Values& values) {
   const auto image = [](const Shape& shape) {
     return shape.size() == 3 && (few_channels(shape[0]) || few_channels(shape[2])) && element_count(shape) >= 16;
@@ -123,7 +123,7 @@ std::vector<Statistics> published(std::int64_t channels) {
   return all;
 }
 
-// Adds options that replace the given mean or std by the wanted one.
+// Adds the options that change mean or std from the given values to the wanted ones.
 void ask_for(const char* field, const std::vector<double>& given, const std::vector<double>& wanted, CheckOptions& options) {
   if (wanted == given) return;
   if (wanted.empty()) {
@@ -163,7 +163,7 @@ class Alternatives {
   std::vector<Way> ways_;
 };
 
-// Whether noise is in units of pixels in 0..1. If so, the scale stays, and std maps pixels to the model's range 0..full.
+// Whether noise is in units of pixels in 0..1. If so, the scale does not change, and std maps pixels to the model's range.
 bool noise_is_in_unit_range(const CheckInput& input) {
   return !input.sigmas.empty() && *std::max_element(input.sigmas.begin(), input.sigmas.end()) <= 1;
 }
@@ -172,7 +172,7 @@ void add_pixel_ways(const CheckInput& input, const Values& values, const Shape& 
   const double unit = 1 / values.full;
   const bool natural_unit = close(input.scale, unit);
   ways.add(kUnitPixels, 0, unit, {}, {});
-  // The transform for models that expect 0..255. In natural units of 0..1, std is 1/255.
+  // For models that expect 0..255. If the natural unit is 0..1, a std of 1/255 does this.
   if (!(natural_unit && noise_is_in_unit_range(input))) ways.add("pixels in 0..255", 1, kByte * unit, {}, {});
   ways.add("pixels in 0..255", 1, unit, {}, {1 / kByte});
   const std::int64_t channels = point.size() == 3 ? point[axis] : 1;
@@ -192,7 +192,7 @@ void add_table_ways(const CheckInput& input, const Shape& point, int axis, Alter
   if (input.scale == 1) ways.add("values as stored", 0, 1, {}, {});
   std::vector<double> mean, std;
   moments_of(input.x, point, axis, mean, std);
-  if (all_alike(input.x)) return;  // standardisation would make all of them zero
+  if (all_alike(input.x)) return;  // standardisation would turn every point into zeros
   for (double& value : mean) value *= input.scale;
   for (double& value : std) value *= std::fabs(input.scale);
   constexpr std::size_t kMostColumns = 4096;
@@ -241,7 +241,7 @@ void add_flat_order(const CheckInput& input, std::vector<Way>& ways) {
   ways.push_back(std::move(way));
 }
 
-// The value of a white pixel, given the largest of many values; 0 if unknown.
+// The value of a white pixel, given the largest value of an image data set; 0 if unknown.
 double full_of(double high) {
   constexpr double kPercent = 100;
   if (high <= kOver) return 1;

@@ -16,16 +16,16 @@ struct Values {
   float low = 0, high = 0;  ///< smallest and largest finite value; low > high if there are none
   bool whole = true;        ///< whether all values are integers
   bool finite = true;
-  bool image = false;         ///< whether points are images, judged by their shape or that of the input
-  bool standardised = false;  ///< whether points are rows of a table in which every column has mean 0 and deviation 1, roughly
-  double full = 0;  ///< the value of a white pixel, 1, 100, 255 or 65535, if points are images with pixels from 0; otherwise 0
+  bool image = false;         ///< whether points are images, according to their shape or that of the input
+  bool standardised = false;  ///< whether points are table rows whose columns have means near 0 and deviations near 1
+  double full = 0;  ///< the value of a white pixel: 1, 100, 255 or 65535; 0 if points are not images, or if it is unknown
 };
 Values values_of(const CheckInput& input);
 
 /// The name of the alternative with pixels in 0..1.
 inline constexpr const char* kUnitPixels = "pixels in 0..1";
 
-/// A transform, with the options by which it differs from the given one.
+/// A transform, with the options that turn the given transform into it.
 struct Way {
   std::string name;
   int complexity = 0;  ///< among equally good alternatives, the one with the lowest complexity is preferred
@@ -37,7 +37,8 @@ struct Way {
 /// The transform given by the user.
 Way given_way(const CheckInput& input);
 
-/// The alternatives: first those with the given layout, then other orders of channels and axes with the given preprocessing.
+/// The alternatives. other_preprocessing returns those with the given layout, other_layouts those with the given preprocessing
+/// and another order of channels or axes. Duplicates are removed.
 /// Duplicates are removed.
 std::vector<Way> other_preprocessing(const CheckInput& input, const Values& values);
 std::vector<Way> other_layouts(const CheckInput& input, const Values& values);

@@ -23,7 +23,8 @@ constexpr double kLeastGain = 0.03;        // minimum gain in accuracy
 constexpr std::int64_t kFirstPoints = 32;  // enough points to judge an alternative
 constexpr std::int64_t kFirstBlock = 16;   // number of points after which a hopeless alternative is dropped
 
-// P[at least `gained` of gained + lost] if both are equally likely: McNemar's exact test.
+// The probability of at least `gained` gains among gained + lost changes if gains and losses are equally likely (McNemar's exact
+// test).
 double sign_test_p(std::int64_t gained, std::int64_t lost) {
   return gained == 0 ? 1 : incomplete_beta(static_cast<double>(gained), static_cast<double>(lost) + 1, 0.5);
 }
@@ -33,10 +34,10 @@ struct Paired {
   std::int64_t gained = 0, lost = 0;
 
   double p() const { return sign_test_p(gained, lost); }
-  double least_p() const { return sign_test_p(gained + lost, 0); }  // the p-value if all of them were gained
+  double least_p() const { return sign_test_p(gained + lost, 0); }  // the p-value if all of these points were gained
 };
 
-// Which points are predicted correctly.
+// Which points are predicted correctly, and which of them are scored.
 struct Score {
   std::vector<bool> right, counted;
 };
@@ -44,13 +45,13 @@ struct Score {
 struct Compared {
   Alternative result;
   int complexity = 0;
-  int changes = 1;     // number of changes among preprocessing, layout and labels
-  std::string kind;    // the kind of its finding
+  int changes = 1;     // how many of preprocessing, layout and labels differ from the given ones
+  std::string kind;    // the kind of the finding that reports this alternative
   std::string remedy;  // what to do if no option gives this alternative
   Score score;
-  bool fitted = false;      // whether the order of labels was fitted to the points that are not scored
-  bool adds_order = false;  // whether it adds an order of labels to a transform that was also compared alone
-  Paired with_order = {};   // compared with that transform
+  bool fitted = false;      // whether the order of labels was fitted, to points that are then not scored
+  bool adds_order = false;  // whether this is an order of labels combined with a transform that was also compared alone
+  Paired with_order = {};   // compared with that transform alone
 };
 
 std::int64_t count(const std::vector<bool>& of) { return std::count(of.begin(), of.end(), true); }
@@ -114,7 +115,7 @@ class Checker {
     complete_range_finding();
     const bool explained = choose();
     if (predicted_.empty()) return;
-    CheckInput seen;  // with the labels of the points that were run
+    CheckInput seen;  // the input with the labels of only those points that were run
     seen.classes = input_.classes;
     seen.decision = input_.decision;
     seen.preprocessing = input_.preprocessing;
@@ -133,7 +134,7 @@ class Checker {
   }
 
   bool one_class() const {
-    constexpr std::int64_t kFew = 10;  // so few points may all belong to one class
+    constexpr std::int64_t kFew = 10;  // this few points may all belong to one class
     return used_ >= kFew && report_.predicted_classes == 1;
   }
 
@@ -168,7 +169,7 @@ class Checker {
     result.p_value = paired.p();
   }
 
-  // Compares two scores on the points that are scored in `a`.
+  // Compares two scores on the points that `a` counts.
   static Paired paired_of(const Score& a, const Score& b) {
     Paired paired;
     for (std::size_t i = 0; i < a.right.size(); ++i) {
@@ -179,8 +180,8 @@ class Checker {
     return paired;
   }
 
-  // Whether an alternative is hopeless: it would not be significant even if all further points were gained, or it has lost far
-  // more points than it gained.
+  // Whether an alternative is hopeless: it would not become significant even if all further points were gained, or it has lost
+  // far more points than it has gained.
   bool hopeless(const Score& score) {
     Paired most = paired_of(score, given_score_);
     constexpr double kRare = 0.02;
@@ -217,8 +218,8 @@ class Checker {
     std::erase_if(compared_, [](const Compared& compared) { return compared.adds_order && !compared.result.better; });
   }
 
-  // Runs the transform, with the labels as given and in other orders. Returns its position in compared_, or -1 if it was
-  // dropped.
+  // Runs the transform, and compares it with the labels as given and in other orders. Returns its position in compared_, or -1 if
+  // it was dropped.
   std::int64_t run(const Way& way, const std::string& kind, int changes = 1) {
     const bool needed = input_.thorough || (way.name == kUnitPixels && range_is_suspicious());
     if (!needed && report_.passes + used_ > input_.most_passes) return -1;
@@ -259,7 +260,7 @@ class Checker {
     }
   }
 
-  // Compares other orders of the labels with the predictions of a transform.
+  // Compares the predictions of a transform with other orders of the labels.
   void compare_labels(const Way& way, const std::vector<std::int64_t>& predicted) {
     const auto compare_order = [&](const LabelOrder& order, bool half) {
       Compared compared{{order.name, way.options},
@@ -283,8 +284,8 @@ class Checker {
     if (!fitted.classes_of.empty() && explains_labels(fitted, labels, predicted)) compare_order(fitted, true);
   }
 
-  // Whether the fitted order explains the predictions: most labels agree with them, and the model predicts almost as many
-  // classes as there are labels. (A model that predicts only two of three classes does not use a different order.)
+  // Whether the fitted order explains the predictions: they agree with most labels, and almost as many classes are predicted as
+  // there are distinct labels. (A model that predicts only two of three classes does not use a different order.)
   static bool explains_labels(const LabelOrder& fitted, std::span<const std::int64_t> labels,
                               const std::vector<std::int64_t>& predicted) {
     constexpr double kMost = 0.8;
@@ -307,12 +308,13 @@ class Checker {
       less += !a.score.right[i] && b.score.right[i] ? 1 : 0;
     }
     constexpr double kRare = 0.05, kVeryRare = 0.001, kSlight = 0.01;
-    const bool freer = a.kind == "labels" && a.changes == b.changes;  // a fitted order has many more ways to be right by chance
+    const bool freer = a.kind == "labels" && a.changes == b.changes;  // a fitted order has far more ways to be right by chance
     if (a.changes > b.changes || freer) return sign_test_p(more, less) < kVeryRare;
     return static_cast<double>(more - less) > kSlight * static_cast<double>(points) || sign_test_p(more, less) < kRare;
   }
 
-  // Reports the best of the better alternatives, the simplest one if several are equally good. Returns whether there is one.
+  // Reports the best of the alternatives that are better than the given transform; if several are about equally good, the
+  // simplest. Returns whether there is one.
   bool choose() {
     settle_better();
     const Compared* best = nullptr;
@@ -342,8 +344,8 @@ class Checker {
     report_.findings.insert(report_.findings.begin(), std::move(finding));  // first, because its options come first
   }
 
-  // The scale that the range of the data suggests also changes the model's input. If that lowers accuracy, suggests a std that
-  // cancels it.
+  // A finding about the range may suggest a scale, which also changes the model's input. If the changed input lowers accuracy,
+  // this suggests a std that undoes the change.
   void complete_range_finding() {
     for (Finding& finding : report_.findings) {
       if (finding.kind != "range" || finding.options.empty()) continue;
@@ -362,7 +364,7 @@ class Checker {
                        [](const Finding& finding) { return finding.kind == "range"; });
   }
 
-  // Without labels, a transform with which more classes are predicted is only a hint.
+  // Without labels, a transform that leads to more distinct predictions is only a hint.
   void look_for_variety(const std::vector<Way>& ways) {
     const std::int64_t some = std::min<std::int64_t>(used_, kFirstPoints);
     std::size_t most = 2;
@@ -381,7 +383,7 @@ class Checker {
          best->options});
   }
 
-  // Adds each option once: the finding about the range may suggest the same scale as another finding.
+  // Collects the options of all findings, each once: the finding about the range may suggest the same scale as another.
   void settle_options() {
     for (const Finding& finding : report_.findings) {
       for (const auto& [field, value] : finding.options.add) {
@@ -444,8 +446,7 @@ std::vector<std::int64_t> spread_positions(std::int64_t count, std::int64_t most
   const std::int64_t taken = std::min(count, most);
   std::vector<std::int64_t> positions;
   for (std::int64_t k = 0; k < taken; ++k) {
-    // A random position within each part: with equal distances, only some classes would be seen if the classes of the data
-    // alternate.
+    // A random position within each part: if classes alternate in the data, equally spaced positions might miss some of them.
     const std::int64_t first = k * count / taken, size = (k + 1) * count / taken - first;
     const std::uint64_t mixed = (static_cast<std::uint64_t>(k) + 1) * 0x9e3779b97f4a7c15U;
     positions.push_back(first + static_cast<std::int64_t>((mixed >> 33U) % static_cast<std::uint64_t>(size)));

@@ -20,13 +20,13 @@ namespace probust {
 
 struct CheckInput {
   Tensor x;                                   ///< [n, ...] points as they are stored, before the scale
-  bool bytes = false;                         ///< whether they were stored as bytes
+  bool bytes = false;                         ///< whether points were stored as bytes
   double scale = 1;                           ///< the given scale, which converts stored values to natural units
   Preprocessing preprocessing = {};           ///< the given mean, std and layout
   std::vector<std::int64_t> labels = {};      ///< [n], or empty
-  std::vector<std::int64_t> all_labels = {};  ///< labels of all points, if x is a selection; otherwise empty
+  std::vector<std::int64_t> all_labels = {};  ///< labels of all points of the data, if x is a selection; otherwise empty
   std::vector<std::string> label_names = {};  ///< text of each label; empty if labels are numbers
-  /// Number of label names that were sorted because their classes are unknown; otherwise 0.
+  /// The number of label names if they were sorted because the order of the classes is unknown; otherwise 0.
   std::int64_t guessed_classes = 0;
   std::vector<double> sigmas = {};  ///< noise scales in natural units
   Shape input_shape = {};           ///< shape of the model's input at batch 1
@@ -35,15 +35,15 @@ struct CheckInput {
   /// Computes logits [n, C] of model inputs [n, ...input_shape]. If empty, only the data are checked.
   std::function<Tensor(const Tensor&)> logits = {};
   std::int64_t most_passes = INT64_MAX;  ///< limit on passes of the model for all alternatives together
-  /// Whether to run every alternative on all points. If not, an alternative is dropped when it can no longer be significantly
-  /// better.
+  /// Whether to run every alternative on all points. If false, an alternative is dropped once it can no longer become
+  /// significantly better.
   bool thorough = false;
 };
 
 enum class Severity { note, warning };
 
-/// The options that fix a finding: fields of the library's options with values ("mean", "0.5,0.5,0.5"), and fields to leave
-/// out.
+/// The options that fix a finding, named by fields of the library's options: those to add, with values ("mean", "0.5,0.5,0.5"),
+/// and those to leave out.
 struct CheckOptions {
   std::vector<std::pair<std::string, std::string>> add = {};
   std::vector<std::string> leave_out = {};
@@ -69,17 +69,17 @@ struct Alternative {
   std::string name;  ///< "CIFAR-10 mean and std", "pixels in 0..1", "labels + 1"
   CheckOptions options = {};
   std::int64_t points = 0, correct = 0;
-  /// Points that are predicted correctly only with this, or only with the given preprocessing.
+  /// The numbers of points that are predicted correctly only with this alternative, and only as given.
   std::int64_t gained = 0, lost = 0;
   double p_value = 1;   ///< probability of a split at least this favourable if both are equally good
-  bool better = false;  ///< significantly better than the given one, corrected for the number of alternatives
+  bool better = false;  ///< significantly better than the given preprocessing, with a correction for the number of alternatives
 
   double accuracy() const { return points == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(points); }
 };
 
 struct CheckReport {
   std::int64_t points = 0, classes = 0;
-  std::string decision;  ///< decision rule of the input
+  std::string decision;  ///< as in CheckInput
   Shape point_shape;
   float low = 0, high = 0;  ///< smallest and largest finite stored value
   double scale = 1;
@@ -90,7 +90,7 @@ struct CheckReport {
   CheckOptions options;               ///< all options to add
   std::vector<std::string> remedies;  ///< what to do apart from options
   std::int64_t passes = 0;
-  bool complete = true;  ///< false if it was interrupted
+  bool complete = true;  ///< false if the check was interrupted
 
   bool suspicious() const;
   /// The warnings, one line each, with options named by `spell`.
@@ -99,8 +99,8 @@ struct CheckReport {
   std::string hint(OptionSpelling spell = as_field) const;
 };
 
-/// The warning that the model predicts `of_class` for all `points` points; `decision` is as in CheckInput. With fewer points
-/// than kEnoughForOneClass, this may be correct.
+/// The warning that the model predicts `of_class` for all `points` points; `decision` is as in CheckInput. With fewer points than
+/// kEnoughForOneClass, predicting one class may be correct.
 inline constexpr std::int64_t kEnoughForOneClass = 20;
 Finding one_class_finding(std::int64_t points, std::int64_t of_class, const std::string& decision);
 
@@ -120,13 +120,12 @@ std::string check_text(const CheckReport& report, OptionSpelling spell = as_fiel
 /// It maps inputs back to natural units, so that the model is not compiled twice. The executor must outlive the function.
 std::function<Tensor(const Tensor&)> raw_logits(Executor& executor, const Shape& input_shape, const Preprocessing& preprocessing);
 
-/// Limits of the check before an estimate: this many points, and this share of the planned passes (3%, or 6% for fewer than
-/// 1000 points), so that it takes at most 10% of the time. A plan with fewer passes than the default estimate is treated as the
-/// default.
+/// Limits for the check before an estimate, so that it takes at most 10% of the time: kFirstCheckPoints points, and 3% of the
+/// planned passes (6% for fewer than 1000 points). A plan with fewer passes than the default estimate counts as the default.
 inline constexpr std::int64_t kFirstCheckPoints = 100;
 std::int64_t first_check_passes(std::int64_t points, std::int64_t planned);
 
-/// The positions of at most `most` of `count` points, evenly spread but not equidistant.
+/// At most `most` positions out of `count`, spread evenly but not at equal distances.
 std::vector<std::int64_t> spread_positions(std::int64_t count, std::int64_t most);
 
 }  // namespace probust

@@ -44,7 +44,7 @@ void add_pixel_range(const CheckInput& input, const Values& values, std::vector<
   const double sigma = *std::max_element(input.sigmas.begin(), input.sigmas.end());
   const double low = std::min(values.low * input.scale, values.high * input.scale),
                high = std::max(values.low * input.scale, values.high * input.scale);
-  // Limits of the largest pixel and, if there are negative ones, of the range: standardised pixels reach about 3.
+  // Limits for the largest pixel or, if there are negative pixels, for the range: standardised pixels reach about 3.
   constexpr double kFar = 2, kWide = 20;
   const bool far = low >= 0 ? high > kFar : high - low > kWide;
   if (sigma >= 1 || !far) return;
@@ -206,7 +206,7 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
   std::vector<Finding> findings;
   if (n == 0 || explained) return findings;
   const std::set<std::int64_t> classes(predicted.begin(), predicted.end()), labels(input.labels.begin(), input.labels.end());
-  // For each class: its share of the labels, and of the predictions.
+  // The share of each class among the labels, and among the predictions.
   std::map<std::int64_t, std::pair<double, double>> shares;
   std::int64_t correct = 0;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -221,9 +221,9 @@ std::vector<Finding> prediction_findings(const CheckInput& input, const Values& 
     return findings;
   }
   if (input.labels.empty()) return findings;
-  // Cohen's kappa: the accuracy beyond that of predictions that are independent of the labels, relative to the largest
-  // possible one. The least acceptable kappa depends on the number of classes. Data with two classes are often noisy,
-  // and 0.2 is already an accuracy of 60%. Models with very many classes seldom reach 0.3, but are all far above chance.
+  // Cohen's kappa: by how much the accuracy exceeds that of predictions independent of the labels, relative to the largest
+  // possible excess. The least acceptable kappa depends on the number of classes. Data with two classes are often noisy, and 0.2
+  // is already an accuracy of 60%. Models with very many classes seldom reach 0.3, but their accuracy is far above chance.
   double chance = 0;
   for (const auto& [of_class, share] : shares) chance += share.first * share.second;
   if (labels.size() == 1) chance = 1 / static_cast<double>(std::max<std::int64_t>(2, input.classes));

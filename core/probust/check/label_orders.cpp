@@ -67,7 +67,7 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
     if (!same && !known) orders.push_back(std::move(order));
   };
   const std::string with_labels = "give them with " + option("labels");
-  // Labels that use all numbers from 0 on are not shifted.
+  // Labels that range from 0 to the largest class need no shift.
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
   if (*least > 0 || *most >= classes)
     add("labels - 1", "labels start at 1: subtract 1 and " + with_labels, [](std::int64_t l) { return l - 1; });
@@ -169,7 +169,7 @@ LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const st
     const auto row = std::lower_bound(distinct.begin(), distinct.end(), labels[i]);
     if (row != distinct.end() && *row == labels[i]) ++count[row - distinct.begin()][predicted[i]];
   }
-  // If gains are equal, labels keep their numbers.
+  // On a tie, a label keeps its number.
   constexpr double kSlight = 1e-3;
   for (std::size_t row = 0; row < distinct.size(); ++row) {
     if (distinct[row] < classes) count[row][distinct[row]] += kSlight;

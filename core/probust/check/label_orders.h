@@ -15,8 +15,8 @@ struct LabelOrder {
   std::vector<std::int64_t> classes_of;  ///< [largest label + 1]
 };
 
-/// The usual other orders of labels in 0 .. C - 1 or 1 .. C: shifted by one, and alphabetical instead of numeric or the
-/// reverse. Orders that change no label of the data are omitted.
+/// The usual mistakes in the order of labels 0 .. C - 1 or 1 .. C, corrected: a shift by one, and alphabetical order instead of
+/// numeric order or the reverse. Orders that change no label of the data are omitted.
 std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const std::vector<std::string>& names,
                                      std::int64_t classes);
 
@@ -24,10 +24,10 @@ std::vector<LabelOrder> label_orders(std::span<const std::int64_t> labels, const
 /// method for the assignment problem", 1955, with potentials).
 std::vector<std::int64_t> best_assignment(const std::vector<std::vector<double>>& gain);
 
-/// Every second point of each label: an order is fitted to these points and tested on the others.
+/// Marks every second point of each label: an order is fitted to these points and tested on the others.
 std::vector<bool> half_of_each_label(std::span<const std::int64_t> labels);
 
-/// The order with which labels agree best with the predictions at the points of `fitted`.
+/// The order in which labels agree best with the predictions at the points marked in `fitted`.
 LabelOrder fitted_order(std::span<const std::int64_t> labels, std::span<const std::int64_t> predicted,
                         const std::vector<bool>& fitted, std::int64_t classes);
 

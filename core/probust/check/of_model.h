@@ -28,9 +28,9 @@ struct CheckedModel {
 CheckReport check_model(const CheckedModel& model, const Tensor& x, const std::vector<std::int64_t>& labels,
                         const std::vector<double>& sigmas);
 
-/// A shorter check before an estimate: at most 100 points, and 3% of the planned passes, or 6% for fewer than 1000
-/// points. `points` is the number of points in the data if the request has only some of them, otherwise 0. Without
-/// labels, the model is not run. Throws like check_model.
+/// A shorter check before an estimate, within the limits of first_check_passes: at most 100 points, and 3% of the planned passes
+/// (6% for fewer than 1000 points). `points` is the number of points in the data if the request has only some of them, otherwise
+/// 0. Without labels, the model is not run. Throws like check_model.
 CheckReport first_check(const CheckedModel& model, const EstimateRequest& request, std::int64_t points = 0);
 
 /// first_check for points that were already selected out of `points`; `planned` is the number of passes of the estimate. The

@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// For each element of a point: its position in the model input.
+// The position of each element of a point in the model input.
 std::vector<std::int64_t> positions_in_input(const Arrangement& arrangement, std::int64_t elements) {
   std::vector<std::int64_t> position(static_cast<std::size_t>(elements));
   if (!arrangement.permutes()) {

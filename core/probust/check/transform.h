@@ -18,17 +18,17 @@ struct Colours {
   }
 };
 
-/// Converts stored values to model input: reverses colours, then v -> (v * scale - mean) / std along the channel axis, then
-/// rearranges.
+/// Converts stored values to model input: reverses the colours, maps v to (v * scale - mean) / std with the mean and std of its
+/// channel, and rearranges the elements.
 struct Transform {
   double scale = 1;
-  std::vector<double> mean = {}, std = {};  ///< none, one, or one per channel
-  int channel_axis = 0;                     ///< axis of a point that has the channels
+  std::vector<double> mean = {}, std = {};  ///< empty, one value, or one per channel
+  int channel_axis = 0;                     ///< the channel axis of a point
   Arrangement arrangement = {};
-  Colours reverse = {};  ///< the colours of a point, if they are to be reversed
+  Colours reverse = {};  ///< the colours to reverse, if any
 };
 
-/// The value for a channel: `otherwise` if there are no values; a single value applies to all channels.
+/// The value for a channel: `otherwise` if `values` is empty, the only value if there is one.
 double value_of_channel(const std::vector<double>& values, std::int64_t channel, double otherwise);
 
 /// The model inputs [n, ...input_shape] of stored points [n, ...].

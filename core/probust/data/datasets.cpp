@@ -21,7 +21,7 @@ void put(std::span<float> point, double x, double y) {
   point[1] = static_cast<float>(y);
 }
 
-// Two half circles around the origin; one end of each lies inside the other.
+// Two half circles around the origin; each has one end inside the other.
 void moons(NoiseStream& random, std::int64_t label, std::int64_t, std::span<float> point) {
   const auto [c, s] = direction(0.5 * random.uniform());
   if (label == 0) put(point, c - 0.5, s - 0.25);

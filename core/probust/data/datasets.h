@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Generated data: drawn from a seed, no file needed. The same seed gives the same bits on every compiler, CPU and browser.
+// Generated data, which need only a seed and no file. The same seed gives the same bits on every compiler, CPU and browser.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct MadeDataKind {
 /// square of a different size).
 std::span<const MadeDataKind> made_data_kinds();
 
-/// The kind with this name. Throws Error{usage} listing the names.
+/// The kind with this name. Otherwise throws Error{usage} listing the names.
 const MadeDataKind& made_data_kind(std::string_view name);
 
 /// The number and properties of the points to generate.
@@ -56,8 +56,9 @@ struct MadeDataOptions {
   std::uint64_t seed = 0;
 };
 
-/// Point i has class i modulo the number of classes, and depends on the seed, i and the options, but not on the count. Throws
-/// Error{usage} for options that the kind does not support, Error{resources} if a tensor cannot hold the points.
+/// Generates the points. Point i has class i modulo the number of classes, and depends on the seed, i and the options, but not on
+/// the count. Throws Error{usage} for options that the kind does not support, Error{resources} if a tensor cannot hold the
+/// points.
 MadeData make_data(const MadeDataKind& kind, const MadeDataOptions& options);
 
 /// make_data as a job, point by point.
@@ -80,7 +81,7 @@ class DataMaker final : public Job {
   MadeData data_;
 };
 
-/// Cosine and sine of an angle in turns, the same bits everywhere; accurate to about 3e-7.
+/// Cosine and sine of an angle in turns, accurate to about 3e-7, with the same bits on every compiler, CPU and browser.
 struct Direction {
   float x, y;
 };

@@ -63,7 +63,7 @@ std::vector<Stroke> eight(NoiseStream& random) {
   return strokes;
 }
 
-// The digits that are drawn as one stroke, with arcs.
+// The digits drawn as a single stroke that contains arcs.
 Stroke one_stroke(NoiseStream& random, std::int64_t digit) {
   Stroke stroke;
   switch (digit) {
@@ -93,7 +93,7 @@ Stroke one_stroke(NoiseStream& random, std::int64_t digit) {
   return stroke;
 }
 
-// A digit in one of the ways people write it.
+// The strokes of a digit. The digits 1, 4 and 7 are written in two ways.
 std::vector<Stroke> strokes_of(NoiseStream& random, std::int64_t digit) {
   const bool other_way = random.uniform() < 0.5;
   if (digit == 1) return one(random, !other_way);
@@ -129,7 +129,7 @@ class Pose {
   }
 
  private:
-  // Waves of 3 and 6 radians per unit.
+  // A sum of waves with 3 and 6 radians per unit of length.
   double wave(int axis, double at) const {
     constexpr double kTurns = 3 * 0.15915494309189535;
     return wobble_[axis][0] * direction(kTurns * at + phase_[axis][0]).y +

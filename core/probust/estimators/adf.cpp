@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// adf: the classifier linearised under the noise. Mean margins m_A come from Gaussian moment propagation (assumed density
-// filtering). Their gradients J equal the mean gradients over the noise if the moments are right. p = Phi of m_A with
-// covariance sigma^2 J C J^T: the Taylor estimator (Han et al., Definition 2) at the scale of the noise, without samples. The
-// propagated variance of the margins is not used, because their correlations are not propagated.
+// adf: the classifier linearised under the noise. The mean margins m_A come from Gaussian moment propagation (assumed density
+// filtering); if the moments are right, their gradients J equal the gradients averaged over the noise. p is the normal
+// probability of margins with mean m_A and covariance sigma^2 J C J^T: the Taylor estimator (Han et al., Definition 2) at the
+// scale of the noise, without samples. The propagated variance of the margins is not used, because their correlations are not
+// propagated.
 #include "probust/estimators/common.h"
 
 namespace probust {

@@ -17,12 +17,12 @@ namespace {
 // Widths of the Gaussian similarities, relative to the mean squared distance of the logits.
 constexpr double kWidths[] = {0.1, 0.4};
 constexpr std::size_t kNearest = 1;         // index of the narrower Gaussian similarity
-constexpr Eigen::Index kElements = 4096;    // maximum number of elements of a point that are compared: enough for a cosine
+constexpr Eigen::Index kElements = 4096;    // maximum number of elements of a point that are compared; enough for cosines
 constexpr double kLeastShape = 0.03;        // lower limit for the eigenvalues of a whitened shape, whose mean is about 1
-constexpr double kRank = 1e-9;              // directions with a smaller share of the largest variance count as constant
+constexpr double kRank = 1e-9;              // directions with less than this share of the largest variance count as constant
 constexpr std::uint32_t kDraws = 9;         // draws from the posterior for a standard error
 constexpr Eigen::Index kPointsEach = 8;     // minimum number of points per coordinate in regressions of the shifts
-constexpr std::int64_t kTestedPoints = 64;  // maximum number of points whose counts are tested for normal margins
+constexpr std::int64_t kTestedPoints = 64;  // maximum number of points at which margins are tested for normality
 constexpr std::uint32_t kPosteriorStream = 0x1ea2;  // stream of the generator, distinct from the streams of noise
 
 // Rows of a tensor in double precision: [which, elements]. Large rows are reduced to kElements evenly spaced elements.
@@ -36,7 +36,7 @@ Eigen::MatrixXd rows_of(const Tensor& tensor, const std::vector<std::int64_t>& w
   return rows;
 }
 
-// The cosines of the angles between rows. A row of zeros is similar only to itself.
+// The cosines of the angles between rows. A row of zeros has cosine 0 with all other rows.
 Eigen::MatrixXd cosines(const Eigen::MatrixXd& rows) {
   Eigen::MatrixXd unit = rows;
   for (Eigen::Index k = 0; k < unit.rows(); ++k) unit.row(k) /= std::max(unit.row(k).norm(), 1e-300);
@@ -55,7 +55,7 @@ Eigen::MatrixXd nearness(const Eigen::MatrixXd& rows, double width) {
   return (distances / (-2 * width * std::max(distances.mean(), 1e-300))).array().exp();
 }
 
-// Conversion of a symmetric matrix [r, r] to a vector of the same Frobenius norm, and back.
+// Converts a symmetric matrix [r, r] to a vector whose length is the matrix's Frobenius norm, and back.
 Eigen::Index packed_size(Eigen::Index r) { return r * (r + 1) / 2; }
 
 Eigen::RowVectorXd packed(const Eigen::MatrixXd& matrix) {
@@ -87,8 +87,8 @@ struct OddAndEven {
   Eigen::MatrixXd even, odd;  // [r, h]
 };
 
-// Statistics of a point's covariance in whitened coordinates, from its pairs: the mean over pairs of the sum of squares over
-// coordinates, with its variance; the mean square of the products that enter the covariance; and the covariance.
+// Statistics of a point's covariance in whitened coordinates, from its pairs: the size (the mean over pairs of the sum of squares
+// over coordinates) with its variance; the mean square of the products that enter the covariance; and the covariance.
 struct Spread {
   double size, size_variance, squares;
   Eigen::MatrixXd covariance;
@@ -123,7 +123,7 @@ Similarities similarities(const Tensor& x, const Tensor& logits, const std::vect
 
 namespace {
 
-// The covariance of the centred logits of each point from its own pairs, and the points for which it is finite and not zero.
+// The covariance of each point's centred logits, from its own pairs, and the points at which it is finite and not zero.
 struct OwnCovariances {
   std::vector<std::int64_t> usable;
   std::vector<Eigen::MatrixXd> of_logits;  // [usable]
@@ -180,8 +180,8 @@ Smoothed smooth_residuals(const Eigen::MatrixXd& predicted, const Similarities& 
   return smoothed;
 }
 
-// Smooths the logarithms of the sizes. `predicted` are logarithms of sizes by moment propagation, or empty; only their
-// differences matter.
+// Smooths the logarithms of the sizes. `predicted` are the logarithms of the sizes that moment propagation predicts, or empty;
+// only differences between points matter.
 Smoothed smoothed_log_sizes(const Eigen::VectorXd& predicted, const Similarities& alike, const std::vector<Spread>& spreads) {
   Eigen::MatrixXd logs(static_cast<Eigen::Index>(spreads.size()), 1);
   double sampling = 0;
@@ -205,9 +205,9 @@ Smoothed smoothed_shapes(const Eigen::MatrixXd& predicted, const Similarities& a
   return smooth_residuals(predicted, alike, shapes, std::max(sampling, 0.0));
 }
 
-// [n] The variance of the even part of a pair, averaged over the coordinates. It is the geometric mean of the variance among
-// the point's own pairs and the variance predicted from its size; the prediction assumes that the even part has the same share
-// of the variance at all points.
+// [n] The variance of the even part of a pair, averaged over the coordinates. This is the geometric mean of two values: the
+// variance over the point's own pairs, and the variance predicted from the point's size if the even part has the same share of
+// the variance at all points.
 Eigen::VectorXd even_variances(const std::vector<Eigen::MatrixXd>& even, const Eigen::VectorXd& sizes) {
   Eigen::VectorXd own(sizes.size());
   for (Eigen::Index k = 0; k < own.size(); ++k)
@@ -216,7 +216,7 @@ Eigen::VectorXd even_variances(const std::vector<Eigen::MatrixXd>& even, const E
   return both * (own.mean() / std::max(both.mean(), 1e-300));
 }
 
-// [r] The variance of each coordinate of the even part, relative to their mean.
+// [r] The variance of each coordinate of the even part, relative to the mean over the coordinates.
 Eigen::VectorXd shares(const std::vector<Eigen::MatrixXd>& even, const Eigen::VectorXd& variances) {
   Eigen::VectorXd all = Eigen::VectorXd::Zero(even[0].rows());
   for (Eigen::Index k = 0; k < variances.size(); ++k) {
@@ -229,7 +229,7 @@ Eigen::VectorXd shares(const std::vector<Eigen::MatrixXd>& even, const Eigen::Ve
 // that are not finite.
 struct Predictors {
   Eigen::VectorXd log_sizes;      // [n] logarithms of the sizes of covariances
-  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] shapes of covariances if logits were independent
+  Eigen::MatrixXd shapes;         // [n, r (r + 1) / 2] shapes of the covariances, as if logits were independent
   Eigen::MatrixXd unmoved;        // [n, r] whitened logits without noise
   Eigen::MatrixXd log_variances;  // [n, C] logarithms of the variances of logits
   Eigen::MatrixXd of_shifts;      // [n, 2 + 2 q] a constant; log_sizes; shifts of the mean and logits in q coordinates
@@ -240,7 +240,7 @@ Predictors predictors_of(const Tensor& logits, const Propagated& propagated, con
   const auto n = static_cast<Eigen::Index>(which.size()), r = whitening.to.rows(), q = std::min(r, n / kPointsEach);
   if (!propagated || n < kLeastPoints) return {};
   const Eigen::RowVectorXd weights =
-      whitening.to.colwise().squaredNorm();  // how much the variance of each logit contributes to that of all coordinates
+      whitening.to.colwise().squaredNorm();  // weight of each logit's variance in the total over all coordinates
   Predictors predictors{Eigen::VectorXd(n), Eigen::MatrixXd(n, packed_size(r)),
                         product_with_transposed(rows_of(logits, which), whitening.to), Eigen::MatrixXd(n, logits.row(0).size()),
                         Eigen::MatrixXd(n, 2 + 2 * q)};
@@ -310,8 +310,8 @@ MarginMoments BlockModel::moments(std::int64_t i) const {
   return {margins_of_logits(means_[k], targets_[i]), covariance_of_margins(covariance, targets_[i])};
 }
 
-// On average, an error of the shape scales the variance in every direction by the same factor, as an error of the size does. So
-// both are drawn as one factor.
+// On average, an error in the shape multiplies the variance in every direction by the same factor, just as an error in the size
+// does. So both are drawn as one factor.
 std::vector<BlockModel::PosteriorDraw> BlockModel::posterior_draws(std::int64_t i, std::int64_t count) const {
   const std::int64_t k = place_[i], r = back_.cols();
   NoiseStream random(0, static_cast<std::uint32_t>(i), 0, kPosteriorStream);
@@ -350,7 +350,7 @@ double std_error_of_z(const BlockModel& model, std::int64_t i, const Rivals& nea
     if (more) drawn.covariance += more(number);
     z[number++] = rough_z(drawn, nearest.target);
   }
-  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));  // NaN if one is infinite: then only counts are used
+  return std::sqrt((z - z.mean()).square().sum() / (kDraws - 1));  // NaN if a z is infinite: only counts are then used
 }
 
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& survivors, std::int64_t samples) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An empirical-Bayes model of the margins of a block of points. Similar points have similar covariances, so their sizes and
-// shapes are smoothed over the block (variance_components.h). If the points share draws of the noise, the common effect of a
-// draw is subtracted from their means (shared_noise.h).
+// An empirical-Bayes model of the margins of a block of points. Similar points have similar covariances, so the covariances'
+// sizes and shapes are smoothed over the block (variance_components.h). If the points share draws of the noise, the common effect
+// of each draw is subtracted from the points' means (shared_noise.h).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ Similarities similarities(const Tensor& x, const Tensor& logits, const std::vect
 /// Empirical-Bayes model of the margins in a block of points.
 class BlockModel {
  public:
-  /// Fits the model to the pairs of each point, at least two. `noise` has the shared draws, if any. `propagated` are means on
-  /// which the sampled means are regressed, if any.
+  /// Fits the model to the pairs of each point, at least two. `noise` holds the shared draws, if any. `propagated` holds the
+  /// means on which the sampled means are regressed, if any.
   BlockModel(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const Tensor& x, const Tensor& logits,
              const SharedNoise& noise, const Propagated& propagated = std::nullopt);
 
@@ -59,18 +59,18 @@ Eigen::MatrixXd balanced_normals(NoiseStream& random, std::int64_t d, std::int64
 /// The covariance of some margins in draw `number` from the posterior, minus its posterior mean.
 using DrawnCovariance = std::function<Eigen::MatrixXd(std::uint32_t number)>;
 
-/// The standard error of z = Phi^-1(p) of a point with a posterior, for its nearest rivals, from draws of its moments. `more`,
-/// if given, is added to the covariance of their margins.
+/// The standard error of z = Phi^-1(p) for a point with a posterior and its nearest rivals, from posterior draws of the moments.
+/// If given, `more` is added to the covariance of the rivals' margins.
 double std_error_of_z(const BlockModel& model, std::int64_t i, const Rivals& nearest, const DrawnCovariance& more = nullptr);
 
-/// How much more the numbers of survivors among `samples` noisy samples scatter around the estimated probabilities than normal
-/// margins imply, in standard errors. The expected square of a difference is at most p (1 - p) / samples, because an
-/// efficient estimate is uncorrelated with its difference to the share of survivors (Hausman, "Specification tests in
+/// By how many standard errors the scatter of the survivor counts (out of `samples` noisy samples) around the estimated
+/// probabilities exceeds what normal margins imply. The expected square of a difference is at most p (1 - p) / samples, because
+/// an efficient estimate is uncorrelated with its difference from the share of survivors (Hausman, "Specification tests in
 /// econometrics", Econometrica 1978). So the excess of good estimates is negative on average. Estimates that are not finite are
 /// skipped; without any, the excess is 0.
 double excess_scatter(const std::vector<Estimate>& estimates, const std::vector<std::int64_t>& survivors, std::int64_t samples);
 
-/// excess_scatter of points whose estimates are not computed yet: estimate(i) returns the estimate of point i, or nothing to
+/// excess_scatter for points whose estimates have yet to be computed: estimate(i) returns the estimate of point i, or nothing to
 /// skip it.
 double excess_scatter(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop,
                       const std::function<std::optional<Estimate>(std::int64_t i)>& estimate);
@@ -85,15 +85,15 @@ std::vector<std::int64_t> spread_out(std::int64_t n);
 /// pairs. This cheap test runs before the block model is computed.
 bool far_from_normal(const std::vector<Pairs>& sampled, const std::vector<std::int64_t>& targets, const StopToken* stop);
 
-/// The given pairs of each point, and more pairs up to `count`.
+/// The given pairs of each point, followed by new ones, up to `count` pairs in all.
 std::vector<Pairs> with_pairs_up_to(std::int64_t count, Executor& executor, const Points& points, const Noise& noise,
                                     std::vector<Pairs> pairs);
 
 /// The share of the margins' variance that is even in the noise, averaged over the points. Gradients cannot explain this part.
 double even_share(const std::vector<Pairs>& sampled);
 
-/// The estimates of probit:N:shared, or of probit:N:learned if the points do not share draws, from at least two pairs of each
-/// point.
+/// The estimates of probit:N:shared or, if the points do not share draws, of probit:N:learned. Each point needs at least two
+/// pairs.
 std::vector<Estimate> estimates_from_block_model(Evaluation& evaluation, const SharedPoints& shared,
                                                  const std::vector<Pairs>& sampled, const Propagated& propagated);
 

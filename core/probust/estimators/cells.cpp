@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The probabilities are exact for intervals, and for squares in which no margin changes sign. Each half of any other square is
-// clipped to the polygon in which the margins are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17,
-// 1974). The density is integrated over the polygon's triangles with the edge-midpoint rule, which is exact for polynomials of
-// degree two (Strang and Fix 1973, table 4.1).
+// Probabilities are exact for intervals, and for squares in which no margin changes sign. In other squares, each half is clipped
+// to the polygon in which all margins are positive (Sutherland and Hodgman, "Reentrant polygon clipping", CACM 17, 1974). The
+// density is integrated over the polygon's triangles with the edge-midpoint rule, which is exact for polynomials of degree two
+// (Strang and Fix 1973, table 4.1).
 #include "probust/estimators/cells.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ double polygon_mass(const Polygon& polygon, const HalfSquare& half) {
   return sum * half.step * half.step;
 }
 
-// Margin r at a corner, plus `sign` times its error.
+// Margin r at a corner, plus `sign` times this margin's error.
 double shifted(const CornerMargins& margins, std::size_t corner, std::size_t r, double sign) {
   return margins.at[corner][r] + sign * margins.errors[r];
 }

@@ -67,8 +67,8 @@ void refuse_unanswered(const Event& event, std::int64_t classes, const Estimator
                 "use one of " + estimators_for(event)};
 }
 
-// Runs an estimator that assumes linear margins and Gaussian noise. Margins of sign networks and trees are constant around
-// almost every point, so their gradients are zero even if p is small.
+// Runs an estimator that assumes linear margins and Gaussian noise. The margins of sign networks and trees are constant around
+// almost every point, so that gradients are zero even if p is small.
 std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator) {
   const std::int64_t points = evaluation.points().size();
   if (evaluation.executor().piecewise_constant())
@@ -83,8 +83,8 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
-// For noise whose samples of a point are all the same: determines with one pass whether that sample keeps the target. This is
-// exact. Not inlined, so that browsers download it only when it is needed (wasm/split), like by_latents.
+// If all samples of a point are the same, one pass determines exactly whether the target survives. Like by_latents, this is not
+// inlined, so that browsers download it only when needed (wasm/split).
 [[gnu::noinline]] std::vector<Estimate> certain(Evaluation& evaluation, const Noise& noise) {
   const Points& points = evaluation.points();
   const std::int64_t elements = points.size() == 0 ? 0 : points.x.size() / points.size();
@@ -108,13 +108,13 @@ std::vector<Estimate> analytical(Evaluation& evaluation, const Noise& noise, con
   return estimates;
 }
 
-// Whether the estimator linearises at the point and so misses what a map changes only to second order.
+// Whether the estimator linearises at the point and therefore misses second-order effects of a map.
 bool sees_first_order_only(const EstimatorSpec& estimator) {
   return uses_gradients(*estimator.definition) && estimator.samples == 0 && !estimator.is_auto();
 }
 
-// Estimates for noise that is a map, from the same problem for its latents. Empty if the executor cannot run the map: then the
-// noise can only be sampled.
+// Estimates for noise that is a map, as the equivalent problem for its latents z. Empty if the executor cannot run the map; the
+// noise can then only be sampled.
 [[gnu::noinline]] std::optional<std::vector<Estimate>> by_latents(Evaluation& evaluation, const Noise& noise,
                                                                   const EstimatorSpec& estimator) {
   auto latent = latent_problem(evaluation.executor(), evaluation.points(), noise);
@@ -154,7 +154,7 @@ Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& nois
     }
     std::vector<Estimate> estimates = by_estimator(evaluation, noise, estimator);
     const bool missing = evaluation.executor().handles_missing();
-    stop_if_asked(&evaluation.executor().progress.stop);  // estimates of a stopped run are meaningless
+    stop_if_asked(&evaluation.executor().progress.stop);  // after a stop request, estimates are meaningless
     for (std::int64_t i = 0; i < points.size(); ++i) {
       if (finite_at(points, evaluation.logits(), i, missing)) continue;
       Estimate replaced = nonfinite_estimate();

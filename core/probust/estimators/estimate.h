@@ -15,10 +15,9 @@ namespace probust {
 
 /// What must survive the noise: by default the prediction of the target.
 struct Event {
-  /// [C] The group of each class. Any class of the target's group counts as the target. If empty, every class is a group of its
-  /// own.
+  /// [C] The group of each class. Any class in the target's group counts as the target. If empty, every class is its own group.
   std::vector<std::int64_t> group;
-  bool per_class = false;  ///< whether to compute also the probability that each class is predicted, or is among the `top`
+  bool per_class = false;  ///< whether to also compute the probability that each class is predicted, or is among the `top`
   std::int64_t top = 1;    ///< the target survives if it is among this many largest logits; lower indices win ties
 
   bool plain() const { return group.empty() && !per_class && top == 1; }
@@ -39,7 +38,7 @@ struct EstimatorSpec {
   /// Forward and backward passes per point, for progress and planning.
   std::int64_t passes(std::int64_t classes) const;
 
-  /// Whether it picks the estimator to use.
+  /// Whether this is `auto`, which picks another estimator.
   bool is_auto() const;
 };
 
@@ -52,10 +51,10 @@ struct Estimate {
   /// The probability that a noisy sample gets the point's label (Points::label), and its 95% interval if the estimator has one.
   /// None if there is no label or it could not be computed.
   std::optional<double> p_label, p_label_low, p_label_high;
-  std::int64_t forwards = 0;   ///< passes of this estimate, without the one for the prediction
-  std::int64_t backwards = 0;  ///< a sweep with S seeds counts S
-  /// The number of noisy samples to whose margins a model was fitted, and how many of them keep the target. Used by calibration
-  /// (analysis/calibration.h). 0 if p uses no model or no samples.
+  std::int64_t forwards = 0;   ///< forward passes of this estimate, without the one for the prediction
+  std::int64_t backwards = 0;  ///< backward passes; one backward sweep with S seeds counts as S
+  /// The number of noisy samples to whose margins a model was fitted, and the number of them that keep the target, for
+  /// calibration (analysis/calibration.h). 0 if p uses no model or no samples.
   std::int64_t model_samples = 0, survivors = 0;
   Status status = Status::ok;
   std::optional<EstimatorSpec> method;  ///< the estimator that was used, if it differs from the requested one
@@ -82,13 +81,13 @@ struct Estimate {
   void add_note(const std::string& more) { note += (note.empty() ? "" : "; ") + more; }
 };
 
-/// Whether an estimator can see failures only among its noisy samples: mc, probit and regression. The argument is the text of
-/// its spec.
+/// Whether an estimator can see failures only among its noisy samples: mc, probit and regression. The argument is the text of an
+/// EstimatorSpec.
 bool sees_failures_in_samples(std::string_view estimator);
 
-/// If p_fail is smaller than the samples can show, replaces it by the upper end of its interval, 1 - ci_low. This is the case
-/// if the interval includes p = 1, so that failures may be impossible, and p_fail is less than a tenth of that upper end. p
-/// does not change. The status `ok` becomes `bound`; others do not change.
+/// If p_fail is smaller than the samples can show, replaces it by the upper end of its interval, 1 - ci_low. This applies if the
+/// interval includes p = 1, so that failures may be impossible, and p_fail is less than a tenth of that upper end. p does not
+/// change. The status `ok` becomes `bound`; others do not change.
 void bound_failure(Estimate& estimate);
 
 }  // namespace probust

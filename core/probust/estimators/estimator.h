@@ -21,7 +21,7 @@ struct EstimatorDefinition {
   /// What the estimator needs from the classifier. Gradients are useless if the classifier is piecewise constant.
   enum class Needs : std::uint8_t { logits, gradients };
 
-  /// The events that it supports besides the survival of the target (Event).
+  /// The events that the estimator supports besides the survival of the target (Event).
   enum class Answers : std::uint8_t {
     target,              ///< no other events
     groups_and_top,      ///< groups and --top, by counting noisy samples
@@ -37,8 +37,8 @@ struct EstimatorDefinition {
   enum class Scope : std::uint8_t { point, block };
 
   /// What points share: `none`, so that their errors are independent; `pooled` covariances, shrunk towards those of similar
-  /// points; `learned` means and covariances, estimated from all points; `draws` of the noise in addition; or what the `chosen`
-  /// estimator shares.
+  /// points; `learned` means and covariances, estimated from all points; `draws` of the noise in addition; or, for `chosen`, what
+  /// the estimator that auto picks shares.
   enum class Share : std::uint8_t { none, pooled, learned, draws, chosen };
 
   std::string_view name;
@@ -46,12 +46,12 @@ struct EstimatorDefinition {
   std::string_view summary = {};  ///< one line for the help
   Parameter parameter = Parameter::none;
   std::optional<double> default_parameter = {};  ///< none: the parameter is required
-  std::int64_t least = 1;                        ///< the smallest number of samples that it supports
+  std::int64_t least = 1;                        ///< the smallest supported number of samples
   Needs needs = Needs::logits;
   Answers answers = Answers::target;
   Smoothing smoothing = Smoothing::none;
   Scope scope = Scope::point;
-  std::optional<Share> share = {};  ///< what this form shares, for estimators that come in several forms
+  std::optional<Share> share = {};  ///< what this entry shares, for estimators with several such entries
 
   /// Computes one estimate per point. Throws Error.
   std::vector<Estimate> (*estimate)(Evaluation&, const Noise&, const EstimatorSpec&) = nullptr;
@@ -63,14 +63,14 @@ struct EstimatorDefinition {
 /// All estimators. The README says how to add one.
 std::span<const EstimatorDefinition> all_estimators();
 
-/// The form of an estimator's text: "taylor", "mmse:N", "mmse:N:centered".
+/// The form of an estimator's text, such as "taylor", "mmse:N" or "mmse:N:centered".
 std::string form(const EstimatorDefinition& definition);
 
-/// The forms of the `wanted` estimators, for hints: "auto:N, mc:N, ...". By default, all forms without a variant, which suffice
-/// for most users.
+/// The forms of the `wanted` estimators, for hints: "auto:N, mc:N, ...". By default, all forms without a variant, which are
+/// enough for most users.
 std::string known_estimators(const std::function<bool(const EstimatorDefinition&)>& wanted = {});
 
-/// Whether an estimator shares draws between points. The argument is the text of its spec; false if it is unknown.
+/// Whether an estimator shares draws between points. `text` is that of an EstimatorSpec; false if it is not a known estimator.
 bool shares_noise(std::string_view text);
 
 /// Parses "mmse:10". Throws Error{usage} with a hint about valid names.
@@ -79,18 +79,18 @@ EstimatorSpec parse_estimator(const std::string& text);
 /// Parses "none", "pooled", "learned" or "draws". Throws Error{usage} naming the option `share`.
 EstimatorDefinition::Share parse_share(const std::string& text);
 
-/// The form of a probit, regression or auto estimator (without a variant) that shares `share`: regression:60:pooled for
-/// regression:60. Empty if there is no such form, or if the estimator has a variant already. Throws Error{usage} if it has too
-/// few samples for that form.
+/// The form that shares `share` of a probit, regression or auto estimator without a variant: regression:60:pooled for
+/// regression:60. Empty if there is no such form, or if the estimator already has a variant. Throws Error{usage} if the estimator
+/// has too few samples for that form.
 std::optional<EstimatorSpec> with_share(const EstimatorSpec& estimator, EstimatorDefinition::Share share);
 
 /// Throws Error{unsupported} if the estimator needs gradients and the executor has none. The hint names estimators that work.
 void require_answerable(const Executor& executor, const EstimatorSpec& estimator);
 
-/// Applies an estimator to a block of points: one estimate per point. If an estimator uses gradients, the results are p = NaN
-/// with the status `degenerate` if the classifier is piecewise constant, p = NaN with the status `undefined` if the noise has
-/// no Gaussian approximation, and the status `approximate` if such an approximation was used. Points with NaN or infinity get
-/// NaN and the status `nonfinite`; other points are unaffected.
+/// Applies an estimator to a block of points: one estimate per point. For an estimator that uses gradients, p is NaN with the
+/// status `degenerate` if the classifier is piecewise constant, and NaN with the status `undefined` if the noise has no Gaussian
+/// approximation; the status is `approximate` if such an approximation was used. Points with NaN or infinity get NaN and the
+/// status `nonfinite`; other points are unaffected.
 Result<std::vector<Estimate>> estimate(Evaluation& evaluation, const Noise& noise, const EstimatorSpec& estimator);
 
 /// Whether an Error of `estimate` is specific to this estimator, because the model or the machine lacks what it needs. If so,

@@ -54,7 +54,7 @@ std::int64_t parse_samples(const EstimatorDefinition& entry, const std::string& 
   const auto samples = parse_integer(text);
   if (samples && *samples >= entry.least && *samples <= kMostSamples) return *samples;
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // also if the number overflows
+  if (digits && samples.value_or(kMostSamples + 1) > kMostSamples)  // also true if the number overflows
     throw Error{ErrorCode::usage, where, "cannot have '" + text + "' samples", "give at most " + std::to_string(kMostSamples)};
   const std::string least = entry.least > 1 ? " of at least " + std::to_string(entry.least) : "";
   throw Error{ErrorCode::usage, where, "has the parameter '" + text + "', which is not a number of samples" + least,

@@ -16,7 +16,7 @@ namespace probust {
 
 /// A way to linearise a classifier around points.
 struct Linearizing {
-  std::string key;           ///< equal for equal linearizations only
+  std::string key;           ///< linearizations with the same key are equal
   std::int64_t samples = 0;  ///< noisy samples of each point to average over
   std::function<std::vector<Linearization>(Executor&, const Points&)> ask;
 };
@@ -43,9 +43,9 @@ class Evaluation {
   const Tensor& logits() const { return logits_; }
   const Event& event() const { return event_; }
 
-  /// Calls use(some, first) with the linearizations of `some` points, beginning with point `first`, for one part of the points
-  /// after the other. They are cached for the next call unless they take too much of the executor's memory. Throws
-  /// Error{resources} if the memory is too small for one point.
+  /// Calls use(some, first) for one part of the points after another: `some` are the linearizations of consecutive points,
+  /// beginning with point `first`. Linearizations are cached for the next call unless they take too much of the executor's
+  /// memory. Throws Error{resources} if the memory is too small for one point.
   void each_linearized(const Linearizing& how, const std::function<void(std::span<const Linearization>, std::int64_t)>& use);
 
  private:

@@ -13,7 +13,7 @@ namespace probust {
 
 namespace {
 
-// The row of class c among the rivals of `target`.
+// The row of class c among the margins over the rivals of `target`.
 std::int64_t row_of(std::int64_t c, std::int64_t target) { return c < target ? c : c - 1; }
 
 // The margins of class c = `other` as differences of the margins of t = `target`: f_c - f_i = (f_t - f_i) - (f_t - f_c).
@@ -36,7 +36,7 @@ Eigen::MatrixXd retargeted_rows(const Eigen::MatrixXd& rows, const std::vector<s
   return result;
 }
 
-// Scales the probabilities of all classes so that their sum is one. The sum differs from one by the tolerance of the normal
+// Scales the probabilities of all classes so that their sum is one. The sum differs from one by up to the tolerance of the normal
 // CDF, and by more with the mv-sigmoid. If all are zero, the event fails.
 void normalise(Estimate& estimate) {
   const double total = estimate.p + estimate.p_fail;
@@ -75,7 +75,7 @@ Estimate of_event(const Event& event, const Linearization& linearization, std::i
   return whole;
 }
 
-// Estimates from `some` linearizations, which are those of the points that begin with point `first`.
+// Estimates from `some` linearizations, those of consecutive points beginning with point `first`.
 std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first,
                                         double sigma, const ProbabilityRule& rule) {
   const auto targets = std::span(evaluation.points().target).subspan(first, some.size());
@@ -89,7 +89,7 @@ std::vector<Estimate> part_to_estimates(Evaluation& evaluation, std::span<const 
   return estimates;
 }
 
-// Adds the probability of its label to the estimate of each of these points.
+// Adds to each of these estimates the probability of the point's label.
 void attach_labels(const Evaluation& evaluation, std::span<const Linearization> some, std::int64_t first, double sigma,
                    const ProbabilityRule& rule, std::vector<Estimate>& estimates) {
   const Points& points = evaluation.points();

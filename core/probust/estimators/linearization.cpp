@@ -12,11 +12,11 @@ namespace probust {
 namespace {
 
 constexpr std::size_t kAlwaysUsed = 64;
-// Failure probabilities below these are negligible: absolute, and relative to that of the most likely rival.
+// Failure probabilities below these limits, absolute and relative to that of the most likely rival, are negligible.
 constexpr double kNegligible = 1e-5, kNegligibleShare = 1e-3;
 
-// How many of the rivals, sorted by z, must be used so that the failure probabilities of the others are negligible; at most
-// kMostRivals.
+// The number of rivals, in ascending order of z, that must be used so that the failure probabilities of all others are
+// negligible; at most kMostRivals.
 struct Nearest {
   std::size_t count = 0;
   double left_out = 0;  // sum of the failure probabilities of the others
@@ -35,8 +35,8 @@ Nearest select_nearest(const std::vector<double>& z) {
   return nearest;
 }
 
-// If there are many rivals, drops those that cannot matter from z and rows. Returns an upper bound on what they may add to the
-// failure probability.
+// If there are many rivals, drops those that cannot matter from z and rows. Returns an upper bound on what the dropped rivals may
+// add to the failure probability.
 double drop_negligible(std::vector<double>& z, std::vector<std::int64_t>& rows) {
   std::vector<std::size_t> order(z.size());
   std::iota(order.begin(), order.end(), 0);

@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// The maximum number of variables of a normal probability; more would take too long. If more rivals matter, the nearest are
-/// used, and the note has a bound on the failure probability of the others.
+/// The maximum number of variables in a normal probability; more would take too long. If more rivals matter, the nearest ones are
+/// used, and the note bounds the failure probability of the others.
 inline constexpr std::size_t kMostRivals = 1000;
 
 /// Mean [m] and covariance [m, m] of the margins under the noise.
@@ -30,15 +30,15 @@ struct NormalProblem {
   bool finite = true;              ///< false if a margin or gradient is NaN or infinite
 };
 
-/// What to compute: z and R, for a normal CDF, without rivals that cannot matter; or only z, for all rivals.
+/// What to compute: z and R, without rivals that cannot matter (for a normal CDF), or z alone, for all rivals.
 enum class Wanted { z_and_R, all_z };
 
 /// Converts margins and Gram matrix to z and R, at noise scale `sigma`.
 ///
 /// A rival with a zero gradient never wins if its margin is positive and always wins if it is negative. If the margin is zero,
 /// the lower class index wins, as in argmax. Such rivals do not enter z. If there are very many rivals, those whose boundaries
-/// are too far away to matter are left out: their failure probabilities, each exact, add up to at most 1e-5 and to at most a
-/// thousandth of that of the most likely rival (Boole's inequality). At most kMostRivals of the rest are used.
+/// are too far away to matter are left out: the sum of their exact failure probabilities is at most 1e-5, and at most a
+/// thousandth of that of the most likely rival (Boole's inequality). At most kMostRivals of the others are used.
 NormalProblem normal_problem(const Linearization& linearization, std::int64_t target, double sigma,
                              Wanted wanted = Wanted::z_and_R);
 

@@ -2,8 +2,8 @@
 // mmse:N and mmse_mvs:N: margins and margin gradients averaged over N noisy samples (Han et al., Definition 3). The mean margin
 // of this definition contains the term U mean(eps), so it is not exact on linear models.
 //
-// mmse:N:centered subtracts that term and is exact on them. But it uses the same samples for the gradients and for this term,
-// which causes a bias on ReLU networks. mmse:N:loo subtracts U_-j eps_j instead, with the leave-one-out mean U_-j of the
+// mmse:N:centered subtracts that term and is exact on linear models. But it uses the same samples for the gradients and for this
+// term, which causes a bias on ReLU networks. mmse:N:loo subtracts U_-j eps_j instead, with the leave-one-out mean U_-j of the
 // gradients.
 #include <algorithm>
 

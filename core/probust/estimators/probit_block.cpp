@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // probit:N:learned, the normal probability of margins whose covariances are estimated from all points of a block
-// (block_model.h), and probit:N:shared, whose points also share draws of the noise, which reduces the errors of their means
-// (shared_noise.h). If the counts of the block contradict normal margins, both give the estimates of probit:N:pooled:
-// information from other points is harmful if it is wrong in the same way at all points.
+// (block_model.h), and probit:N:shared, whose points also share draws of the noise, which reduces the errors of the mean margins
+// (shared_noise.h). If the counts of the block contradict normal margins, both give the estimates of probit:N:pooled: information
+// from other points is harmful if it is wrong in the same way at all points.
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +14,8 @@
 namespace probust {
 namespace {
 
-// Larger than kContradicted, because a few points show less than a block. On networks with normal margins their excess was at
-// most 1.1; on the MNIST LeNet it was at least 4.8.
+// Larger than kContradicted, because a few points give weaker evidence than a block. Their excess was at most 1.1 on networks
+// with normal margins and at least 4.8 on the MNIST LeNet.
 constexpr double kFarFromNormal = 2.5;
 
 // Whether the numbers of survivors at some of the points contradict a block model of these points, without propagated moments.
@@ -34,8 +34,8 @@ bool contradicts_block_model(const Evaluation& evaluation, const SharedPoints& s
   return excess_scatter(pairs, points.target, stop, estimate) > kFarFromNormal;
 }
 
-// Fits the block model to as many pairs as the forwards allow. If moments can be propagated, their cost is subtracted first. If
-// the margins are far from normal, returns pooled estimates from the pairs so far.
+// Fits the block model to as many pairs as the forwards allow. If moments can be propagated, the cost of the propagation is
+// subtracted from the forwards first. If the margins are far from normal, returns pooled estimates from the pairs sampled so far.
 std::vector<Estimate> fit_block(Evaluation& evaluation, const Noise& noise, SharedPoints shared, std::int64_t forwards) {
   Executor& executor = evaluation.executor();
   const Points& points = shared.points;

@@ -17,7 +17,7 @@ constexpr double kGridEnd = 6;    // the grid covers |b| up to sinh(6) = 200 pri
 constexpr double kFreedom = 1;    // degrees of freedom of the prior, Student's t: most models are good, some are far off
 constexpr double kFarBelow = 25;  // nodes whose log weight is further below the largest are dropped
 constexpr int kZooms = 3;
-constexpr double kLastStep = 1e-6;  // error of a quantile, relative to the spread
+constexpr double kLastStep = 1e-6;  // a Newton step below this share of the spread is the last one
 
 // A mixture of normal distributions with a common standard deviation.
 struct Posterior {
@@ -42,7 +42,7 @@ struct Posterior {
     return sum;
   }
 
-  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution, each step squares the error.
+  // Newton steps while they stay within the bracket, otherwise bisection. Near the solution, each Newton step squares the error.
   double quantile(double probability, double guess) const {
     double low = centre.back() - 10 * spread, high = centre.front() + 10 * spread, zeta = std::clamp(guess, low, high);
     for (int i = 0; i < 100 && high - low > 1e-13 * (1 + std::fabs(zeta)); ++i) {

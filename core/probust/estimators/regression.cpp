@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// regression:N, with N the cost in forwards: the margins of antithetic noisy samples are regressed on the noise along the
+// regression:N, where N is the cost in forwards: the margins of antithetic noisy samples are regressed on the noise along the
 // gradients of the two or three nearest margins. The explained part is normal and is integrated exactly; the residuals are
 // sampled and smoothed. It is exact on a linear model with no more rivals than gradients, because there are no residuals.
 // regression:N:adf uses the gradients of the mean under the noise instead of those at the point; they are accurate at the scale
 // of the noise.
 //
-// With w ~ N(0, I) for the noise in the span of those gradients: g = m + B w + r, p = mean_j P[m + a r_j + eta > 0], eta ~ N(0,
-// B Bᵀ + (1 - a²) S_r). This is a kernel density estimate of the residuals that keeps their covariance S_r (Silverman 1986,
-// section 6.4). regression:N:pooled shrinks the covariance B Bᵀ + S_r towards those of the other points of the block
-// (pooling.h).
+// Let w ~ N(0, I) be the noise in the span of those gradients. Then g = m + B w + r and p = mean_j P[m + a r_j + eta > 0] with
+// eta ~ N(0, B Bᵀ + (1 - a²) S_r). This is a kernel density estimate of the residuals that preserves their covariance S_r
+// (Silverman 1986, section 6.4). regression:N:pooled shrinks the covariance B Bᵀ + S_r towards those of the other points of the
+// block (pooling.h).
 #include <algorithm>
 
 #include "probust/base/parallel.h"

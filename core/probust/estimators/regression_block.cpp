@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // regression:N:learned. The slopes along the gradients are those of each point, as in regression.cpp; the covariance of the
 // residuals is estimated from all points of the block, which share draws (block_model.h). Margins are assumed to be normal: p =
-// Phi(m; B Bᵀ + S_r). It uses the gradients of the mean under the noise if the cost allows and all operators have moment rules.
-// If gradients explain little, because there are many margins or because these are curved, the estimates are those of
+// Phi(m; B Bᵀ + S_r). The gradients are those of the mean under the noise, if the cost allows and all operators have moment
+// rules. If gradients explain little, because there are many margins or the margins are curved, the estimates are those of
 // probit:N:shared.
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@
 namespace probust {
 namespace {
 
-// If more than this share of the margins' variance is even, gradients are not worth their cost. But shared draws are then
-// better only with many points (docs/estimators.md).
+// If more than this share of the margins' variance is even in the noise, gradients are not worth their cost. In that case,
+// sharing draws is better only with many points (docs/estimators.md).
 constexpr double kBent = 0.25;
 constexpr std::int64_t kManyPoints = 128;
 

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::int64_t kPilotSamples = 12;
 constexpr std::uint64_t kSchedulePilotSeed = 0xd1b54a32d192ed03;
-constexpr std::int64_t kLeast = 8;  // samples of a point whose estimate the pilot finds certain
+constexpr std::int64_t kLeast = 8;  // number of samples at a point that the pilot finds certain
 // Maximum number of samples of a point; rounding may increase it.
 constexpr double kMost = static_cast<double>(kMostSamples) / 2;
 
-// The nearest even number on a scale with 8 steps per octave. The scale has few values, because points with equal numbers run
-// together.
+// The nearest even number on a scale with 8 steps per octave. The scale has few values, because points with equal numbers of
+// samples run together.
 std::int64_t rounded(double wanted) {
   const double samples = std::min(wanted, kMost);
   if (!(samples > kLeast)) return kLeast;
@@ -68,7 +68,7 @@ std::vector<double> pilot_variances(Executor& executor, Points points, const Ten
   return variances;
 }
 
-// Runs auto with n samples for each of the points `which`. Groups of equal sizes are too small to share draws of the noise.
+// Runs auto with n samples for each of the points `which`. These groups of points are too small to share draws of the noise.
 void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::span<const std::int64_t> which,
                     std::vector<Estimate>& estimates) {
   const EstimatorSpec independent = with_share(spec_of(estimate_auto, n), EstimatorDefinition::Share::none).value();
@@ -79,8 +79,8 @@ void estimate_block(Evaluation part, const Noise& noise, std::int64_t n, std::sp
   }
 }
 
-// Runs auto with samples[i] noisy samples of point i. Points with equal numbers run together, in blocks that do not depend on
-// the memory, because pooled estimates depend on the block.
+// Runs auto with samples[i] noisy samples of point i. Points with equal numbers of samples run together, in blocks that do not
+// depend on the memory, because pooled estimates depend on the block.
 std::vector<Estimate> estimate_each(Executor& executor, const Points& points, const Tensor& logits, const Noise& noise,
                                     const Event& event, std::span<const std::int64_t> samples) {
   std::vector<Estimate> estimates(samples.size());

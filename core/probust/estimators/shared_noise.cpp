@@ -26,8 +26,8 @@ void for_draws(const SharedNoise& noise, Use use) {
   }
 }
 
-// The correlation of the noise of two points that share a draw: a weighted sum of similarities, with weights from the observed
-// correlations of points that share draws.
+// The correlation between the noise effects at two points that share a draw: a weighted sum of similarities, with weights from
+// the observed correlations of points that share draws.
 Eigen::MatrixXd correlations(const Similarities& similarities, const std::vector<Eigen::MatrixXd>& even,
                              const Eigen::VectorXd& deviation, const SharedNoise& noise) {
   const auto n = static_cast<Eigen::Index>(even.size()), r = even[0].rows(), h = even[0].cols();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Points that share draws of the noise. With the same draw, the margins of similar points move together. So the effect of a
-// draw on all points can be separated from the mean of each point: a two-way layout of points and draws, of which only a part
-// is observed, solved by generalised least squares (Aitken 1935). Its noise has the covariance of a Gaussian process over
-// points, as in stochastic kriging with common random numbers (Chen, Ankenman, Nelson, "The effects of common random numbers on
-// stochastic kriging metamodels", ACM TOMACS 2012). The estimated means are unbiased for any weights.
+// Points that share draws of the noise. With the same draw, the margins of similar points move together. So the effect of a draw
+// on all points can be separated from the mean of each point: points and draws form a two-way layout, only partly observed, which
+// is solved by generalised least squares (Aitken 1935). The effects have the covariance of a Gaussian process over points, as in
+// stochastic kriging with common random numbers (Chen, Ankenman, Nelson, "The effects of common random numbers on stochastic
+// kriging metamodels", ACM TOMACS 2012). The estimated means are unbiased for any weights.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace probust {
 
-/// The draw that each point of a block uses for each of its pairs: pair k of point i uses draw draw[k][i] of stratum k. The
-/// draws of a stratum are used by equally many points, to within one; which points share a draw is random for each stratum.
+/// The draw that each point of a block uses for each of its pairs: pair k of point i uses draw draw[k][i] of stratum k. Within a
+/// stratum, the numbers of points per draw differ by at most one, and points are assigned to draws at random.
 struct SharedNoise {
   std::int64_t draws = 0;                         ///< number of draws per stratum
   std::vector<std::vector<std::int64_t>> draw{};  ///< [pairs][points]
@@ -47,7 +47,7 @@ SharedPoints share_draws(const Points& points, const Noise& noise, std::int64_t 
 /// The common errors of a block's means, estimated from shared draws, and the covariance of the remaining errors.
 struct CommonErrors {
   Eigen::MatrixXd correction;  ///< [n, r] to be added to the mean over a point's own pairs
-  Eigen::MatrixXd covariance;  ///< [n, n] covariance of the remaining errors, in units of the even parts' mean variance
+  Eigen::MatrixXd covariance;  ///< [n, n] covariance of the remaining errors, in units of the mean variance of the even parts
 };
 
 /// Computes the common errors. `even` [n][r, pairs] are the even parts of the pairs, minus their mean over the point's pairs;

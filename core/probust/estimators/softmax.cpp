@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // softmax:T, the softmax probability of the target at temperature T (Han et al., section 3.2.3): the mv-sigmoid of the margins
-// over T. It ignores the noise; it is provided for comparison, because it is often used as a measure of robustness.
+// divided by T. It ignores the noise; it is provided for comparison, because it is often used as a measure of robustness.
 #include "probust/estimators/common.h"
 #include "probust/normal/mv_sigmoid.h"
 

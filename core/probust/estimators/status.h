@@ -11,7 +11,7 @@ namespace probust {
 enum class Status : std::uint8_t {
   ok,
   tie,          ///< several logits at the point are the largest; the lowest index is the prediction
-  decided,      ///< p is above or below the threshold, with 95% confidence
+  decided,      ///< p is above or below the threshold with 95% confidence
   undecided,    ///< the threshold is still within the interval
   capped,       ///< the half-width was not reached with the largest number of samples
   bound,        ///< failures are too rare to be seen: p_fail is an upper bound, and p may be closer to 1
@@ -21,7 +21,7 @@ enum class Status : std::uint8_t {
   degenerate,   ///< no margin changes with the noise, or gradients are useless
   undefined,    ///< the estimator is not defined for this noise; p is NaN, as for all statuses below
   nonfinite,    ///< NaN or infinity in the point, its logits or their gradients
-  invalid,      ///< the covariance of the margins is not a covariance
+  invalid,      ///< the covariance of the margins is not a valid covariance
   unsupported,  ///< the estimator does not support this model
   resources,    ///< the estimator does not fit into memory
   numerical     ///< a computation failed

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// mc:N:stratified, Monte Carlo with samples spread evenly along the direction in which the prediction changes most. Let w be
-// the standard normals that the noise is a function of. The component of sample j along a unit vector v is the quantile of (j
-// + u_j) / N with u_j uniform; the other components are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). The
-// estimate is unbiased for any v. Here v is the gradient of p for the classifier linearised at x, without the interaction of
-// rivals. The variance perpendicular to v, which is most of it, is not reduced (docs/estimators.md).
+// mc:N:stratified, Monte Carlo with samples spread evenly along the direction in which the prediction changes most. Let the noise
+// be a function of standard normals w. The component of sample j along a unit vector v is the normal quantile at (j + u_j) / N
+// with u_j uniform; the other components are drawn as usual (Cochran, "Sampling techniques", 1977, chapter 5). The estimate is
+// unbiased for any v. Here v is the gradient of p for the classifier linearised at x, with rivals treated separately. The
+// variance perpendicular to v, which is most of it, is not reduced (docs/estimators.md).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,8 +36,8 @@ Eigen::MatrixXf margin_gradients(const Points& point, const NoiseShape& shape, s
   return whitened.leftCols(*shape.normals(elements)).transpose();
 }
 
-// The direction of the gradient of p: the normalized sum of the margin gradients, weighted by the density at their boundaries.
-// Zero if there is none.
+// The direction of the gradient of p: the normalized sum of the margin gradients, each weighted by the density at its boundary.
+// Zero if the sum is zero.
 Eigen::VectorXd direction(const Eigen::MatrixXf& gradients, const Eigen::VectorXd& margins, double sigma) {
   Eigen::VectorXd z(margins.size());
   for (Eigen::Index i = 0; i < z.size(); ++i) z[i] = std::fabs(margins[i]) / (sigma * gradients.col(i).cast<double>().norm());
@@ -64,7 +64,7 @@ void stratify(Eigen::MatrixXf& w, const Eigen::VectorXd& v, const std::vector<do
   }
 }
 
-// Samples first .. first + count - 1, out of `of` samples that are spread along v.
+// Samples first .. first + count - 1 out of the `of` samples that are spread along v.
 Tensor stratified_samples(const Points& point, const Noise& noise, const Eigen::VectorXd& v, std::int64_t first,
                           std::int64_t count, std::int64_t of, int threads) {
   return noisy_rows(point, first, count, threads, [&](const NoiseLanes& lanes, float* x) {
@@ -82,9 +82,10 @@ Tensor stratified_samples(const Points& point, const Noise& noise, const Eigen::
 }
 
 // The estimate from strata of one sample each. Its variance, the sum of p_j (1 - p_j) / N², is estimated from the differences
-// of neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), plus 1 in
-// the sum for differences that few samples may have missed. It is limited to that of independent samples, which is the largest
-// for given p (Hoeffding 1956). The interval is that of the number of independent samples with the same variance.
+// of neighbours, which include the change of p_j (Wolter, "Introduction to variance estimation", 2007, section 8.2), with 1 added
+// to the sum for differences that few samples may have missed. This variance is limited to that of independent samples, which is
+// the largest possible for given p (Hoeffding 1956). The interval is that of independent samples, as many as have the same
+// variance.
 Estimate from_strata(const std::vector<bool>& survives) {
   const auto n = static_cast<double>(survives.size());
   double changes = 1;

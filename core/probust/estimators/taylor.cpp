@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// taylor and taylor_mvs: the classifier linearised at x (Han et al., Definition 2), and the same with the multivariate normal
-// CDF replaced by the mv-sigmoid (section 3.2.3). One forward, C - 1 backwards.
+// taylor: the classifier linearised at x (Han et al., Definition 2). taylor_mvs: the same with the mv-sigmoid in place of the
+// multivariate normal CDF (section 3.2.3). Both take one forward and C - 1 backwards.
 #include "probust/estimators/common.h"
 
 namespace probust {

@@ -23,7 +23,7 @@ Graph within_tolerance(const Graph& regression, double gamma) {
   const ValueId known = append(g, Op::slice, {point}, SliceAttributes{{d}, {k}, {1}});
   const ValueId f = build::reshape(g, append_function(g, regression, build::reshape(g, x, inputs)), {k});
   const ValueId allowed = build::constant(g, tolerance);
-  // The outputs are subtracted first. If the tolerance were added to a large output, it would be lost to rounding.
+  // The outputs are subtracted first. A tolerance added to a large output would be lost to rounding.
   const ValueId below = build::subtract(g, build::subtract(g, known, f), allowed);
   const ValueId above = build::subtract(g, build::subtract(g, f, known), allowed);
   g.outputs = {append(g, Op::concat, {below, above, append_constant(g, Tensor({1}))}, AxisAttribute{0})};

@@ -16,9 +16,8 @@
 namespace probust {
 
 /// The classifier of points [x, y] with the 2K + 1 logits [y - f(x) - gamma, f(x) - y - gamma, 0], for a regression model f
-/// with d inputs and K outputs; y are the outputs without noise. Its classes: output k is too low; output k is too high; all
-/// outputs are within the tolerance (the last class, which loses ties). Throws Error{usage} unless gamma is positive and
-/// finite.
+/// with d inputs and K outputs; y are the outputs without noise. The classes mean: output k is too low; output k is too high; all
+/// outputs are within the tolerance (the last class, which loses ties). Throws Error{usage} unless gamma is positive and finite.
 Graph within_tolerance(const Graph& regression, double gamma);
 
 /// The points of this classifier [N, d + K]: each row of x [N, ...] followed by the outputs [N, K] at it.

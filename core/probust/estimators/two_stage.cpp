@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // mc:±h and mc:p>tau draw as many samples as the requested accuracy or decision needs.
 //
-// mc:±h, a half-width: a pilot of 150 samples determines how many more to draw. Only those give the result. Their number does
-// not depend on their outcome, so their Clopper-Pearson interval has its coverage (Stein 1945 for normals).
+// mc:±h, a half-width: a pilot of 150 samples determines how many more to draw. Only the later samples are counted. Their number
+// does not depend on their outcome, so the Clopper-Pearson interval keeps its coverage (Stein 1945 for normals).
 //
-// mc:p>tau, a decision: draws samples until a confidence sequence excludes tau, or up to a cap. The likelihood ratio of k
-// survivors among n samples, mixed over a uniform prior of p, against tau is a martingale if p = tau. So the probability that
-// it ever reaches 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated
-// logarithm", 1970). The interval holds for all n at once.
+// mc:p>tau, a decision: draws samples until a confidence sequence excludes tau, or up to a cap. If p = tau, the likelihood ratio
+// between a uniform prior of p and p = tau, for k survivors among n samples, is a martingale. So the probability that the ratio
+// ever reaches 1/alpha is at most alpha (Ville 1939; Robbins, "Statistical methods related to the law of the iterated logarithm",
+// 1970). The interval holds for all n at once.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ double half_width(double share, std::int64_t trials) {
   return (interval.high - interval.low) / 2;
 }
 
-// The smallest number of trials for which the interval around `share` is at most 2h wide.
+// The smallest number of trials whose interval, at this share, has a half-width of at most h.
 std::int64_t trials_for(double share, double h) {
   std::int64_t low = 1, high = 2;
   while (high < kMostTrials && half_width(share, high) > h) high *= 2;
@@ -40,7 +40,7 @@ std::int64_t trials_for(double share, double h) {
   return high;
 }
 
-// The share nearest to 1/2 in the pilot's 80% interval, because it needs the most trials.
+// The share in the pilot's 80% interval that is nearest to 1/2 and therefore needs the most trials.
 double careful_share(std::int64_t survivors) {
   const Interval interval = clopper_pearson(survivors, kFirstSamples, 0.8);
   return std::min(std::max(0.5, interval.low), interval.high);
@@ -54,7 +54,7 @@ struct Question {
   const Noise& noise;
 };
 
-// The numbers of samples that keep the target and, if the label is not the target, that get the label.
+// The numbers of samples that keep the target and, if the label is not the target, the number that get the label.
 struct Counts {
   std::int64_t survivors = 0, labelled = 0;
 };
@@ -75,7 +75,7 @@ Estimate estimate_of(const Question& asked, const Counts& counts, std::int64_t t
   return estimate;
 }
 
-// The values of p that the likelihood ratio, mixed over a uniform prior, does not reject:
+// The values of p that the likelihood ratio between a uniform prior and p does not reject:
 // log B(k+1, n-k+1) - k log p - (n-k) log(1-p) < log(1 / alpha).
 class ConfidenceSequence {
  public:
@@ -91,7 +91,7 @@ class ConfidenceSequence {
     const double survived_part = k_ == 0 ? 0 : k_ * std::log(p), lost_part = k_ == n_ ? 0 : (n_ - k_) * std::log1p(-p);
     return beta_ - survived_part - lost_part;
   }
-  // The end of the interval towards `end` (0 or 1). p = `end` is always rejected unless the share equals it.
+  // The bound of the interval on the side of `end` (0 or 1). p = `end` is always rejected unless the observed share equals it.
   double edge(double end) const {
     double outside = end, inside = k_ / n_;
     if (inside == end) return end;

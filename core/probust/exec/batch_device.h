@@ -16,13 +16,13 @@ namespace probust {
 
 struct HeadSplit;
 
-/// Noisy samples in lanes: lane l is sample (begin + l) % count of point (begin + l) / count. Sample c of a point has the
-/// number stride * (first + c) + offset in the generator.
+/// Noisy samples in lanes: lane l is sample (begin + l) % count of point (begin + l) / count. Sample c of a point has the sample
+/// number stride * (first + c) + offset, which is part of the key of its noise.
 struct SampleRange {
   std::int64_t first = 0, count = 1, begin = 0, lanes = 0;
-  double scale = 1;  ///< scale of the noise; negative for the second samples of antithetic pairs
+  double scale = 1;  ///< scale of the noise; negative for the second sample of each antithetic pair
   int stride = 1, offset = 0;
-  bool of_pairs = false;  ///< whether sample c belongs to pair first + c, whose draw points may share
+  bool of_pairs = false;  ///< whether sample c belongs to pair first + c, for which points may share a draw
 
   std::int64_t point(std::int64_t lane) const { return (begin + lane) / count; }
   std::int64_t column(std::int64_t lane) const { return (begin + lane) % count; }
@@ -30,15 +30,15 @@ struct SampleRange {
   bool operator==(const SampleRange&) const = default;
 };
 
-/// The points of a call and the shape of their noise, in a form that a device can read. Refers to both, which must outlive
-/// this object.
+/// The points of a call and the shape of their noise, in a form that a device can read. Both must outlive this object, which
+/// refers to them.
 struct PlacedPoints {
   PlacedPoints(const Points& all, const NoiseShape& noise) : points(all), shape(noise) {}
   virtual ~PlacedPoints() = default;
   PlacedPoints(const PlacedPoints&) = delete;
   PlacedPoints& operator=(const PlacedPoints&) = delete;
 
-  /// The position that is part of the key of a lane's noise.
+  /// The position that is part of the key of this lane's noise.
   std::int64_t position(const SampleRange& range, std::int64_t lane) const {
     const std::int64_t i = range.point(lane);
     return range.of_pairs && !points.draws.empty() ? points.draws[range.first + range.column(lane)][i] : points.index[i];
@@ -48,7 +48,7 @@ struct PlacedPoints {
   const NoiseShape& shape;
 };
 
-/// The cotangents of a sweep: for each example, `rows` margins f_t - f_i, or `rows` logits.
+/// The cotangents of a sweep: for each example, those of `rows` margins f_t - f_i, or of `rows` logits.
 struct Seeds {
   std::int64_t rows = 0;
   std::span<const std::int64_t> targets{};              ///< [examples] t; if empty, seed `row` is logit `row`
@@ -68,7 +68,7 @@ struct Sweep {
       false;  ///< whether the gradients are those with respect to the outputs of the first layer (passes/first_layer_split.h)
 };
 
-/// The form in which a worker keeps gradients after a sweep: unchanged, or whitened by the noise (noise.h).
+/// The form in which a worker keeps gradients after a sweep: unchanged, or whitened (NoiseShape::whiten).
 enum class GradientForm { raw, whitened };
 
 /// Logits on the host, valid until the worker's next run.
@@ -96,13 +96,13 @@ struct LogitsView {
   }
 };
 
-/// An array in the memory of a device.
+/// An array in device memory.
 class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
 };
 
-/// The properties of a device. Only the batch and the memory change, when the device compiles an additional program.
+/// The properties of a device. The batch and the memory change when the device compiles another program; the rest is fixed.
 struct DeviceFacts {
   std::string name{};
   Shape point_shape{};
@@ -112,20 +112,20 @@ struct DeviceFacts {
   int workers = 1;
   Batch forward_batch{};
   ExecutorOptions options{};
-  bool splits_head = false;      ///< whether without_head() gives a device
+  bool splits_head = false;      ///< whether without_head() returns a device
   bool reads_gradients = false;  ///< whether BatchGradients::read_kept works
 };
 
-/// Fills a worker's lanes. Every call replaces their contents; `reflect` changes those of the last draw.
+/// Fills a worker's lanes. Every call replaces the contents of the lanes; `reflect` mirrors those of the last draw.
 class BatchInputs {
  public:
   virtual std::unique_ptr<PlacedPoints> place(const Points& points, const NoiseShape& shape) = 0;
   /// Loads points [count, elements] without noise.
   virtual void load(int worker, const float* points, std::int64_t count) = 0;
   virtual void draw(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
-  /// Announces the next draw to devices that can draw while they run.
+  /// Announces the next draw, for devices that can draw while they run a program.
   virtual void draw_soon(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
-  /// Mirrors the samples in the lanes at their points.
+  /// Mirrors each sample in the lanes at its point.
   virtual void reflect(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
 
  protected:
@@ -139,10 +139,10 @@ class BatchRuns {
   /// Compiles the programs of a sweep, and chooses a batch for this number of seeds. Error{unsupported} if there are no
   /// gradients.
   virtual Sweep prepare(LinearizeAt at, std::int64_t rows) = 0;
-  /// Like prepare, for gradients at the input that are only added to sums. The device may end such sweeps at the first layer.
+  /// Like prepare, for gradients at the input of which only sums are needed. The device may end such sweeps at the first layer.
   virtual Sweep prepare_sums(std::int64_t rows) = 0;
   /// Runs a sweep for the examples in the lanes, which belong to the points at positions `index` of the data. Calls
-  /// take(first_row, rows) for each group of seeds; during the call, the gradients of that group can be reduced.
+  /// take(first_row, rows) for each group of seeds; during this call, the gradients of the group can be reduced.
   virtual void sweep(int worker, const Sweep& which, std::span<const std::int64_t> index, const Seeds& seeds,
                      const std::function<void(std::int64_t, std::int64_t)>& take) = 0;
   /// Compiles the program that propagates moments, and chooses a batch. Error{unsupported} if an operator has no moment rule.
@@ -154,7 +154,7 @@ class BatchRuns {
   virtual LogitsView variances(int worker) = 0;
   /// The logits of the last forward, sweep or propagation.
   virtual LogitsView logits(int worker) = 0;
-  /// Executor::profile of this sweep, or of forwards if it is null.
+  /// Executor::profile for this sweep or, if `sweep` is null, for forwards.
   virtual std::vector<KindTime> profile(const Points& points, const Sweep* sweep) = 0;
 
  protected:
@@ -174,8 +174,8 @@ class BatchCounts {
   ~BatchCounts() = default;
 };
 
-/// Reduces gradients. During a sweep, the gradients of one group of seeds after the other can be read, whitened, kept or added.
-/// Kept gradients are available until the worker's next sweep that keeps some.
+/// Reduces gradients. During a sweep, the gradients of each group of seeds in turn can be read, whitened, kept or added. Kept
+/// gradients stay available until the worker's next sweep that keeps gradients.
 class BatchGradients {
  public:
   // ---- gradients of the current group of a sweep
@@ -187,11 +187,11 @@ class BatchGradients {
   /// Makes room for the gradients that a sweep will keep: [examples][rows][elements].
   virtual void make_room(int worker, GradientForm form, std::int64_t examples, std::int64_t rows) = 0;
   virtual void keep(int worker, GradientForm form) = 0;
-  /// Creates sums [points][rows] of the gradients from sweeps `which` over noisy samples.
+  /// Creates sums [points][rows], initially zero, for the gradients of sweeps `which` over noisy samples.
   virtual std::unique_ptr<DeviceBuffer> make_sums(const Sweep& which, std::int64_t points, std::int64_t rows) = 0;
   /// Adds the gradients at samples to the sums of their points, in the order of the samples.
   virtual void add(int worker, const PlacedPoints& placed, const SampleRange& range, DeviceBuffer& sums) = 0;
-  /// [rows, samples] The products of each sample's noise and the gradients at that sample, for the last sweep whose gradients
+  /// [rows, samples] The products of each sample's noise with the gradients at that sample, for the last sweep whose gradients
   /// were added.
   virtual Eigen::MatrixXd along_own(int worker) = 0;
 
@@ -201,9 +201,9 @@ class BatchGradients {
   virtual void keep_means(int worker, const PlacedPoints& placed, DeviceBuffer& sums, std::int64_t samples) = 0;
   /// [rows, rows] U Uᵀ for the kept gradients U of each example.
   virtual std::vector<Eigen::MatrixXd> grams(int worker, GradientForm form) = 0;
-  /// [rows, samples] The products of each sample's noise and the raw gradients of its point.
+  /// [rows, samples] The products of each sample's noise with the raw gradients of its point.
   virtual Eigen::MatrixXd along(int worker, const PlacedPoints& placed, const SampleRange& range) = 0;
-  /// Reads the raw gradients of each example [rows, elements], if DeviceFacts::reads_gradients.
+  /// Reads the kept raw gradients of each example [rows, elements]. Call it only if DeviceFacts::reads_gradients is set.
   virtual void read_kept(int worker, std::span<Eigen::MatrixXf> to) = 0;
   /// Frees the kept gradients early, instead of at the next sweep.
   virtual void drop_kept(int worker) = 0;
@@ -213,8 +213,8 @@ class BatchGradients {
 };
 
 /// The device of a ChunkedExecutor. It fills lanes with points or noisy samples, runs programs on them and reduces the results.
-/// Each worker has one set of lanes, and different threads may use different workers at once. The executor handles chunks,
-/// pairs, progress and stop requests; the device handles batches that fit its memory. All functions, also those of the four
+/// Each worker has one set of lanes, and different threads may use different workers at once. The executor handles chunks, pairs,
+/// progress and stop requests; the device handles batches that fit into its memory. All functions, including those of the four
 /// interfaces, throw Error.
 class BatchDevice {
  public:
@@ -226,11 +226,11 @@ class BatchDevice {
   virtual BatchCounts& counts() = 0;
   virtual BatchGradients& gradients() = 0;
 
-  /// Sets where passes are counted, and where stop requests come from.
+  /// Sets the object that counts passes and carries stop requests.
   virtual void report_to(Progress& progress) = 0;
-  /// Begins a call, from any thread.
+  /// Must be called at the beginning of each call of the executor, on its thread.
   virtual void use() = 0;
-  /// Frees memory that is kept for reuse.
+  /// Frees the memory that is kept for reuse.
   virtual void release() = 0;
   /// A device with the same limits for the classifier without its last layer; null unless DeviceFacts::splits_head.
   virtual std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) = 0;

@@ -20,8 +20,8 @@ struct Backend {
   Compile compile;
 };
 
-// The only list of backends for this machine's processor. Browsers have only Eigen's products, because the other algorithms
-// would make the download larger.
+// The only list of backends for the CPU. Browsers have only Eigen's products, because the other algorithms would make the
+// download larger.
 constexpr Backend kBackends[] = {
 #ifdef __EMSCRIPTEN__
     {"cpu", compile_eigen},
@@ -58,7 +58,7 @@ Chosen chosen_device(std::string_view name) {
   return {};
 }
 
-// The first kind that has a device. If there is none, `missing` is set to the reasons, for those kinds that are installed.
+// The first kind that has a device. If there is none, sets `missing` to the reasons, for the kinds that are installed.
 const DeviceKind* present_kind(std::string& missing) {
   for (const auto& kind : kinds()) {
     const DevicesFound found = kind->find();
@@ -77,8 +77,8 @@ std::unique_ptr<Executor> on_processor(const Backend& backend, const Graph& clas
   return make_chunked_executor(make_host_device(backend.name, backend.compile, classifier, options), options.progress);
 }
 
-// A device of a registered kind if there is one, otherwise the processor. If a device cannot be used, a warning gives the
-// reason.
+// An executor on a device of a registered kind if there is one, otherwise on the CPU. If a device cannot be used, a warning gives
+// the reason.
 std::unique_ptr<Executor> on_best(const Graph& classifier, const ExecutorOptions& options) {
   std::string problem;
   if (const DeviceKind* kind = present_kind(problem)) {

@@ -33,7 +33,7 @@ class AverageJobAtOnce final : public AverageJob {
   std::vector<Linearization> made_;
 };
 
-// Converts the answer to a question to the type that the question names.
+// Returns the answer to a question as the type that the question names.
 template <class Asked>
 Result<typename Asked::Answer> asked(Executor& executor, const Asked& question) {
   Result<ExecutorAnswer> answer = executor.answer(question);

@@ -46,11 +46,11 @@ struct Progress {
   double pace = 0;                      ///< milliseconds per row of logits, measured by the last job; 0 if unknown
 };
 
-/// Runs one classifier on one device. Questions are coarse, so that noise, counting and Gram matrices stay on the device. No
-/// answer depends on threads, memory or chunking. Owns the memory of its threads and its device.
+/// Runs one classifier on one device. Questions are coarse-grained, so that noise, counts and Gram matrices stay on the
+/// device. No answer depends on threads, memory or chunking. Owns the memory of its threads and its device.
 ///
-/// All virtual functions are pure, so that an executor that forwards questions (forwarding_executor.h) cannot omit one by
-/// mistake; answer_by_type (question.h) makes sure that it handles every question.
+/// All virtual functions are pure, so that a forwarding executor (forwarding_executor.h) cannot omit one by mistake;
+/// answer_by_type (question.h) makes sure that an executor handles every question.
 class Executor {
  public:
   /// `shared`, if given, is the progress of the executor for which this one works; it must outlive this executor.
@@ -67,21 +67,21 @@ class Executor {
 
   virtual Result<ExecutorAnswer> answer(const ExecutorQuestion& question) = 0;
 
-  /// LinearizeAveraged as a job. The gradients of all points are in memory until it is finished, so pass few points.
+  /// LinearizeAveraged as a job. The gradients of all points stay in memory until the job is finished, so pass few points.
   virtual Result<std::unique_ptr<AverageJob>> averages(const Points& points, const Noise& noise, std::int64_t samples) = 0;
 
   /// Runs one batch of `points` (at most forward_batch() or gradient_batch()) on one thread, with the forward or the gradient
   /// program. Returns the time per kind of step, longest first; empty if the executor cannot measure it.
   virtual Result<std::vector<KindTime>> profile(const Points& points, bool gradients) = 0;
 
-  /// Frees memory that is kept for reuse.
+  /// Frees the memory that is kept for reuse.
   virtual void release() = 0;
 
-  /// The executor of f(T(x, z)) on the same device, for the map T and points [x, z] in one row; it lives as long as this one.
-  /// Null if this executor cannot make one. Error as in make_executor.
+  /// The executor of f(T(x, z)) on the same device, for the map T and points [x, z] in one row. It lives as long as this
+  /// executor. Null if this executor cannot create it. Error as in make_executor.
   virtual Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) = 0;
 
-  /// Solves normal probabilities on the device (normal/batch.h). Null if the caller must solve them on the processor.
+  /// Solves normal probabilities on the device (normal/batch.h). Null if the caller must solve them on the CPU.
   virtual normal::ProblemSolver* normal_solver() = 0;
 
   // ---- facts
@@ -118,15 +118,15 @@ class Executor {
 /// job.
 std::unique_ptr<AverageJob> averages_at_once(Executor& executor, const Points& points, const Noise& noise, std::int64_t samples);
 
-/// Throws Error unless x has one row of the model's shape per index and target, and all targets are classes of the model.
+/// Throws Error unless x has one row, of the model's shape, per index and target, and all targets are classes of the model.
 void check(const Executor& executor, const Points& points);
 
-/// The names of the processor's backends, fastest first.
+/// The names of the CPU backends, fastest first.
 std::vector<std::string_view> backends();
 
 /// Compiles a classifier (one input, one output [C]) for a device: one of backends(), a device of a registered kind
 /// (devices.h), or "auto", which is a GPU if there is one. Error{usage} for an unknown name or a precision that the device does
-/// not have; Error{resources} if the device is not present or a single example does not fit its memory.
+/// not support; Error{resources} if the device is not present or a single example does not fit into its memory.
 Result<std::unique_ptr<Executor>> make_executor(std::string_view device, const Graph& classifier, const ExecutorOptions& options);
 
 /// An executor for a classifier without a graph, such as one that runs elsewhere (exec/programs/external_engine.h), for points

@@ -8,8 +8,8 @@
 
 namespace probust {
 
-/// An executor that passes questions on to an inner one. Derived classes change how questions are answered (`answer`); all
-/// other functions are those of the inner executor.
+/// An executor that passes questions on to an inner one. Derived classes change how questions are answered (`answer`); all other
+/// calls go to the inner executor.
 class ForwardingExecutor : public Executor {
  public:
   /// `inner` must outlive this object.
@@ -23,7 +23,8 @@ class ForwardingExecutor : public Executor {
   }
   Result<std::vector<KindTime>> profile(const Points& points, bool gradients) final { return inner_.profile(points, gradients); }
   void release() override { inner_.release(); }
-  /// Returns the inner executor's result, so the questions to it bypass this executor. Override this if that matters.
+  /// Returns the inner executor's result, so questions to that result bypass this executor. Override this function if that
+  /// matters.
   Result<Executor*> after(const std::shared_ptr<const NoiseMap>& map) override { return inner_.after(map); }
   normal::ProblemSolver* normal_solver() final { return inner_.normal_solver(); }
 

@@ -9,10 +9,10 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/passes/head_split.h"
 
-// Results of executors about the margins g_i = f_t - f_i of a target t. The rivals i are the other classes, in order.
+// What executors return about the margins g_i = f_t - f_i of a target t. The rivals i are the other classes, in order.
 namespace probust {
 
-/// A classifier linearised around a point: everything that a probability is computed from. m = C - 1. Use `variances` and
+/// A classifier linearised around a point: all that is needed to compute a probability. m = C - 1. Use `variances` and
 /// `covariance` instead of `gram`, whose meaning is different if `last` is set.
 struct Linearization {
   Eigen::VectorXd margins;  ///< [m] g_i = f_t - f_i
@@ -44,7 +44,7 @@ struct Pairs {
   std::int64_t size() const { return plus.cols(); }
 };
 
-/// Room for `count` pairs of each of n points.
+/// Allocates memory for `count` pairs of each of n points.
 std::vector<Pairs> room_for_pairs(std::int64_t n, std::int64_t rivals, std::int64_t count);
 
 /// Writes `some` pairs of a point to `all`, beginning at column `first`.
@@ -53,7 +53,7 @@ void put_pairs(const Pairs& some, std::int64_t first, Pairs& all);
 /// How often each class has the largest logit, [N][C].
 using PredictionCounts = std::vector<std::vector<std::int64_t>>;
 
-/// Adds the counts of `some` noisy samples to `all`, which are counts for the same points.
+/// Adds the counts `some` to `all`, which are counts of other noisy samples of the same points.
 void add_counts(const PredictionCounts& some, PredictionCounts& all);
 
 /// Moments of the logits of a point under noise, in the order of the classes.
@@ -61,15 +61,16 @@ struct LogitMoments {
   Eigen::VectorXd mean, variance;  ///< [C]
 };
 
-/// The number of passes that a propagation of moments counts as: one for means and one for variances.
+/// The number of passes as which a propagation of moments counts: one for means and one for variances.
 inline constexpr std::int64_t kPropagationPasses = 2;
 
-/// The noise of samples projected on the gradients of a few margins: how much it would move the margins if they were linear.
+/// The noise of samples, projected on the gradients of a few margins: by how much it would change the margins if they were
+/// linear.
 struct Projection {
   Eigen::VectorXd margins;  ///< [m] margins of the linearization, for every rival
   Eigen::MatrixXd gram;     ///< [k, k] U C Uᵀ at unit noise scale, with the gradients of the requested margins as rows of U
   Eigen::MatrixXd along;    ///< [k, h] U eps_j for the noise of the first sample of each pair, in the units of the margins
-  Pairs pairs;              ///< margins of the same pairs, except those that the caller already has
+  Pairs pairs;              ///< margins of the same pairs, without the pairs that the caller already has
 };
 
 /// The class of the rival in row `row` of the margins of `target`.

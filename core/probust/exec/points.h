@@ -16,11 +16,11 @@ struct Points {
   std::vector<std::int64_t> target;  ///< [N] the class t that must survive
   std::uint64_t seed = 0;
   /// Empty, or [pairs][N] if points share draws of the noise: for each pair of noisy samples, the position that replaces
-  /// `index` in the key. Used by Executor::pairs and Executor::project. Not for noise whose deviations differ from point to
-  /// point, because devices differ in whose deviations they use.
+  /// `index` in the key. Used by Executor::pairs and Executor::project. Must be empty if the deviations of the noise differ from
+  /// point to point, because devices differ in which point's deviations they use.
   std::vector<std::vector<std::int64_t>> draws{};
-  /// Empty, or [N] a class whose probability estimators also compute (Estimate::p_label), from the same passes; -1 if there is
-  /// none.
+  /// Empty, or [N] a class per point (-1: none) whose probability estimators also compute, from the same passes
+  /// (Estimate::p_label).
   std::vector<std::int64_t> label{};
 
   std::int64_t size() const { return static_cast<std::int64_t>(index.size()); }

@@ -5,7 +5,7 @@
 
 namespace probust {
 
-/// The precision to which matrix products and convolutions round their operands. The processor supports only float32.
+/// The precision to which matrix products and convolutions round their operands. The CPU supports only float32.
 enum class Precision : std::uint8_t {
   float32,  ///< no rounding: 24 bits
   tf32,     ///< 11 bits, sums in float32

@@ -17,7 +17,7 @@
 
 // The questions to an executor, as values. Each question refers to its arguments, which must outlive the question, and names
 // the type of its answer. N is the number of points, C is the number of classes, and m = C - 1 is the number of margins. (Fewer
-// backwards may be enough: ExecutorFacts::backwards_to_linearize.)
+// than m backwards per point may be enough: ExecutorFacts::backwards_to_linearize.)
 namespace probust {
 
 /// What is linearised: the classifier at the input, or its mean under the noise by moment propagation (moments/moments.h),
@@ -79,8 +79,8 @@ struct CountPredictions {
 };
 
 /// The margins of pairs first .. first + count - 1 of noisy samples of each point. Additive noise (noise.h) is drawn once per
-/// pair. If points share draws, and the classifier begins with an affine layer that takes much of the work, the product of that
-/// layer with a draw is computed once for all points.
+/// pair. If points share draws, and the classifier begins with an affine layer that takes much of the time, that layer's product
+/// with each draw is computed once for all points.
 struct PairMargins {
   using Answer = std::vector<Pairs>;
   const Points& points;
@@ -108,7 +108,8 @@ using ExecutorQuestion = std::variant<LogitsAt, JacobianAt, LinearizeAtPoint, Li
 using ExecutorAnswer = std::variant<Tensor, std::monostate, std::vector<Linearization>, std::vector<LogitMoments>,
                                     PredictionCounts, std::vector<Pairs>, std::vector<Projection>>;
 
-/// Whether `Answering` can be called with each of the variant's questions and returns a Result of that question's answer.
+/// Whether `Answering` can be called with each question of the variant and then returns a Result with that question's answer
+/// type.
 template <class Answering, class Variant>
 inline constexpr bool kAnswersEach = false;
 template <class Answering, class... Questions>
@@ -118,8 +119,8 @@ inline constexpr bool kAnswersEach<Answering, std::variant<Questions...>> =
 template <class Answering>
 concept AnswersEveryQuestion = kAnswersEach<Answering, ExecutorQuestion>;
 
-/// Answers a question with the overload for its type. It does not compile if a type has no overload, so an executor that uses
-/// it handles every question.
+/// Answers a question with the overload for its type. A type without an overload is a compile error, so an executor that uses
+/// this function handles every question.
 template <AnswersEveryQuestion Answering>
 Result<ExecutorAnswer> answer_by_type(const ExecutorQuestion& question, const Answering& answering) {
   return std::visit(

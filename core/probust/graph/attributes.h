@@ -26,11 +26,11 @@ struct MatmulAttributes {
 /// How a kernel slides over an image. Shared by convolutions, pooling and their transposes, which need the sizes of both sides.
 /// All vectors have one entry per spatial axis.
 struct Window {
-  Shape image;     ///< spatial extents of the large side
+  Shape image;     ///< spatial extents of the larger side
   Shape kernel;    ///< spatial extents of the kernel
   Shape stride;    ///< step between neighbouring windows
   Shape dilation;  ///< step between neighbouring taps of one window
-  Shape pad_low;   ///< cells added before the image (zeros; for maxima, cells that are never chosen)
+  Shape pad_low;   ///< cells added before the image (zeros; in max pooling, cells that are never chosen)
   Shape pad_high;  ///< cells added after it
   std::int64_t groups = 1;
   bool operator==(const Window&) const = default;

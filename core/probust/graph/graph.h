@@ -43,8 +43,8 @@ struct Graph {
   std::vector<ValueId> inputs() const;
 };
 
-/// Whether an operator interprets NaN as a missing value: a decision tree, or the comparison of a value with itself,
-/// which imputers use. Other operators, such as maxima, may lose a NaN by accident.
+/// Whether an operator interprets NaN as a missing value: a decision tree, or a comparison of a value with itself, as imputers
+/// use it. Other operators, such as maxima, may lose a NaN by accident.
 bool handles_missing(const Graph& graph);
 
 /// The tensor of a `constant` node.
@@ -53,7 +53,7 @@ const Tensor& constant_value(const Graph& graph, ValueId id);
 /// The number of nodes and graph outputs that read each value.
 std::vector<int> use_counts(const Graph& graph);
 
-/// [nodes] The only node that reads each value; kNoValue if there are several readers, none, or the value is an output.
+/// [nodes] The only reader of each value; kNoValue if no node or several nodes read the value, or if it is an output.
 std::vector<ValueId> only_readers(const Graph& graph);
 
 }  // namespace probust

@@ -86,7 +86,7 @@ enum class Op : std::uint8_t {
 };
 
 /// f(a) or f(a, b) of an element-wise operator (ops/unary.cpp, ops/binary.cpp); a itself for other operators. `parameter` is
-/// its attribute, if it has one. The reference evaluation, the processor's loops and the GPU's kernels call it. It is always
+/// its attribute, if it has one. The reference evaluation, the CPU's loops and the GPU's kernels call this function. It is always
 /// inlined, so that the switch disappears if the operator is known at compile time.
 [[gnu::always_inline]] PROBUST_HOST_DEVICE inline float element_value(Op op, float a, float b, [[maybe_unused]] float parameter) {
   switch (op) {

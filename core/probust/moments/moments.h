@@ -25,8 +25,8 @@ struct MomentGraph {
 /// the mean of a linear graph.
 ///
 /// The result consists of the same operators, so vjp can be applied to it: by Price's theorem the gradient of the mean of y is
-/// the mean gradient of y over the noise, a linearisation that is accurate at the noise's scale. This file names no operator;
-/// rules.h has one rule for each. Throws Error{unsupported} naming an operator without a rule.
+/// the mean gradient of y over the noise, a linearisation at the scale of the noise. This file names no operator; rules.h has one
+/// rule for each. Throws Error{unsupported} naming an operator without a rule.
 ///
 /// `variances` is the extent of the input's variances: Extent::constant if they are the same for all examples.
 MomentGraph propagate_moments(const Graph& graph, Extent variances = Extent::example);

@@ -184,7 +184,7 @@ Moments minimum(Graph& g, const Node& node, Operands in) {
 
 constexpr float kNever = -1e6F;  // the mean of a cell in the padding: so low that it is never the maximum
 
-// The image cells in the windows of a max_pool, one value per tap: the cells under this tap at all output positions.
+// The image cells in the windows of a max_pool, as one value per tap: the cells under that tap at all output positions.
 class Taps {
  public:
   Taps(Graph& g, const Moments& x, const Window& window) : g_(g), window_(window), x_(padded(x)) {}
@@ -212,7 +212,7 @@ class Taps {
     return first;
   }
 
-  // For each output position, the cell under the tap that `taps` has for it; the image's first cell if that is -1.
+  // For each output position q, the moments of the cell under tap taps[q]; of the image's first cell if taps[q] is -1.
   Moments at(const Moments& image, const std::vector<std::int64_t>& taps) const {
     const Shape shape = g_[image.mean].shape, output = window_.output();
     const std::int64_t cells = element_count(window_.image);
@@ -277,8 +277,8 @@ Tensor where(const std::vector<std::int64_t>& entries, std::int64_t value, float
   return mask;
 }
 
-// Used if no tap is inside the image in all windows. Each window starts with its own first cell, which must not count again at
-// its tap. A window that lies entirely in the padding is a constant.
+// Used if no tap is inside the image for every window. Each window's maximum starts with the window's first cell, which must not
+// be counted again at its tap. The maximum of a window that lies entirely in the padding is a constant.
 Moments max_pool_of_scattered_cells(Graph& g, const Taps& taps, const Moments& image, const Shape& output) {
   const std::vector<std::int64_t> first = taps.first_inside();
   Moments largest = taps.at(image, first);

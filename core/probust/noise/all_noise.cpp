@@ -45,7 +45,7 @@ struct ArrayEntry {
 constexpr ArrayEntry kGaussians[] = {
     {"std=", diagonal_gaussian}, {"diag=", gaussian_of_variances}, {"cov=", covariance_gaussian}, {"factor=", factor_gaussian}};
 
-// Parses "FILE" or "FILE:0.5". `model` is the text before it, which ends in a colon or an equals sign.
+// Parses "FILE" or "FILE:0.5". `model` is the text before the file's name; it ends in a colon or an equals sign.
 Noise parse_file(const std::string& model, const std::string& parameters, const std::string& where, const NoiseSource& source,
                  FromArray shape) {
   const std::size_t colon = parameters.rfind(':');
@@ -104,8 +104,7 @@ const Entry* entry_of(const std::string& text) {
   return nullptr;
 }
 
-// The position of the plus sign before the next part; npos if there is none. Only a plus sign before the name of a model
-// counts.
+// The position of the next plus sign that is followed by the name of a model; npos if there is none.
 std::size_t next_part(const std::string& text, std::size_t from) {
   for (std::size_t plus = text.find('+', from); plus != std::string::npos; plus = text.find('+', plus + 1)) {
     if (entry_of(text.substr(plus + 1)) != nullptr) return plus;

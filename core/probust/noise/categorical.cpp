@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Categorical features, each with one column per value. The present value i becomes j with probability P(i, j): columns i and j
-// swap their contents, so any two numbers may encode set and unset.
+// Categorical features, each with one column per value. Value i changes to j with probability P(i, j): columns i and j then swap
+// their contents, so any two numbers may stand for set and unset.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -60,7 +60,7 @@ class NearlyGaussian : public IndependentNoise {
   }
 
  private:
-  /// The quantile of the unit draw that corresponds to the standard normal w.
+  /// The value of the unit draw at the same quantile as w has in the standard normal distribution.
   virtual double of_normal(double w) const = 0;
 };
 

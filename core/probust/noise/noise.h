@@ -285,7 +285,7 @@ struct OwnPerturbation {
   std::vector<LatentBounds> bounds{};
 };
 
-/// Reads the files that a noise text names. Both functions throw Error.
+/// Reads the files that a noise text names, and looks up a user's own perturbation by name. All functions throw Error.
 struct NoiseSource {
   std::function<NoiseArray(const std::string& path)> array;
   std::function<std::vector<Category>(const std::string& path)> categories;

@@ -52,8 +52,8 @@ class Recorded final : public NoiseShape {
   std::int64_t records_;
 };
 
-// Gaussian noise with the same second moments: from a factor F [d, M] with F Fᵀ = 1/M Σ dev devᵀ, or from that product if it
-// is smaller.
+// Gaussian noise with the same second moments, given by a factor F [d, M] with F Fᵀ = 1/M Σ dev devᵀ, or by this product if it is
+// smaller.
 std::shared_ptr<const NoiseShape> second_moments(const NoiseArray& deviations, std::int64_t sets, std::int64_t m,
                                                  std::int64_t d) {
   const bool factors = m <= d;

@@ -7,11 +7,11 @@
 
 namespace probust {
 
-/// Noise that can only be sampled. It has no covariance with which to whiten gradients, so gradients and variances become zero,
-/// and it has no Gaussian approximation.
+/// Noise that can only be sampled. It has neither a Gaussian approximation nor a covariance with which to whiten gradients, so
+/// whitened gradients and variances are zero.
 class SampledNoise : public NoiseShape {
  public:
-  /// `what` is the name for the status of estimators that need a Gaussian, such as "categorical noise".
+  /// `what` names the noise in the status of estimators that need a Gaussian: "categorical noise".
   explicit SampledNoise(std::string what) : what_(std::move(what)) {}
 
   std::int64_t whiten(std::span<const std::uint32_t> points, std::int64_t elements, float* gradients) const override;

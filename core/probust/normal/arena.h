@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Scratch memory. A problem allocates what it needs and releases everything at once, and the next problem reuses the memory.
-// After a few problems, nothing is allocated any more.
+// Scratch memory. A problem takes what it needs and releases everything at once, and the next problem reuses the memory. After a
+// few problems, no new memory is allocated.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace probust::normal {
 
 class Arena {
  public:
-  /// `count` uninitialised elements, aligned for vector instructions, valid until the scope in which they were taken ends.
+  /// `count` uninitialised elements, aligned for vector instructions, valid until the end of the Scope in which they were taken.
   /// Throws std::bad_alloc.
   template <class T>
   std::span<T> take(std::size_t count) {
@@ -30,7 +30,7 @@ class Arena {
     return all;
   }
 
-  /// Releases, when it ends, everything allocated since it was created.
+  /// Its destructor releases everything taken since it was created.
   class Scope {
    public:
     explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {}
@@ -81,7 +81,7 @@ class Arena {
   }
 
   std::vector<Block> blocks_;
-  std::size_t block_ = 0, used_ = 0;  // all blocks before block_ are taken, and the first used_ bytes of block_
+  std::size_t block_ = 0, used_ = 0;  // all blocks before block_ are taken, as are the first used_ bytes of block_
 };
 
 }  // namespace probust::normal

@@ -25,7 +25,7 @@ Probability solve_one(const Problem& problem, Solver& solver, const Options& opt
 
 void BatchSolver::solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options) {
   const std::size_t count = std::min(problems.size(), answers.size());
-  // The costs of problems differ by a factor of a thousand, so threads take them one by one.
+  // Costs of problems differ by a factor of a thousand, so threads take problems one by one.
   parallel_for(static_cast<std::int64_t>(count), static_cast<int>(solvers_.size()),
                [&](std::int64_t i, int worker) { answers[i] = solve_one(problems[i], solvers_[worker], options); });
 }

@@ -20,13 +20,13 @@ struct Problem {
   Eigen::Index factor_columns = 0;  ///< d; 0 if the matrix is R
 };
 
-/// Solves many problems, on the processor or on another device.
+/// Solves many problems, on the CPU or on another device.
 class ProblemSolver {
  public:
   virtual ~ProblemSolver() = default;
 
-  /// answers[i] is the result of problems[i], accurate to the error that it reports; `interrupted` after a stop request.
-  /// `answers` needs one entry per problem; further entries are left unchanged.
+  /// answers[i] is the result of problems[i], accurate to the reported error; `interrupted` after a stop request. `answers` needs
+  /// one entry per problem; further entries are left unchanged.
   virtual void solve(std::span<const Problem> problems, std::span<Probability> answers, const Options& options) = 0;
 };
 

@@ -2,8 +2,8 @@
 //
 // Drezner and Wesolowsky, "On the computation of the bivariate normal integral", J. Statist. Comput. Simul. 35 (1990), and Genz,
 // "Numerical computation of rectangular bivariate and trivariate normal and t probabilities", Statistics and Computing 14 (2004).
-// The derivative of P(X > h, Y > k) with respect to rho is the bivariate density (Plackett 1954); it is integrated from rho =
-// 0, or, if |rho| is large, from rho = +-1.
+// The derivative of P(X > h, Y > k) with respect to rho is the bivariate density (Plackett 1954); the density is integrated from
+// rho = 0 or, if |rho| is large, from rho = +-1.
 #include "probust/normal/bivariate.h"
 
 #include <algorithm>
@@ -68,11 +68,11 @@ double lost_from_equality(double h, double k, double rho) {
   return (leading + 0.5 * a * rest) / kTwoPi;
 }
 
-/// The part of P(X > h, Y > k) that does not change if both limits change sign, for X, Y with correlation rho. It consists of
-/// all terms but one.
+/// The part of P(X > h, Y > k) that does not change if both limits change sign, for X, Y with correlation rho. It contains all
+/// terms but one.
 struct Start {
   double rho;       ///< 0, 1 or -1: the correlation at which the integral starts
-  double integral;  ///< the integral that is added
+  double integral;  ///< the integral of the density from this correlation to the given one
 };
 
 Start plackett(double h, double k, double rho) {
@@ -87,8 +87,8 @@ double upper_from(const Start& start, double h, double k) {
   return std::max(0.0, complement(h) * complement(k) + start.integral);
 }
 
-/// The position of the peak of x -> pdf(x) P(Y > k | X = x) over x > h, and its width. The logarithm of this function is
-/// concave; its slope is rho / s hazard(u) - x with u = (k - rho x) / s.
+/// The position and width of the peak of x -> pdf(x) P(Y > k | X = x) over x > h. The logarithm of this function is concave, and
+/// its slope is rho / s hazard(u) - x with u = (k - rho x) / s.
 struct Peak {
   double at, width;
 };
@@ -137,7 +137,7 @@ double upper_by_conditioning(double h, double k, double rho) {
   return pdf(at) * tail * integrate(integrand, breaks, 0.0, kMostPanels).q;
 }
 
-/// P(X > h, Y > k) computed from the start or, if its two terms cancel, by conditioning.
+/// P(X > h, Y > k), computed from `start` or, if the two terms cancel, by conditioning.
 double upper(const Start& start, double h, double k, double rho) {
   const double both = upper_from(start, h, k);
   if (!(rho < 0.0 && rho > -1.0 && both < 0.01 * complement(h) * complement(k))) return both;
@@ -166,8 +166,8 @@ Bivariate bivariate(double a, double b, double rho) {
   rho = std::clamp(rho, -1.0, 1.0);
   const Start start = plackett(a, b, rho);
   const double both = upper_from(start, a, b), qa = complement(a), qb = complement(b);
-  // The probability of the union is at least the larger tail, so subtracting the intersection from the smaller tail loses
-  // little.
+  // Subtracts the intersection from the smaller tail. This loses little accuracy, because the union is at least as probable as
+  // the larger tail.
   return {upper(start, -a, -b, rho), std::min(1.0, std::max(qa, qb) + std::max(0.0, std::min(qa, qb) - both))};
 }
 

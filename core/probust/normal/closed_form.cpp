@@ -45,7 +45,7 @@ constexpr double kQuadrature = 1e-7;  ///< error of the trapezoidal rule, relati
 
 // ---- conditions on the input
 
-/// Checks R with the conditions of mvn_cdf by calling it without limits, which takes no more time than the check.
+/// Checks R with the conditions of mvn_cdf by calling it with infinite limits, which takes no more time than the check.
 Status check_correlation(const MatrixXd& R) {
   return mvn_cdf(std::vector<double>(static_cast<std::size_t>(R.rows()), kInfinity), R).status;
 }
@@ -104,8 +104,8 @@ struct Nodes {
   ArrayXXd r, d;   ///< first and second derivatives of log Phi(x_i) with respect to z_i
 };
 
-/// The step resolves the steepest factor, whose width is `least_s`, and also a product of many factors, which is steeper than
-/// each of them.
+/// The step resolves the steepest factor, of width `least_s`, and also the product of many factors, which is steeper than each of
+/// them.
 ArrayXd factor_nodes(const VectorXd& z, double least_s) {
   const double step = 0.6 * least_s / std::sqrt(1.0 + 0.5 * std::log(static_cast<double>(z.size())));
   const double reach = std::clamp(quantile_complement(1e-17 * std::max(complement(z.minCoeff()), 1e-285)), 8.5, 38.0);
@@ -190,7 +190,7 @@ double pair_remainder(const VectorXd& z, const VectorXd& loading, const MatrixXd
   return sum / (6.0 * std::numbers::pi);
 }
 
-/// The size of the next order if the series were geometric, with the ratio that the second order suggests, plus the remainder
+/// The size of the next order, as if the series were geometric with the ratio that the second order suggests, plus the remainder
 /// of the pairs.
 double estimate_error(double p, double p_fail, double size, double remainder) {
   const double ratio = std::sqrt(size / std::min(p, p_fail));
@@ -230,7 +230,7 @@ Status check(std::span<const double> z, const MatrixXd& R) {
   return status == Status::ok ? check_limits(z) : status;
 }
 
-/// Loadings fitted to the correlations of the variables with finite limits; the others do not matter.
+/// Loadings fitted to the correlations of variables with finite limits; other variables do not matter.
 VectorXd fit_to_finite(std::span<const double> z, const MatrixXd& R) {
   const Indices kept = finite_limits(z);
   VectorXd loading = VectorXd::Zero(R.rows());

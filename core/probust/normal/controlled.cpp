@@ -28,12 +28,12 @@ namespace {
 using Eigen::Index;
 
 constexpr double kStep = 1.0 / 64;
-constexpr double kLargestLoading = 0.97;  ///< beyond this, the terms of the expansion grow without bound
+constexpr double kLargestLoading = 0.97;  ///< for larger loadings, terms of the expansion grow without bound
 /// Rounding error of differences divided by kStep^2, plus the error of the expansion.
 constexpr double kRounding = 1e-11;
 constexpr int kIntegrands = 4;  ///< for R, and for R(t) at -kStep, 0 and kStep
 
-/// The integrand for one Cholesky factor, given as its rows, divided by their diagonals and stored one after the other.
+/// The integrand for one Cholesky factor. Each row is divided by its diagonal entry, and rows are stored one after another.
 class Integrand {
  public:
   Integrand() = default;
@@ -46,7 +46,7 @@ class Integrand {
   /// Starts a block of points.
   void start() { value_.fill(1.0); }
 
-  /// Samples variable `row` at the points u. If it is the last variable, only multiplies by its probability.
+  /// Samples variable `row` at the points u. For the last variable, only multiplies by its probability.
   void advance(Index row, const Lanes& u) {
     Lanes at, below, above, inner;
     at.fill(limits_[row]);
@@ -80,7 +80,7 @@ struct Arrangement {
 };
 
 std::optional<Arrangement> arrange(const Orthant& orthant, Arena& arena) {
-  constexpr double kLeastResidual = 0.01;  // if smaller, R is nearly singular: bounds are steep, and few points are not enough
+  constexpr double kLeastResidual = 0.01;  // if smaller, R is nearly singular: bounds are steep and need many points
   const Index m = orthant.size;
   GrowingCholesky cholesky(orthant, arena);
   const std::span<double> slack = arena.take<double>(m);
@@ -140,7 +140,7 @@ struct Scatter {
 
 std::optional<Controlled> controlled_separation(const Orthant& orthant, const Goal& goal, double affordable, Arena& arena) {
   constexpr std::int64_t kFirstLevel = 8;
-  constexpr double kPays = 16.0;  // required reduction of the variance, because four integrands are evaluated
+  constexpr double kPays = 16.0;  // required reduction of the variance, which must outweigh the cost of four integrands
   const Arena::Scope scope(arena);
   const auto arrangement = arrange(orthant, arena);
   if (!arrangement) return std::nullopt;
@@ -183,7 +183,7 @@ std::optional<Controlled> controlled_separation(const Orthant& orthant, const Go
   mean.refine(evaluate, goal.stop);
   const double n = static_cast<double>(mean.points());
   if (kPays * rest.variance(n) > plain.variance(n)) return std::nullopt;
-  // If this many variables contribute to the remainder, its mean does not converge faster than with random samples.
+  // With this many variables in the remainder, its mean does not converge faster than with random samples.
   const double excess = kErrorFactor * std::sqrt(rest.variance(n)) / n / goal.target(1.0 - answer().p);
   if (n * excess * excess > affordable) return std::nullopt;
   while (answer().error > goal.target(1.0 - answer().p) && !mean.exhausted() &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Separation of variables with control variates. A classifier's correlations scatter around those of a single factor, for which
-// the probability and its first two derivatives along the path to R are known (neighbour.h). If integrands at common points
-// serve as control variates, little remains to be sampled: the standard deviation is 50 to 200 times smaller, for four
-// integrands instead of one.
+// the probability and its first two derivatives along the path to R are known (neighbour.h). If the integrands for this path at
+// the same points serve as control variates, little remains to be sampled: the standard deviation is 50 to 200 times smaller, at
+// the cost of four integrands instead of one.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 //
 // Deák, "Three digit accurate multiple normal probabilities", Numer. Math. 35 (1980): the length of a normal vector is
 // independent of its direction, so along each direction the probability is exactly that of a chi variable, and opposite
-// directions share their scalar products. Giles, "Multilevel Monte Carlo methods", Acta Numerica 24 (2015): of a thousand faces
-// only one or two hundred are ever the nearest. Many samples use only those; a few samples correct for the other faces.
+// directions share their scalar products. Giles, "Multilevel Monte Carlo methods", Acta Numerica 24 (2015): out of a thousand
+// faces, only one or two hundred are ever the nearest. Many samples use only these faces; a few samples correct for the others.
 #include "probust/normal/directions.h"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ void for_products(const Faces& faces, const Directions& y, const Use& use) {
   }
 }
 
-/// P(|Y| > radius) for d independent standard normal variables: an incomplete gamma function of half-integer order, which is a
-/// finite sum.
+/// P(|Y| > radius) for d independent standard normal variables: a finite sum, because the incomplete gamma function has
+/// half-integer order.
 void chi_tail(Index dimension, const Lanes& radius, Lanes& tail) {
   constexpr double kDensityAtZero = 0.3989422804014327;  // of one normal variable
   const bool odd = dimension % 2 != 0;
@@ -160,7 +160,7 @@ Faces scaled(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>&
   return {faces.data(), faces.rows(), faces.cols()};
 }
 
-/// The faces that are the nearest in some of the first directions, and the number of points used.
+/// The faces that are the nearest in some of the first directions, and the number of lattice points used.
 struct Look {
   Faces binding;
   std::int64_t points;
@@ -198,7 +198,7 @@ class TwoLevels {
   double error() const { return std::hypot(sampling(main_), sampling(rest_)) + hidden() + rounding(); }
   std::int64_t points() const { return looked_ + main_.mean().points() + rest_.mean().points(); }
 
-  /// Refines the level with the greater benefit. Returns false if neither can be refined, or if that would take more than
+  /// Refines the level with the greater benefit. Returns false if neither can be refined, or if refinement would take more than
   /// max_points.
   bool refine(std::int64_t max_points) {
     const double worth_main = main_.worth(sampling(main_), few_.cols());
@@ -214,7 +214,7 @@ class TwoLevels {
   static double sampling(const Level& level) { return kErrorFactor * level.mean().standard_error(); }
 
   /// Faces that are the nearest in none of n directions are the nearest in fewer than 3 / n of all directions, with 95%
-  /// confidence (the rule of three). In these they reduce p by at most its current value.
+  /// confidence (the rule of three). In these directions they reduce p by at most its current value.
   double hidden() const {
     return 3.0 * std::max(0.0, main_.mean().p()) / static_cast<double>(2 * (looked_ + rest_.mean().points()));
   }
@@ -249,7 +249,7 @@ class TwoLevels {
 std::optional<Integral> directions(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& U, const Goal& goal,
                                    Arena& arena) {
   constexpr std::uint64_t kNextStream = 0x9e3779b97f4a7c15ULL;
-  constexpr Index kFewFaces = 4;  // minimum number of faces per column that must matter
+  constexpr Index kFewFaces = 4;  // the required number of faces that matter, per column
   constexpr double kLeast = 0.05;
   const Arena::Scope scope(arena);
   const Faces all = scaled(z, U, arena);

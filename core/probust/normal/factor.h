@@ -18,7 +18,7 @@ namespace probust::normal {
 /// the diagonal.
 class GrowingCholesky {
  public:
-  /// Factorises the correlations of `orthant`, which must outlive the factorisation, as must the memory of `arena`.
+  /// Factorises the correlations of `orthant`. Both `orthant` and the memory of `arena` must outlive the factorisation.
   GrowingCholesky(const Orthant& orthant, Arena& arena);
 
   Eigen::Index size() const { return orthant_.size; }
@@ -32,7 +32,8 @@ class GrowingCholesky {
   bool open(Eigen::Index i) const { return open_[i] != 0; }
   /// The variance of variable i given the pivots so far.
   double residual(Eigen::Index i) const { return residual_[i]; }
-  /// Entry of the factor: R(i, j) = sum_c entry(i, c) entry(j, c), up to the residuals. 0 in columns added after row i was done.
+  /// Entry of the factor: R(i, j) = sum_c entry(i, c) entry(j, c), up to the residuals. 0 in columns that were added after row i
+  /// was done.
   double entry(Eigen::Index i, Eigen::Index column) const { return columns_[column][i]; }
 
   /// Adds a column with an open row as its pivot.

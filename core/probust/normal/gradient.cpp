@@ -5,8 +5,8 @@
 //     dp / dz_i   = phi(z_i) P(X_j <= z_j for j != i | X_i = z_i),
 //     dp / dR_ij  = phi_2(z_i, z_j; R_ij) P(X_k <= z_k for k != i, j | X_i = z_i, X_j = z_j).
 //
-// With X = U Y, conditioning on X_i projects the other rows of U onto the plane orthogonal to row i. This gives a correlation
-// matrix despite rounding; computing R_jk - R_ij R_ik would not.
+// With X = U Y, conditioning on X_i projects the other rows of U onto the plane orthogonal to row i. The result is a correlation
+// matrix despite rounding, unlike R_jk - R_ij R_ik.
 #include "probust/normal/gradient.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class Conditionals {
  private:
   using Rows = std::vector<Eigen::RowVectorXd>;
 
-  /// The case X_i = sign X_j. The density is concentrated on a line, which affects p only in a tie.
+  /// The derivative if X_i = sign X_j. The density is concentrated on a line, which affects p only in a tie.
   Derivative by_fixed_correlation(Index i, Index j, double sign) const {
     if (!tie(z_[j], sign * z_[i])) return {};
     const Derivative given = scaled(1.0, {U_.row(i)}, {i, j}, {z_[i]});
@@ -83,7 +83,7 @@ class Conditionals {
 
   static bool tie(double a, double b) { return std::abs(a - b) <= kTie * (1.0 + std::max(std::abs(a), std::abs(b))); }
 
-  /// The limit of a variable that is constant given the others: +inf if it is within its own limit, -inf if not.
+  /// The limit to use for a variable that is constant given the others: +inf if the variable is within its limit, -inf if not.
   double certain_limit(Index j, double mean, const std::vector<Index>& given) const {
     if (!tie(z_[j], mean)) return z_[j] > mean ? kInfinity : -kInfinity;
     const bool earlier_twin = std::any_of(given.begin(), given.end(), [&](Index i) {
@@ -93,7 +93,7 @@ class Conditionals {
   }
 
   /// `density` times P(the other variables are within their limits | the `given` ones are at theirs). `basis` is an orthonormal
-  /// basis of the span of the given rows, and `at` are the coordinates in it.
+  /// basis of the span of the given rows, and `at` are the coordinates of the given point in this basis.
   Derivative scaled(double density, const Rows& basis, const std::vector<Index>& given, const std::vector<double>& at) const {
     std::vector<double> limits;
     MatrixXd rows(U_.rows(), U_.cols());
@@ -118,7 +118,7 @@ class Conditionals {
     }
     Options options = options_;
     options.abs = std::min(options_.abs / density, options_.rel_q);
-    options.rel_q = std::numeric_limits<double>::max();  // their complements are not used
+    options.rel_q = std::numeric_limits<double>::max();  // the complements of these probabilities are not used
     const Probability kept = mvn_cdf_factor(limits, rows.topRows(static_cast<Index>(limits.size())), options);
     // The limits and correlations of the smaller problem have errors of rounding / s_j and rounding / (s_j s_k); their effect
     // follows from Plackett's formula.

@@ -25,15 +25,15 @@ struct MvnGradient {
   bool valid() const { return status == Status::ok || status == Status::not_reached; }
 };
 
-/// p, dp/dz and dp/dR for limits `z` (m) and the correlation matrix `R` (m x m), under the conditions of mvn_cdf. Besides p it
-/// solves m + m (m - 1) / 2 smaller problems. A derivative is a density times a probability; its goals are error <= abs and error
-/// <= rel_q times the density. So derivatives keep their relative accuracy if p_fail is small, however small they are.
+/// p, dp/dz and dp/dR for limits `z` (m) and the correlation matrix `R` (m x m), under the conditions of mvn_cdf. Besides p, this
+/// solves m + m (m - 1) / 2 smaller problems. A derivative is a density times a probability; its error is to be at most `abs`,
+/// and at most rel_q times the density. So if p_fail is small, derivatives keep their relative accuracy, however small they are.
 ///
 /// Defined answers: an infinite limit has derivatives 0; if any limit is -inf, all derivatives are 0. A variable whose
-/// correlation with X_i is 1 or -1 up to rounding (4e-15) is a constant given X_i: it meets its limit or it does not. In a tie it
-/// does; but of equal variables with equal limits, where p has a kink, the first gets the derivative of all and the others get 0.
-/// dR_ij of such a pair is 0, or +inf in a tie (p has a vertical tangent there), unless the other limits rule it out. If R is
-/// singular, dR is the derivative along directions in which R stays a correlation matrix.
+/// correlation with X_i is 1 or -1 up to rounding (4e-15) is a constant given X_i: it is either within its limit or not. In a
+/// tie, it is within; but among equal variables with equal limits, where p has a kink, the first one gets the whole derivative,
+/// and the others get 0. For such a pair, dR_ij is 0, or +inf in a tie (p has a vertical tangent there), unless the other limits
+/// rule it out. If R is singular, dR is the derivative along directions in which R stays a correlation matrix.
 MvnGradient mvn_gradient(std::span<const double> z, const Eigen::MatrixXd& R, const Options& options = {});
 
 /// Computes only p and dp/dz, at the cost of m smaller problems; dR and dR_error stay empty.

@@ -29,7 +29,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// Further axes have little influence, so any odd number works.
+/// Later axes have little influence, so any odd number works.
 double generating_number(int axis) {
   if (axis < static_cast<int>(std::size(kGenerator))) return kGenerator[axis];
   return static_cast<double>((mix(axis) | 1) % ShiftedLattice::kMaxPoints);
@@ -73,8 +73,8 @@ double LatticeMean::mean(const std::array<double, kShifts>& sums) const {
 }
 
 double LatticeMean::standard_error() const {
-  // The scatter of the smaller of p and q. Both have the same scatter, because p + q is constant, but the smaller one has less
-  // rounding error.
+  // Uses the scatter of the smaller one of p and q. Both have the same scatter, because p + q is constant, but the smaller one
+  // has the smaller rounding error.
   const auto& sums = p() < q() ? sum_p_ : sum_q_;
   const double centre = mean(sums);
   double squares = 0.0;

@@ -32,8 +32,8 @@ class ShiftedLattice {
   /// The memory of `arena` must outlive this object.
   ShiftedLattice(int dimension, std::uint64_t seed, Arena& arena);
 
-  /// One block of points. Each point is given by its index divided by the number of points. Lane i has shift i % kShifts, so
-  /// the offsets are the same in every block.
+  /// One block of points. A point is given by its fraction, the index divided by the number of points. Lane i has shift i %
+  /// kShifts, so the offsets are the same in every block.
   struct Block {
     Lanes fraction;
   };
@@ -48,15 +48,15 @@ class ShiftedLattice {
     const double tent = 2.0 * std::abs(x - nearest);  // the tent map of x - floor(x)
     return rational::smaller(rational::larger(tent, kLeast), 1.0 - kLeast);
   }
-  std::span<const double> generator() const { return generator_; }  ///< one per axis
+  std::span<const double> generator() const { return generator_; }  ///< one number per axis
   std::span<const double> shifts() const { return shifts_; }        ///< [axis][shift]
 
  private:
-  std::span<double> generator_;  ///< one per axis
+  std::span<double> generator_;  ///< one number per axis
   std::span<double> shifts_;     ///< [axis][shift]
 };
 
-/// Thrown to end a sum over a lattice when a stop is requested. It never leaves this directory.
+/// Thrown to end a sum over a lattice when a stop is requested. It is always caught within this directory.
 struct Stopped {};
 
 /// Evaluates a function at the points of a lattice, level by level, and computes the mean and its error.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The sequence of methods: exact ones if possible, otherwise sampling. Each method's file cites its papers.
+// Tries the methods in sequence: exact ones if possible, otherwise sampling. Each method's file cites its papers.
 #include "probust/normal/multivariate.h"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ Orthant select(const Orthant& from, std::span<const Index> indices, Arena& arena
   return {size, limits.data(), correlations.data(), size};
 }
 
-/// Drops variables that equal an earlier one up to rounding (its limit is the smaller), and returns how much that may change p.
+/// Drops each variable that equals an earlier one, whose limit is smaller, up to rounding. Returns by how much this may change p.
 double merge_duplicates(Orthant& orthant, Arena& arena) {
   constexpr double kSame = 4e-15;
   double bias = 0.0;
@@ -100,8 +100,8 @@ double merge_duplicates(Orthant& orthant, Arena& arena) {
       kept[count++] = j;
       continue;
     }
-    // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)). There is an error only if X_j is above its limit and X_i within its
-    // own.
+    // X_j - X_i has standard deviation sqrt(2 (1 - R_ij)). Dropping X_j is wrong only if X_j is above its limit while X_i is
+    // within its own.
     const double spread = std::sqrt(2.0 * std::max(0.0, 1.0 - orthant.rho(*same, j)));
     if (orthant.z(j) - orthant.z(*same) < 9.0 * spread) bias += spread * pdf(orthant.z(*same));
   }
@@ -146,14 +146,14 @@ Groups independent_groups(const Orthant& orthant, Arena& arena) {
 
 /// The maximum number of limits for telescoping: the work grows with the cube, and the preparation with the fourth power.
 constexpr Index kTelescope = 128;
-constexpr double kRareTails = 0.5;         ///< sum of P(X_i > z_i) up to which it telescopes, for any rank
-constexpr double kTelescopeTails = 2.0;    ///< this limit if R has full rank
+constexpr double kRareTails = 0.5;         ///< telescopes up to this sum of P(X_i > z_i), for any rank
+constexpr double kTelescopeTails = 2.0;    ///< telescopes up to this sum if R has full rank
 constexpr Index kControlFrom = 24;         ///< with fewer limits, plain separation is fast
 constexpr Index kControlTo = 400;          ///< preparation time grows with the cube
-constexpr double kControlTails = 0.005;    ///< lower limit of the sum of tails, because its error is absolute
+constexpr double kControlTails = 0.005;    ///< lower limit of the sum of tails, because the method's error is absolute
 constexpr double kShareToDrop = 0.1;       ///< share of the tolerance spent on dropping limits that hardly matter
 constexpr double kDirectionTails = 0.003;  ///< if failure is rarer, only few directions matter
-constexpr double kImportanceTails = 0.05;  ///< up to this sum, importance sampling if there are too many limits to telescope
+constexpr double kImportanceTails = 0.05;  ///< up to this sum, uses importance sampling if there are too many limits to telescope
 
 /// Rounding error of closed forms.
 constexpr double kExact = 4e-15;
@@ -187,7 +187,7 @@ std::optional<Probability> try_one_factor(const Orthant& orthant, const Options&
   return from_integral(one_factor(z, factor->loading, arena), bias, "one-factor");
 }
 
-/// Bound on the effect of setting residual variances that are rounding errors to zero.
+/// Bound on the effect of treating residual variances that are rounding errors as zero.
 double left_by_rounding(const Orthant& orthant, const GrowingCholesky& cholesky) {
   double bias = 0.0;
   for (Index i = 0; i < orthant.size; ++i) bias += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
@@ -260,7 +260,8 @@ Probability solve_by_separation(const Orthant& orthant, const Options& options, 
 
 Probability solve(const Orthant& orthant, const Options& options, Arena& arena);
 
-/// Independent groups: probabilities are multiplied; complements are combined without computing 1 minus a small number.
+/// Solves independent groups: multiplies their probabilities, and combines their complements without computing 1 minus a small
+/// number.
 Probability solve_groups(const Orthant& orthant, const Groups& groups, const Options& options, Arena& arena) {
   Options share = options;
   share.abs /= static_cast<double>(groups.count);
@@ -289,7 +290,7 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
   const Dropped dropped = droppable({orthant.limits, static_cast<std::size_t>(orthant.size)},
                                     kShareToDrop * std::min(options.abs, options.rel_q * likeliest));
   if (dropped.kept < orthant.size) {
-    // q lies between that of the remaining limits and that plus the dropped mass; the middle is returned.
+    // q lies between the q of the remaining limits and that q plus the dropped mass; the middle is returned.
     Options rest = options;
     rest.abs *= 1.0 - kShareToDrop;
     rest.rel_q *= 1.0 - kShareToDrop;
@@ -301,9 +302,9 @@ Probability solve_by_sampling(const Orthant& orthant, const Options& options, Ar
     part.error_fail += half;
     return part;
   }
-  // By measurement, the telescoping sum is fastest if it is affordable, except for many limits and failure that is not rare:
-  // for these, a few points with control variates are faster if they suffice. Otherwise, importance sampling is fastest if
-  // failure is rare.
+  // In measurements, the telescoping sum was fastest if affordable, except with many limits and failure that is not rare: there,
+  // control variates are faster if a few points are enough. If telescoping is too expensive, importance sampling is fastest for
+  // rare failure.
   const double sum = tails(orthant);
   const bool few = orthant.size <= kTelescope && sum < kTelescopeTails;
   if (orthant.size >= kControlFrom && orthant.size <= kControlTo && sum > kControlTails) {
@@ -335,8 +336,8 @@ Probability solve(const Orthant& orthant, const Options& options, Arena& arena) 
   return solve_by_sampling(orthant, options, arena);
 }
 
-/// Whether the rank of U is at most two, up to rounding. Rank two has its own exact method (polygon.h). The trace that two
-/// steps of the Cholesky decomposition of UᵀU leave is at least the third eigenvalue.
+/// Whether the rank of U is at most two, up to rounding. Rank two has its own exact method (polygon.h). The trace that remains
+/// after two steps of the Cholesky decomposition of UᵀU is at least the third eigenvalue.
 bool rank_below_three(const Matrix& U, Arena& arena) {
   constexpr double kNone = 1e-12;
   const Index d = U.cols();
@@ -363,8 +364,8 @@ Probability judged(Probability result, const Options& options) {
   return result;
 }
 
-/// The steps that all methods share: infinite limits, limits too large to matter in double precision, duplicates, and the final
-/// status. `gram` computes the correlations of the remaining limits.
+/// The steps that all methods share: drops infinite limits, limits too large to matter in double precision, and duplicates, and
+/// sets the final status. `gram` computes the correlations of the remaining limits.
 template <class Gram>
 Probability climb(std::span<const double> z, const Gram& gram, const Options& options, Arena& arena) {
   if (std::any_of(z.begin(), z.end(), [](double limit) { return limit == -kInfinity; }))
@@ -389,8 +390,8 @@ Probability climb(std::span<const double> z, const Gram& gram, const Options& op
   return judged(result, options);
 }
 
-/// Tries the factor form, if it has few columns, before any correlation is computed. Empty if the rank is below three or few
-/// limits matter.
+/// If U has few columns, tries a method that works on U, before any correlation is computed. Empty if the rank is below three or
+/// if few limits matter.
 std::optional<Probability> climb_directly(std::span<const double> z, const Matrix& U, const Options& options, Arena& arena) {
   const Index d = U.cols();
   if (d < 2 || d > kMostColumns || z.size() < 4) return std::nullopt;

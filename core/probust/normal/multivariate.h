@@ -14,9 +14,9 @@
 // The methods, from the simplest case to the general one; `method` names the one that gave the answer:
 //
 //   "trivial"      no finite limit, or one is -inf
-//   "univariate"   one limit, after +inf and duplicates are dropped
-//   "bivariate"    two: Drezner and Wesolowsky 1990, Genz 2004
-//   "trivariate"   three: a quadrature over the bivariate probability
+//   "univariate"   one limit remains after +inf and duplicates are dropped
+//   "bivariate"    two limits: Drezner and Wesolowsky 1990, Genz 2004
+//   "trivariate"   three limits: a quadrature over the bivariate probability
 //   "blocks"       variables in independent groups, each solved separately
 //   "one-factor"   R_ij = a_i a_j: one quadrature for any m
 //   "polygon"      R of rank two: a sum over the sides of a polygon, for any m (Owen 1956)
@@ -26,7 +26,7 @@
 //   "controlled"   many limits: separation of variables with a one-factor neighbour as control variate
 //   "separation"   separation of variables on a shifted lattice: Genz 1992, Genz and Kwong 2000 for singular R
 //
-// Limits so high that they hardly matter are dropped first; the reported error includes what they could change.
+// Limits so high that they hardly matter are dropped first; the reported error includes their possible effect.
 //
 // The call is a pure function: the same input and options give the same bits on one machine. It starts no threads, keeps no
 // state, and does not throw.
@@ -47,8 +47,8 @@ struct Options {
   double rel_q = 1e-2;     ///< goal: error_fail <= rel_q * p_fail
   std::uint64_t seed = 0;  ///< seed of the random shifts
   /// The number of integrand evaluations after which the status is `not_reached`. A first sample (about 64 evaluations per
-  /// limit) is always taken. A mean over one lattice never uses more than 262,144. If one method has used them up, the next
-  /// method may use as many again.
+  /// limit) is always taken. A mean over one lattice never uses more than 262,144. If one method has used up max_points, the next
+  /// one may use as many again.
   std::int64_t max_points = 250000;
   const std::atomic<bool>* stop = nullptr;  ///< if set, ends a long calculation soon with the status `interrupted`
 };
@@ -94,7 +94,7 @@ Probability mvn_cdf(std::span<const double> z, const Matrix& R, const Options& o
 /// rescaled). Preferable if d is small: no eigenvalues need checking, and only the part of R that matters is computed.
 Probability mvn_cdf_factor(std::span<const double> z, const Matrix& U, const Options& options = {});
 
-/// Both functions, for a thread with many problems. The results are the same, but memory is reused, so once the largest
+/// mvn_cdf and mvn_cdf_factor for a thread with many problems. The results are the same, but memory is reused: once the largest
 /// problem has been solved, nothing more is allocated. (Eigen itself allocates when it checks an R or multiplies a U of
 /// several hundred rows.)
 class Solver {

@@ -13,7 +13,7 @@ struct MvSigmoid {
 };
 
 /// The multivariate sigmoid of `z`. It never overflows: +inf has no effect, any -inf gives p = 0, NaN gives NaN, and an empty `z`
-/// gives p = 1. It ranks points well, but its values are poor (for the probability itself see multivariate.h).
+/// gives p = 1. It ranks points well, but its values are inaccurate (see multivariate.h for the probability itself).
 MvSigmoid mv_sigmoid(std::span<const double> z);
 
 }  // namespace probust::normal

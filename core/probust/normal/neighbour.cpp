@@ -13,7 +13,8 @@
 namespace probust::normal {
 namespace {
 
-/// The numbers per variable that the integrand needs, given T, padded to whole lanes with limits that are never exceeded.
+/// The numbers per variable that the integrand needs given T, padded to whole blocks of lanes with limits that are never
+/// exceeded.
 struct Given {
   std::span<Lanes> limit, slope, inverse;  ///< z / s, a / s, 1 / s
   std::span<Lanes> r, d;                   ///< first and second derivatives of log Phi(x_i) with respect to z_i
@@ -83,7 +84,7 @@ BoundTerms terms(const Orthant& residual, const double* r, const double* d) {
   return {g, 0.5 * g * g + 0.5 * chains + 0.25 * pairs};
 }
 
-/// R - a a^T off the diagonal, columns padded with zeros to whole lanes.
+/// R - a a^T off the diagonal, with columns padded with zeros to whole blocks of lanes.
 Orthant residual_matrix(const Orthant& orthant, std::span<const double> loading, Arena& arena) {
   const Eigen::Index m = orthant.size, stride = (m + kLanes - 1) / kLanes * kLanes;
   const std::span<double> all = arena.take<double>(m * stride, 0.0);

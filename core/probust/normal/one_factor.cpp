@@ -53,11 +53,11 @@ class GivenFactor {
   std::span<Block> blocks_;
 };
 
-/// The values of T at which variables that are nearly functions of T reach their limits. If there are many, those that bound T
-/// most tightly from above and from below.
+/// The values of T at which variables that are nearly functions of T reach their limits. If there are many, only those that bound
+/// T most tightly from above and from below.
 Breaks sharp_places(std::span<const double> z, std::span<const double> loading, Arena& arena) {
   constexpr double kSharp = 0.95;
-  constexpr std::size_t kMost = 24;  // on either side
+  constexpr std::size_t kMost = 24;  // on each side
   const Arena::Scope scope(arena);
   const std::span<std::size_t> sharp = arena.take<std::size_t>(z.size());
   std::size_t upper = 0, lower = z.size();

@@ -14,8 +14,8 @@ namespace probust::normal {
 /// The mean of a standard normal variable truncated to (lo, hi).
 double confined_mean(double lo, double hi);
 
-/// The open variable with the smallest conditional probability; -1 if none is open. `slack` is each limit minus the
-/// contributions of the earlier variables at their conditional means.
+/// The open variable with the smallest conditional probability; -1 if none is open. `slack` has, for each variable, its limit
+/// minus the contributions of the earlier variables at their conditional means.
 Eigen::Index most_binding(const GrowingCholesky& cholesky, std::span<const double> slack);
 
 /// Subtracts from `slack` the contribution of a column's variable at its conditional mean.

@@ -8,8 +8,8 @@ namespace probust::normal {
 using VectorView = Eigen::Map<const Eigen::VectorXd>;
 using MatrixView = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
 
-/// A problem X <= z with correlations R, as a view of existing memory. Its first k limits are also a problem, for any k,
-/// without copying.
+/// A problem X <= z with correlations R, as a view of existing memory. For any k, the first k limits form a problem, too, without
+/// copying.
 struct Orthant {
   Eigen::Index size = 0;
   const double* limits = nullptr;        ///< [size]

@@ -35,14 +35,15 @@ Vector2d corner(const Face& a, const Face& b) {
 
 bool inside(const Vector2d& point, const Face& face) { return face.normal.dot(point) < face.limit; }
 
-/// Directions that are this close count as equal: their intersection would be dominated by rounding, and p does not depend on
-/// which one is used.
+/// Whether two directions are so close that they count as equal: their intersection would be dominated by rounding, and p does
+/// not depend on which of the two faces is kept.
 bool same_direction(const Face& a, const Face& b) {
   constexpr double kParallel = 4.0 * std::numeric_limits<double>::epsilon();
   return std::abs(cross(a.normal, b.normal)) <= kParallel && a.normal.dot(b.normal) > 0.0;
 }
 
-/// The faces sorted by angle, only the nearest one of each direction, plus a box outside which the probability is 0.
+/// The faces sorted by angle, with only the nearest one in each direction, plus the sides of a box outside which the probability
+/// is 0.
 std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen::MatrixXd>& N, Arena& arena) {
   // kLeast: limits of zero would put a corner at the origin, where it has no direction.
   constexpr double kBeyond = 39.0, kLeast = 1e-200;
@@ -63,7 +64,7 @@ std::span<Face> by_angle(std::span<const double> z, const Eigen::Ref<const Eigen
       faces[kept - 1] = face;
     }
   }
-  if (kept > 1 && same_direction(faces[kept - 1], faces[0])) {  // at +-pi
+  if (kept > 1 && same_direction(faces[kept - 1], faces[0])) {  // the same direction at both ends, +-pi
     if (faces[kept - 1].limit < faces[0].limit) faces[0] = faces[kept - 1];
     --kept;
   }
@@ -88,8 +89,8 @@ std::span<Face> sides(std::span<Face> faces) {
 }
 
 /// The probability beyond a side at distance `height`, clockwise of the ray from the origin to a corner at `place` along the
-/// side: P(Y_1 > height, Y_2 height < Y_1 place). The ray's point is a corner of two perpendicular sides, and the probability
-/// beyond both is known. Computing with the farther side is more accurate, because its sine is smaller.
+/// side: P(Y_1 > height, Y_2 height < Y_1 place). The corner can be seen as that of two perpendicular sides, and the probability
+/// beyond both sides is known. Computing with the farther side is more accurate, because its sine is smaller.
 double behind(double height, double place) {
   const double distance = std::hypot(height, place), far = std::abs(place);
   if (far <= height) return bivariate_upper(height, 0.0, place / distance);

@@ -6,7 +6,7 @@
 namespace probust::normal {
 
 Breaks density_panels(double upper, double floor, std::span<const double> marks) {
-  // Less than 1e-18 of the relevant mass lies beyond `reach` on either side. q is at least `floor`, which determines both ends.
+  // Less than 1e-18 of the relevant mass lies beyond `reach` on either side. The relevant mass is q, at least `floor`.
   const double reach = std::clamp(quantile_complement(1e-18 * std::max(floor, 1e-285)), 9.0, 38.0);
   const double last = std::min(upper, reach);
   Breaks wanted;

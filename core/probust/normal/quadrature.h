@@ -74,8 +74,8 @@ class Breaks {
 };
 
 /// Integrates `f(x)`, which returns members p and q, over the panels between consecutive `breaks`. A panel is halved while the
-/// rule and the rules of its two halves differ by more than 1e-13 in p, or by more than 1e-13 of the total in q (at least
-/// `q_floor`). At most about `most` panels are examined, because rounding in f may prevent agreement.
+/// result for the panel differs from that for its two halves by more than 1e-13 in p, or by more than 1e-13 of the total in q (at
+/// least `q_floor`). At most about `most` panels are examined, because rounding in f may prevent agreement.
 template <class F>
 Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 4000) {
   constexpr int kPoints = 16;
@@ -124,8 +124,9 @@ Integral integrate(const F& f, const Breaks& breaks, double q_floor, int most = 
   return total;
 }
 
-/// Panels for an integral against the normal density over (-inf, upper]: a few units wide, with breaks at the `marks` where the
-/// integrand turns sharply, and none where less than 1e-18 of max(floor, the whole) can lie.
+/// Panels for an integral against the normal density over (-inf, upper]: each a few units wide, with breaks at the `marks`, where
+/// the integrand turns sharply. There are no panels in regions that contain less than 1e-18 of the whole or of `floor`, whichever
+/// is larger.
 Breaks density_panels(double upper, double floor, std::span<const double> marks = {});
 
 }  // namespace probust::normal

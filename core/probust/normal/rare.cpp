@@ -69,7 +69,7 @@ class Terms {
     return total;
   }
 
-  /// The term whose next level reduces the error most for its cost; null if there is none.
+  /// The term whose next level reduces the error most per unit of cost; null if there is none.
   Separation* most_worthwhile() {
     Separation* best = nullptr;
     double most = 0.0;
@@ -85,8 +85,8 @@ class Terms {
   std::span<Separation> terms_;
 };
 
-/// The sampler of importance_sample. It samples first which limit fails, then by how much, and then all other variables given
-/// that.
+/// The sampler of importance_sample. It samples first which limit is exceeded, then by how much, and then all other variables
+/// given that one.
 class UnionSampler {
  public:
   UnionSampler(const Orthant& orthant, std::uint64_t seed, Arena& arena)
@@ -103,10 +103,10 @@ class UnionSampler {
     }
   }
 
-  /// The sum of the single failures' probabilities.
+  /// The sum of the probabilities of single failures.
   double total() const { return total_; }
 
-  /// The union's probability is the mean of total / (number of limits that fail).
+  /// The probability of the union is the mean of total / (number of limits exceeded).
   void evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q) {
     Lanes u, level;
     std::array<Eigen::Index, kLanes> failing;

@@ -11,7 +11,7 @@
 namespace probust::normal {
 
 struct RareFailure {
-  double q, error;  ///< absolute error
+  double q, error;  ///< q and its absolute error
   std::int64_t points;
 };
 
@@ -31,8 +31,8 @@ struct Goal {
 /// samples.
 RareFailure telescope(const Orthant& orthant, const Goal& goal, Arena& arena);
 
-/// q by importance sampling from the mixture of the single failures, for problems with too many limits for `telescope` to be
-/// fast.
+/// q by importance sampling from the mixture of the single failures, for problems with so many limits that `telescope` would be
+/// slow.
 RareFailure importance_sample(const Orthant& orthant, const Goal& goal, Arena& arena);
 
 }  // namespace probust::normal

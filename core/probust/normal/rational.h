@@ -21,11 +21,11 @@ namespace probust::normal::rational {
 /// Beyond this the smaller tail is not a normal floating-point number.
 inline constexpr double kFar = 37.5;
 
-/// std::min and std::max with arguments by value, because a GPU has no address of a constant.
+/// std::min and std::max with arguments by value, because constants have no address on a GPU.
 PROBUST_HOST_DEVICE inline double smaller(double a, double b) { return b < a ? b : a; }
 PROBUST_HOST_DEVICE inline double larger(double a, double b) { return a < b ? b : a; }
 
-/// a b + c, rounded once if the machine has an instruction for it; so machines may differ by rounding.
+/// a b + c, rounded once if the machine has an instruction for this, so results may differ between machines by rounding.
 PROBUST_HOST_DEVICE inline double multiply_add(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)
   return ::fma(a, b, c);

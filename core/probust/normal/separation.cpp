@@ -4,8 +4,8 @@
 // Genz and Bretz, "Computation of Multivariate Normal and t Probabilities", Springer (2009), chapter 4.
 // Genz and Kwong, "Numerical evaluation of singular multivariate normal distributions", J. Statist. Comput. Simul. 68 (2000).
 // Botev, "The normal law under linear restrictions: simulation and estimation via minimax tilting", J. R. Statist. Soc. B 79
-// (2017), tilts this integrand. Not done here: on problems like a classifier's it halved the integrand's deviation in 8 to 98
-// dimensions, but not the error over a lattice, and rare failure is left to other methods.
+// (2017), tilts this integrand. This is not done here: on problems like those of classifiers, with 8 to 98 dimensions, it halved
+// the integrand's standard deviation but not the error over a lattice, and rare failure is left to other methods.
 #include "probust/normal/separation.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void Separation::arrange(const Orthant& orthant, Arena& arena) {
 
     const std::span<Row> rows = arena.take<Row>(count);
     std::size_t upper = 0, lower = rows.size();
-    double lo = -kInfinity, hi = kInfinity;  // hi will be finite: the pivot's own entry is positive
+    double lo = -kInfinity, hi = kInfinity;  // hi becomes finite, because the pivot's own entry is positive
     for (const Eigen::Index i : group.first(count)) {
       const double last = cholesky.entry(i, c);
       bias_ += std::sqrt(std::max(0.0, cholesky.residual(i))) * pdf(orthant.z(i));
@@ -106,7 +106,7 @@ void Separation::evaluate(const ShiftedLattice::Block& block, Lanes& p, Lanes& q
       bound(row, c, at);
       for (int i = 0; i < kLanes; ++i) lo[i] = std::max(lo[i], at[i]);
     }
-    // Intervals mostly above zero are mirrored, so their mass is a difference of lower tails.
+    // Intervals that lie mostly above zero are mirrored, so that their mass is a difference of lower tails.
     Lanes sign;
     for (int i = 0; i < kLanes; ++i) {
       hi[i] = std::max(hi[i], lo[i]);
@@ -138,9 +138,9 @@ double Separation::error() const {
 }
 
 double unseen_mass(const LatticeMean& mean, double most, double steepest) {
-  // If none of n points is inside, 3 / n bounds the missed share with 95% confidence (the rule of three). The bound counts in
-  // full if all points gave 0, or if bounds are so steep that the integrand jumps between neighbouring points; for gentler
-  // bounds it counts less.
+  // If none of n points is inside, 3 / n bounds the missed share with 95% confidence (the rule of three). This counts in full if
+  // all points gave 0, or if bounds are so steep that the integrand jumps between neighbouring points; it counts less for gentler
+  // bounds.
   constexpr double kSteep = 50.0;
   const double gentle = std::min(1.0, steepest / kSteep);
   const double share = mean.p() > 0.0 ? gentle * gentle : 1.0;

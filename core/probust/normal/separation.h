@@ -12,14 +12,14 @@
 
 namespace probust::normal {
 
-/// Bound on the mass that a mean over a lattice may have missed because the integrand is large only between the points. `most`:
-/// upper bound of the integrand; `steepest`: how fast a bound moves with the variables before it, in units of the variable it
-/// bounds.
+/// Bound on the mass that a mean over a lattice may have missed because the integrand is large only between the points. `most` is
+/// an upper bound of the integrand; `steepest` is the rate at which a bound moves with the variables before it, in units of the
+/// variable that it bounds.
 double unseen_mass(const LatticeMean& mean, double most, double steepest);
 
-/// One orthant probability, sampled as much as the caller requests. The most restrictive variables come first (Genz and Bretz;
-/// Gibson, Glasbey and Elston 1994). If R is singular, the rows that end in the same column of its Cholesky factor form one
-/// interval together (Genz and Kwong 2000).
+/// One orthant probability, sampled level by level as the caller requests. The most restrictive variables come first (Genz and
+/// Bretz; Gibson, Glasbey and Elston 1994). If R is singular, the rows that end in the same column of its Cholesky factor form
+/// one interval together (Genz and Kwong 2000).
 class Separation {
  public:
   /// Limits must be finite, and correlations positive semidefinite with unit diagonal. `points` is the number per shift at the
@@ -42,7 +42,7 @@ class Separation {
   bool exhausted() const { return mean_.exhausted(); }
 
  private:
-  /// limit - sum_c coefficient[c] y_c bounds the variable of the row's last column.
+  /// The variable of the row's last column is bounded by limit - sum_c coefficient[c] y_c.
   struct Row {
     const double* coefficient;
     double limit;

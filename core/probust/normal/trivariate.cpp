@@ -15,7 +15,7 @@
 namespace probust::normal {
 namespace {
 
-/// A limit given the integration variable, (z - r x) / s; a step if s = 0.
+/// A limit given the integration variable x: (z - r x) / s, or a step function if s = 0.
 struct Conditional {
   double z, r, s;
   double at(double x) const {
@@ -27,7 +27,7 @@ struct Conditional {
 
 Conditional condition(double z, double r) { return {z, r, std::sqrt(std::max(0.0, (1.0 - r) * (1.0 + r)))}; }
 
-/// The positions at which the limits change sharply, or cross each other or each other's mirror image.
+/// The positions at which a limit changes sharply, or at which it crosses the other limit or its mirror image.
 Breaks sharp_places(const Conditional& one, const Conditional& two) {
   Breaks marks;
   for (const auto& line : {one, two}) {

@@ -14,7 +14,7 @@ double cdf(double x);
 /// P(X > x), computed directly: complement(9) is 1.1e-19, not zero.
 double complement(double x);
 
-/// P(a < X <= b); 0 if b <= a. No cancellation if both ends are in one tail.
+/// P(a < X <= b); 0 if b <= a. Nothing cancels if both ends are in the same tail.
 double interval(double a, double b);
 
 /// log P(X <= x), finite for every finite x whose square is finite.

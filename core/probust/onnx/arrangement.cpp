@@ -38,8 +38,8 @@ Shape example_axes(const Shape& point, const Shape& input) {
   return input.size() > 1 && input[0] == 1 && !whole ? Shape(input.begin() + 1, input.end()) : input;
 }
 
-// Whether one shape becomes the other by merging and splitting adjacent axes, so that no axis moves: [3, 32, 32] and [3, 1024],
-// or [784] and [28, 28]. A block of several axes on both sides, as in [48, 64] and [64, 48], may be a transposition.
+// Whether one shape turns into the other by merging and splitting adjacent axes, without moving an axis: [3, 32, 32] and [3,
+// 1024], or [784] and [28, 28]. A block of several axes on both sides, as in [48, 64] and [64, 48], may be a transposition.
 bool merges_axes(const Shape& a, const Shape& b) {
   const Shape from = without_ones(a), to = without_ones(b);
   std::size_t i = 0, j = 0;
@@ -139,7 +139,7 @@ std::vector<AxisOrder> axis_orders(const Shape& point, Layout layout, bool chann
   if (point.size() == 1 && axes.size() == 3 && layout != Layout::automatic) {
     const auto few = [](std::int64_t extent) { return extent <= 4; };
     if (layout == Layout::nhwc ? few(axes[0]) && !few(axes[2]) : few(axes[2]) && !few(axes[0]))
-      refuse_order(point, axes, layout);  // the channels are in another axis
+      refuse_order(point, axes, layout);  // the channels are on another axis
     const Shape view = view_of_flat(axes, layout);
     return {view, axis_orders({2, 2, 2}, layout)[0].order, false, ""};
   }

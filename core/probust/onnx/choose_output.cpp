@@ -19,7 +19,7 @@ struct Candidate {
   ValueId value = kNoValue;  // several values, or one number
   bool softmax = false;      // whether it ends in a Softmax
   bool copy = false;         // whether it is a copy of the input
-  bool label = false;        // whether it is computed by an ArgMax, a TopK or a comparison
+  bool label = false;        // whether an ArgMax, a TopK or a comparison computes it
   bool integer = false;
   std::string note{};
 };
@@ -53,7 +53,7 @@ bool is_one_to_one(const GraphProto& graph, const NodeProto& node) {
   return distinct(table->second.texts) && (table->second.values == nullptr || distinct(table->second.values->data));
 }
 
-// The scores from which a label, or the sorted scores of a TopK, are computed; empty if the tensor is neither.
+// The name of the scores from which `output`, a label or the sorted scores of a TopK, is computed; empty if it is neither.
 std::string scores_before(const GraphProto& graph, const std::string& output) {
   static constexpr std::array<std::string_view, 9> kMoves{"Cast",    "Identity", "Reshape",      "Squeeze", "Unsqueeze",
                                                           "Flatten", "Dropout",  "LabelEncoder", "ZipMap"};
@@ -96,7 +96,7 @@ bool is_top_k(const GraphProto& graph, const std::string& name) {
   return maker != nullptr && maker->op_type == "TopK";
 }
 
-// The operand before all operators that keep the order of classes, so that a label, probabilities and logits count as one
+// The value before all operators that keep the order of classes, so that a label, probabilities and logits count as one
 // candidate.
 ValueId root_of(const Graph& graph, ValueId id) { return element_count(graph[id].shape) < 2 ? id : before_ordering(graph, id); }
 
@@ -108,7 +108,7 @@ bool is_computed_from(const Graph& graph, ValueId id, ValueId from) {
     open.pop_back();
     if (at == from) return true;
     for (const ValueId operand : graph[at].inputs) {
-      if (operand >= from && seen.insert(operand).second) open.push_back(operand);  // operands come before their readers
+      if (operand >= from && seen.insert(operand).second) open.push_back(operand);  // values before `from` cannot depend on it
     }
   }
   return false;
@@ -155,7 +155,7 @@ class OutputChooser {
     }
     narrow();
     if (candidates_.empty()) refuse_none();
-    // If no class has to be determined, the first output is used.
+    // If the model need not decide between classes, the first output is used.
     if (candidates_.size() > 1 && outputs_.options.decide) refuse_several();
     Candidate& chosen = candidates_.front();
     ChosenOutput result{chosen.name, chosen.value, {}, chosen.integer};
@@ -225,7 +225,7 @@ class OutputChooser {
     if (value.id == kNoValue || value.integer || !is_vector(graph_[value.id].shape)) return false;
     if (element_count(graph_[value.id].shape) < 2 || graph_[value.id].extent == Extent::constant) return false;
     const bool sorted = is_top_k(outputs_.proto.graph, name);
-    // If no class has to be determined, the values of the output itself are used.
+    // If the model need not decide between classes, the values of the output itself are used.
     if (!deciding() && !sorted) return false;
     candidates_.push_back({.name = name,
                            .value = value.id,
@@ -246,7 +246,7 @@ class OutputChooser {
 
   void narrow() {
     prefer(candidates_, [](const Candidate& each) { return !each.copy; });
-    if (!deciding())  // if no class has to be determined, prefers outputs of several numbers to labels
+    if (!deciding())  // if the model need not decide, prefers several numbers to labels
       prefer(candidates_, [&](const Candidate& each) { return element_count(graph_[each.value].shape) > 1; });
     merge();
     if (candidates_.size() < 2) return;
@@ -267,8 +267,7 @@ class OutputChooser {
     prefer(candidates_, [](const Candidate& each) { return each.softmax; });
   }
 
-  // Merges a label, its probabilities and its logits into one candidate, which is named after the first one that is not a
-  // label.
+  // Merges a label, its probabilities and its logits into one candidate, named after the first of them that is not a label.
   void merge() {
     std::map<ValueId, Candidate> merged;
     std::vector<ValueId> order;

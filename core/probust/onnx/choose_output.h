@@ -39,9 +39,9 @@ struct Outputs {
 };
 
 /// Ranks all outputs. Those followed by an ArgMax, a TopK, a comparison or a Softmax come first; then those with as many values
-/// as the labels have classes, those with names about classes, and those from which no other candidate is computed. Outputs of
-/// a TopK are replaced by its input, and a copy of the input is never chosen. Throws Error{unsupported} listing the candidates
-/// and their shapes if several or none remain.
+/// as the data have classes, those whose names suggest classes, and those from which no other candidate is computed. Outputs of a
+/// TopK are replaced by its input, and a copy of the input is never chosen. Throws Error{unsupported} listing the candidates and
+/// their shapes if several or none remain.
 ChosenOutput choose_output(const Outputs& outputs);
 
 /// The output or inner tensor that the options name. Throws Error{usage} if the model has none of that name, Error{unsupported}

@@ -97,7 +97,7 @@ std::vector<std::string> parse_map(NameScanner& scanner) {
   return list;
 }
 
-// Whether the labels are 0, 1, 2, ..., which add nothing to the positions.
+// Whether the labels are 0, 1, 2, ..., that is, the same as the positions.
 bool counts_up(const std::vector<std::int64_t>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] != static_cast<std::int64_t>(i)) return false;
@@ -123,7 +123,7 @@ class Makers {
     return held == node->attributes.end() || !held->second.has_tensor ? nullptr : &held->second.t;
   }
 
-  // The ArgMax from which a value is computed, if only type and shape change after it.
+  // The ArgMax from which a value is computed, if nothing but type and shape changes after it.
   const NodeProto* argmax(std::string value) const {
     for (const NodeProto* node = node_of(value); node != nullptr && !node->inputs.empty(); node = node_of(value)) {
       if (node->op_type == "ArgMax") return node;
@@ -176,7 +176,7 @@ std::vector<std::string> names_of_numbers(const std::vector<float>& table) {
   return names;
 }
 
-// Names from a label that is the ArgMax plus a constant: numbers that do not start at 0.
+// Names for labels that are an ArgMax plus a constant: numbers that do not start at 0.
 std::vector<std::string> names_of_sum(const NodeProto& node, const Makers& makers, std::int64_t classes) {
   for (std::size_t i = 0; i < 2; ++i) {
     const NodeProto* argmax = makers.argmax(node.inputs[i]);
@@ -205,7 +205,7 @@ std::vector<std::string> names_of_node(const NodeProto& node, const Makers& make
   }
   if (node.inputs.size() < 2) return {};
   if (node.op_type == "Add") return names_of_sum(node, makers, classes);
-  // Names from a label that is looked up in a tensor of names or numbers.
+  // Names for labels that are looked up in a tensor of names or numbers.
   if (node.op_type != "ArrayFeatureExtractor" && node.op_type != "Gather") return {};
   const HostTensor* table = makers.constant(node.inputs[0]);
   if (table == nullptr) return {};

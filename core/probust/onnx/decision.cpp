@@ -23,7 +23,7 @@ constexpr std::string_view kLevel = "; its gradients vanish at some inputs, so p
 
 std::string left_out_note(const std::string& what) { return std::string(kLeftOut).append(what).append(kMarginsNeedLogits); }
 
-// The innermost operator that was left out, if any.
+// The name of the innermost operator that was left out, if any.
 std::string last_left_out(const Deciding& deciding) {
   for (auto note = deciding.notes.rbegin(); note != deciding.notes.rend(); ++note) {
     if (note->starts_with(kLeftOut) && note->ends_with(kMarginsNeedLogits))
@@ -32,8 +32,8 @@ std::string last_left_out(const Deciding& deciding) {
   return "";
 }
 
-// The operand of operators that keep the order of a vector. Rounding and clipping are skipped only if they are applied to
-// probabilities: on logits they create ties, which belong to the model.
+// The value before operators that keep the order of a vector. Rounding and clipping are skipped only on probabilities: on logits,
+// they create ties, which are part of the model.
 ValueId before_monotone(const Graph& graph, ValueId id, Deciding& deciding) {
   ValueId at = before_moves(graph, id), kept = at;
   std::vector<std::string> passed;
@@ -73,7 +73,7 @@ Deciding deciding_by(Graph& graph, const Threshold& own, const Threshold& back, 
   return deciding;
 }
 
-// If a number is not a function of a single Sigmoid, tries its log-odds as a probability.
+// If a number is not a function of a single Sigmoid, treats it as a probability and uses its log-odds, if there are any.
 Threshold unsaturated(Graph& graph, const Threshold& own, const Threshold& back) {
   if (!back.before.empty()) return back;
   return odds_threshold(graph, own).value_or(back);
@@ -93,7 +93,7 @@ std::optional<Threshold> pair_threshold(const Graph& graph, ValueId id) {
   const Node& node = graph[id];
   if (node.op != Op::concat || node.inputs.size() != 2 || !is_single(graph, node.inputs[0])) return std::nullopt;
   const ValueId first = before_moves(graph, node.inputs[0]), second = before_moves(graph, node.inputs[1]);
-  // a = c - b: b > a if b > c / 2.
+  // If a = c - b, then b > a if b > c / 2.
   const auto complement = [&](ValueId a, ValueId b) -> std::optional<double> {
     const Node& difference = graph[a];
     if (difference.op == Op::negate && before_moves(graph, difference.inputs[0]) == b) return 0;
@@ -127,7 +127,7 @@ bool is_from_layer(const Graph& graph, ValueId id, int depth = 0) {
   }
 }
 
-// Whether a decision between two values p and 1 - p can be made by the operand of one Sigmoid.
+// Whether a decision between two values p and 1 - p can be made on the operand of one Sigmoid.
 bool decide_by_pair(Graph& graph, ValueId id, Deciding& deciding) {
   const std::optional<Threshold> pair = pair_threshold(graph, id);
   if (!pair) return false;
@@ -204,7 +204,7 @@ bool holds_sums_of_squares(const Graph& graph, ValueId id) {
 
 ValueId compared_by_argmax(const Graph& graph, ValueId id) {
   id = before_moves(graph, id);
-  // ArgMax + 1, 2 ArgMax - 1: labels that do not start at 0.
+  // Labels that do not start at 0, such as ArgMax + 1 or 2 ArgMax - 1.
   while (graph[id].op == Op::add || graph[id].op == Op::subtract || graph[id].op == Op::multiply) {
     const Step step = keeps_order(graph, id);
     if (step.operand == kNoValue) break;
@@ -312,7 +312,7 @@ std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std:
     return deciding;
   } else if (bounded && range.low == std::round(range.low) && range.high == range.low + 1) {  // a label of two values
     own.at = (range.low + range.high) / 2;
-  } else if (range.low != 0 || bounded) {  // such a number is compared with 0 only if it is unbounded and never negative
+  } else if (range.low != 0 || bounded) {  // only an unbounded number that is never negative is compared with 0
     return std::nullopt;
   }
   back = own;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Traces an output of a model back to the numbers that determine the class: the operand of a Softmax, an ArgMax, a threshold,
-// or any other operator that keeps their order and may saturate in float32.
+// Traces an output of a model back to the numbers that determine the class: the operand of a Softmax, an ArgMax, a threshold, or
+// any other operator that preserves the decision and may saturate in float32.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Deciding {
 /// Whether at most one extent is not 1: [1, C], [C], [1, C, 1, 1].
 bool is_vector(const Shape& shape);
 
-/// Whether `id` is the input, shifted or scaled by constants, and so not the output of a classifier.
+/// Whether `id` is the input, possibly shifted or scaled by constants, and therefore not the output of a classifier.
 bool is_copy_of_input(const Graph& graph, ValueId id);
 
 /// Whether `id` is the largest entry of a Softmax: the confidence of the top class, which does not show which class that is.
 bool is_largest_value(const Graph& graph, ValueId id);
 
-/// Whether `id` is a sum of squares or the root of one, such as a distance, of which the smallest would decide.
+/// Whether `id` is a sum of squares or the root of one, such as a distance, for which the smallest value would decide.
 bool holds_sums_of_squares(const Graph& graph, ValueId id);
 
 /// The vector whose largest entry decides, if `id` is the position of its largest entry, or a label looked up at that position.
@@ -43,20 +43,20 @@ bool ends_like_a_classifier(const Graph& graph, ValueId id);
 /// The logits of a vector: the operand of a final ArgMax, Softmax or LogSoftmax over all classes.
 Deciding before_softmax(const Graph& graph, ValueId id);
 
-/// The operand of an ArgMax and of operators that keep the order of a vector's values.
+/// The value before an ArgMax and operators that keep the order of a vector's values.
 ValueId before_ordering(const Graph& graph, ValueId id);
 
-/// The logits of a vector of two or more values: the operand of all operators that keep their order (clipping, scaling,
-/// logarithms and rounding of probabilities, repeated softmaxes, sigmoids of independent classes). Two values p and 1 - p
-/// become [0, s], with class 1 if s > 0. Products, sums and choices of probabilities become their logarithms.
+/// The logits of a vector of two or more values: the value before all operators that keep their order (clipping, scaling,
+/// logarithms and rounding of probabilities, repeated softmaxes, sigmoids of independent classes). Two values p and 1 - p become
+/// [0, s], with class 1 if s > 0. Products, sums and choices of probabilities become their logarithms.
 Deciding decide_by_largest(Graph& graph, ValueId id, const std::string& name);
 
 /// One number as the logits [0, s - t] of two classes: class 1 if it is above the threshold, which is given in the output's
 /// own units. The default threshold is 0.5 for probabilities, 0 for numbers of both signs, and the middle for a label with two
 /// values. `looks_like_probability` is whether the number stays in 0..1 for trial inputs; it is used only if the graph does
-/// not show the number's range. `integer` is whether the number is a label, which must have two values. `crosses_zero` is
-/// called if 0 would be the threshold of a number that is not the output of a layer: it returns whether trial inputs give both
-/// signs. Empty if nothing determines the threshold between the classes.
+/// not show the number's range. `integer` is whether the number is a label, which must then have two values. `crosses_zero`
+/// returns whether trial inputs give both signs; it is called if 0 would be the threshold of a number that is not the output of a
+/// layer. Empty if nothing determines the threshold between the classes.
 std::optional<Deciding> decide_by_threshold(Graph& graph, ValueId id, const std::string& name,
                                             const std::optional<double>& threshold, bool looks_like_probability, bool integer,
                                             const std::function<bool()>& crosses_zero);

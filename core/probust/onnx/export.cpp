@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Field numbers are those of onnx.proto (ONNX IR version 8). A value of one example, [n] or [1, ...], is written as [batch, ...]:
-// the batch replaces the single row, so reshapes that only add or remove it need no node. The input, of any shape, gets a batch,
-// too.
+// the batch replaces the single row, so reshapes that only add or remove that row need no node. The input, of any shape, gets a
+// batch, too.
 #include "probust/onnx/export.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr int kIrVersion = 8, kLeastOpset = 13, kMlOpset = 1;
 constexpr const char* kMl = "ai.onnx.ml";
 constexpr const char* kLogits = "logits";
 
-// Element-wise operators, which are the same for [batch, n] as for [n].
+// The ONNX operator for an element-wise operator, which is the same for [batch, n] as for [n].
 const onnx::OnnxOperator* elementwise_operator(Op op) {
   const auto all = onnx::elementwise_operators();
   const auto entry = std::find_if(all.begin(), all.end(), [op](const auto& e) { return e.exported == op; });
@@ -153,7 +153,7 @@ class Exporter {
     } else if (extents.size() == 1) {
       write_node("Flatten", {names_[from]}, new_name(id));  // its default axis is 1
     } else {
-      extents.insert(extents.begin(), 0);  // 0 stands for the extent of the operand
+      extents.insert(extents.begin(), 0);  // 0 keeps the operand's extent
       const std::string shape = write_integers(extents);
       write_node("Reshape", {names_[from], shape}, new_name(id));
     }
@@ -234,7 +234,7 @@ class Exporter {
     write_node("Transpose", operands(node), new_name(id), NodeAttributes().add("perm", order));
   }
 
-  // Writes a regressor with one target per output: its only result is the sums, while a classifier would also have labels.
+  // Writes a regressor with one target per output: its only result is the sums, whereas a classifier would also have labels.
   void write_trees(ValueId id) {
     const Node& node = graph_[id];
     const auto attributes =
@@ -337,7 +337,7 @@ class Exporter {
   std::vector<int> uses_;
   bool has_trees_ = false;
   std::int64_t opset_ = kLeastOpset;
-  int extra_ = 0;                   ///< number of names that are not values of the graph
+  int extra_ = 0;                   ///< number of names created for values that are not in the graph
   ValueId logits_;                  ///< the value whose node gives the output, ignoring reshapes
   std::vector<std::string> names_;  ///< name of each value; empty if it is not written
   std::string graph_bytes_;         ///< bytes of the GraphProto written so far

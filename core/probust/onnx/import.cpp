@@ -44,7 +44,7 @@ struct FixedBatch {
   enum class Treatment { none, shaped_away, copies } treatment = Treatment::none;
 };
 
-// The requested names and all names from which they are computed.
+// The requested names, and the names of all values from which they are computed.
 std::set<std::string> names_behind(const GraphProto& graph, std::vector<std::string> wanted) {
   std::map<std::string, const NodeProto*> makers;
   for (const NodeProto& node : graph.nodes) {
@@ -70,7 +70,7 @@ std::vector<std::string> wanted_outputs(const ModelProto& proto, const ImportOpt
   return names;
 }
 
-// The one input that is not a weight; if there are several, the one that the requested outputs depend on.
+// The one input that is not a weight; if there are several, the one on which the requested outputs depend.
 const ValueInfo& find_input(const ModelProto& proto, const ImportOptions& options) {
   std::vector<const ValueInfo*> inputs;
   for (const ValueInfo& input : proto.graph.inputs) {
@@ -175,7 +175,7 @@ class Importer {
     return {input.name, {x, false}};
   }
 
-  // The output's value; if the example was copied, that of the first copy.
+  // The output's value; if the model runs on copies of the example, the value of the first copy.
   Named lower(const std::string& output) {
     Named value = body_->value(output);
     if (value.id == kNoValue) return value;
@@ -189,11 +189,12 @@ class Importer {
     return value;
   }
 
-  // Whether the only output is the direct output of a layer. If so, browsers need not download the code that chooses outputs
+  // Whether the model's only output comes directly from a layer. If so, browsers need not download the code that chooses outputs
   // and removes operators.
   bool gives_plain_scores() const {
     if (!options_.output_name.empty() || options_.threshold || proto_.graph.outputs.size() != 1) return false;
-    const auto is_softmax = [](const NodeProto& node) { return node.op_type == "Softmax"; };  // a layer may mix its classes
+    const auto is_softmax = [](const NodeProto& node) { return node.op_type == "Softmax"; };  // a layer's output may be a Softmax
+                                                                                              // that mixes its classes
     if (std::any_of(proto_.graph.nodes.begin(), proto_.graph.nodes.end(), is_softmax)) return false;
     const auto is_layer = [](const NodeProto* node) {
       return node != nullptr && node->domain.empty() && (node->op_type == "MatMul" || node->op_type == "Gemm");
@@ -288,7 +289,7 @@ class Importer {
     return append(model_.graph, Op::gather, {logits}, GatherAttributes{0, wanted, values});
   }
 
-  // Whether the number stays in 0..1 for inputs of several sizes, and is not the same for all of them.
+  // Whether the number stays in 0..1 for trial inputs of several sizes, and is not the same for all of them.
   [[gnu::noinline]] bool looks_like_probability(const std::string& name) const {
     const std::vector<float> seen = tried(name, [](float value) { return value >= 0 && value <= 1; });
     return !seen.empty() && *std::max_element(seen.begin(), seen.end()) > *std::min_element(seen.begin(), seen.end());
@@ -320,7 +321,8 @@ class Importer {
   std::optional<GraphLowering> body_;
 };
 
-// The input axes whose extent is the number of rows of an output. There are two if a sequence is as long as the batch.
+// The input axes whose extent equals the number of rows of an output. There are two such axes if a sequence is as long as the
+// batch.
 std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector<Shape>& outputs) {
   std::vector<FixedBatch> found;
   for (std::size_t axis = 0; axis < input.size(); ++axis) {
@@ -330,7 +332,7 @@ std::vector<FixedBatch> find_fixed_batches(const Shape& input, const std::vector
   return found;
 }
 
-// Quasi-random numbers in -1/2..1/2: entry 0 of `axis` is the same in every `variant`, the others differ.
+// Quasi-random numbers in -1/2..1/2: values at entry 0 of `axis` are the same in every `variant`, all others differ.
 Tensor probe_input(const Shape& shape, std::size_t axis, double variant) {
   const std::int64_t stride = row_major_strides(shape)[axis];
   Tensor x(shape);
@@ -356,8 +358,8 @@ Model import_shaped_away(const ModelProto& proto, const ImportOptions& options, 
   return model;
 }
 
-// Throws if the number of logits differs from the number that the file declares per row of that output, because the removed
-// extent was then not the batch.
+// Throws if the number of logits differs from the number per row that the file declares for that output: the removed extent was
+// then not the batch.
 void require_declared_row(const ModelProto& proto, const Model& model, std::int64_t rows) {
   const std::int64_t imported = element_count(model.graph[model.graph.outputs[0]].shape);
   for (const ValueInfo& output : proto.graph.outputs) {
@@ -370,8 +372,8 @@ void require_declared_row(const ModelProto& proto, const Model& model, std::int6
   }
 }
 
-// Imports a model that was exported for a fixed number of examples as a function of one example. It removes the batch from the
-// shapes or, if they then do not fit, runs the unchanged model on copies of the example.
+// Imports a model that was exported for a fixed number of examples as a function of one example: removes the batch from its
+// shapes or, if these then do not fit, runs the unchanged model on copies of the example.
 Model import_without_batch(const ModelProto& proto, const ImportOptions& options, std::size_t file_bytes, FixedBatch batch) {
   const std::string rows = std::to_string(batch.extent);
   Result<Model> batched = attempt([&] {
@@ -474,7 +476,7 @@ Model import_model(const ModelProto& proto, const ImportOptions& options, std::s
   if (batches.empty()) throw as_it_is.error();
   Result<Model> batched = attempt(
       [&] { return import_without_batch(proto, options, file_bytes, choose_batch(proto, options, file_bytes, input, batches)); });
-  if (!batched) throw as_it_is.error();  // the more informative one
+  if (!batched) throw as_it_is.error();  // the first error is the more informative one
   return *std::move(batched);
 }
 
@@ -484,7 +486,7 @@ Result<Model> import_onnx(std::span<const std::byte> bytes, const ImportOptions&
   return guarded("the model", [&] {
     const ModelProto proto = read_model(bytes, options.external);
     ImportOptions as_read = options;
-    as_read.output_name = printable(options.output_name);  // wire.cpp reads names this way
+    as_read.output_name = printable(options.output_name);  // as wire.cpp reads all names
     return import_model(proto, as_read, bytes.size() + proto.external_bytes);
   });
 }

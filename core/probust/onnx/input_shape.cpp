@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shape of a model's input for one example. If one extent is symbolic, it is the batch, on any axis. If several are, the
-// first axis is the batch, and the data or the user determine the others.
+// The shape of a model's input for one example. If one extent is symbolic, it is the batch, on any axis. If several are symbolic,
+// the first axis is the batch, and the data or the user determine the other extents.
 #include "probust/onnx/input_shape.h"
 
 #include <algorithm>
@@ -51,20 +51,20 @@ std::string example_shape(const Shape& declared) {
   return text;
 }
 
-// The axis orders to try. Channels are moved to the end only if the model fixes the last extent, and to the front only if it
-// fixes the first one after the batch.
+// The axis orders to try. Channels move to the end only if the model fixes the last extent, and to the front only if it fixes the
+// first extent after the batch.
 std::vector<AxisOrder> orders_to_try(const Shape& point, Layout layout, const Shape& declared) {
   return axis_orders(point, layout, !declared.empty() && !is_open(declared.front()),
                      !declared.empty() && !is_open(declared.back()));
 }
 
-// Whether every extent equals the declared one or the declared one is symbolic.
+// Whether every extent equals the declared one, unless that is symbolic.
 bool fits(const Shape& declared, const Shape& extents) {
   const auto same = [](std::int64_t wanted, std::int64_t extent) { return is_open(wanted) || wanted == extent; };
   return declared.size() == extents.size() && std::equal(declared.begin(), declared.end(), extents.begin(), same);
 }
 
-// fits() with extents of 1 ignored on both sides, which returns the fitted shape: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
+// Like fits(), but ignores extents of 1 on both sides and returns the fitted shape: [?, ?, 1] and [1, 28, 28] give [28, 28, 1].
 std::optional<Shape> fitted_without_ones(Shape declared, const Shape& extents) {
   auto next = extents.begin();
   const auto pass_ones = [&] { next = std::find_if(next, extents.end(), [](std::int64_t extent) { return extent != 1; }); };
@@ -103,8 +103,8 @@ std::optional<Shape> fitted(const Shape& declared, const Shape& point, Layout la
   return fitted_by_count(declared, element_count(point));
 }
 
-// The input's shape as determined by points of the data; empty if they do not determine it. If the input has no declared shape,
-// it is a batch of 1 followed by the shape of a point.
+// The input's shape as determined by points of the data; empty if they do not determine it. Without a declared shape, this is a
+// batch of 1 followed by the shape of a point.
 std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout layout) {
   if (!input.has_shape) {
     const std::vector<AxisOrder> orders = orders_to_try(point, layout, {});
@@ -134,8 +134,8 @@ std::optional<Shape> settled(const ValueInfo& input, const Shape& point, Layout 
               "give the shape of one example, such as " + option("input_shape") + " " + example_shape(input.shape)};
 }
 
-// The requested shape, if there is one. Otherwise the declared shape with batch 1, unless that leaves extents symbolic or does
-// not match the data.
+// The requested shape, if there is one. Otherwise the declared shape with batch 1, unless some of its extents are then still
+// symbolic or it does not match the data.
 Shape chosen_shape(const ValueInfo& input, const ImportOptions& options) {
   if (!options.input_shape.empty()) return given_shape(input, options.input_shape);
   const bool has_data = !options.data_shape.empty(), open = needs_data_shape(input);

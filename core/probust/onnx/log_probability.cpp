@@ -158,8 +158,8 @@ class Logarithms {
     }
   }
 
-  // log sum w v = log w_0 + log sum (w / w_0) v. The common factor is added last, and omitted if only the order matters,
-  // because a difference of 1e-9 would be lost next to log 0.5.
+  // log sum w v = log w_0 + log sum (w / w_0) v. The logarithm of the common factor is added last, and omitted if only the order
+  // matters, because a difference of 1e-9 would be lost next to log 0.5.
   ValueId added(ValueId id) {
     std::vector<Term> terms;
     add_terms(id, 1, terms);
@@ -183,7 +183,7 @@ class Logarithms {
     return log == kNoValue ? kNoValue : build::multiply(graph_, log, build::constant(graph_, static_cast<float>(factor)));
   }
 
-  // Probabilities are at least 0, so clipping there changes nothing; other limits are replaced by their logarithms.
+  // Probabilities are at least 0, so a lower limit of 0 changes nothing; other limits are replaced by their logarithms.
   ValueId clipped(const Node& n) {
     for (const std::size_t i : {0, 1}) {
       const auto limit = uniform(graph_, n.inputs[i]);
@@ -241,7 +241,7 @@ class Logarithms {
           return append(graph_, n.op == Op::maximum ? Op::minimum : Op::maximum, {a, b});
         });
       case Op::multiply:
-        // 1 - a b = (1 - a) + a (1 - b); a constant factor is the weight of a sum
+        // 1 - a b = (1 - a) + a (1 - b), unless a factor is constant: it is then the weight of a sum
         if (!uniform(graph_, n.inputs[0]) && !uniform(graph_, n.inputs[1]))
           return both(rest(0), both(of(n.inputs[0]), rest(1), [&](ValueId a, ValueId b) { return build::add(graph_, a, b); }),
                       [&](ValueId a, ValueId b) { return log_add(graph_, a, b); });
@@ -353,7 +353,7 @@ class Logarithms {
     return total;
   }
 
-  // log of w (1 - v), or of the sum of w (1 - v_i) if the term is itself a sum of v_i. Subtracts the weights from `left`.
+  // log of w (1 - v), or of the sum of w (1 - v_i) if the term is itself a sum of v_i. Subtracts the weights used from `left`.
   ValueId rest_of_term(const Term& term, double& left) {
     const Node n = node(term.value);
     ValueId rest = kNoValue;

@@ -14,15 +14,15 @@ ValueId log_of_probability(Graph& graph, ValueId v);
 /// log v - log(1 - v) of one number. The value is kNoValue if log v or log(1 - v) has no rule.
 struct LogOdds {
   ValueId value = kNoValue;
-  bool level = false;  ///< whether it changes little if the parts of a mean are near 0 and 1, as votes are
+  bool level = false;  ///< whether the value changes little because the parts of a mean are near 0 or 1, like votes
 };
 LogOdds log_odds(Graph& graph, ValueId v);
 
 /// Whether `v` is computed, without a layer in between, from values that level off (Sigmoid, Softmax, Tanh, Erf).
 bool levels_off(const Graph& graph, ValueId v);
 
-/// `v` without infinite logarithms. It may contain log p + c for probabilities p and constants c, with any sum, difference or
-/// constant factor. Returns `v` itself if it contains no such logarithm.
+/// `v` without infinite logarithms. `v` may contain sums, differences and constant multiples of terms log p + c with
+/// probabilities p and constants c. Returns `v` itself if it contains no such logarithm.
 ValueId with_finite_logs(Graph& graph, ValueId v);
 
 }  // namespace probust::onnx

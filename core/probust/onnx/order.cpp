@@ -18,12 +18,13 @@ ValueId before_broadcast(const Graph& graph, ValueId id) {
 }  // namespace
 
 bool moves_elements(Op op) {
-  return definition(op).traits.moves && op != Op::pad;  // which adds zeros
+  return definition(op).traits.moves && op != Op::pad;  // a pad also adds zeros
 }
 
 bool is_single(const Graph& graph, ValueId id) { return element_count(graph[id].shape) == 1; }
 
-// The operand of reshapes, and of transposes and slices that change only the shape: it has the same numbers in the same order.
+// Skips operators that change only the shape (reshapes, transposes, slices, ...): the result has the same numbers in the same
+// order as `id`.
 ValueId before_moves(const Graph& graph, ValueId id) {
   while (true) {
     const Node& node = graph[id];
@@ -36,7 +37,7 @@ ValueId before_moves(const Graph& graph, ValueId id) {
   }
 }
 
-// The number that all elements of a constant have; empty if they differ.
+// The value that all elements of a constant share; empty if they differ.
 std::optional<double> uniform(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   if (graph[id].op != Op::constant) return std::nullopt;
@@ -76,8 +77,8 @@ bool is_positive(const Graph& graph, ValueId id, int depth = 0) {
   }
 }
 
-// Whether every element is divided by the same nonnegative number, or multiplied by the same positive number. A factor of zero
-// would make all elements equal.
+// Whether dividing by `id` keeps the order of elements: it is a single nonnegative number. In is_common_factor, whether
+// multiplying does: `id` must be positive, because a factor of zero would make all elements equal.
 bool is_common_divisor(const Graph& graph, ValueId id) {
   id = before_broadcast(graph, id);
   return is_single(graph, id) && Ranges(graph).of(id).low >= 0;

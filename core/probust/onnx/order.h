@@ -14,10 +14,10 @@ bool is_single(const Graph& graph, ValueId id);
 /// Whether an operator only moves, selects or repeats the elements of its only operand.
 bool moves_elements(Op op);
 
-/// The operand of reshapes, transposes and slices that change only the shape.
+/// The value before all reshapes, transposes and slices that change only the shape.
 ValueId before_moves(const Graph& graph, ValueId id);
 
-/// The number that all elements of a constant have; empty if they differ.
+/// The value that all elements of a constant share; empty if they differ.
 std::optional<double> uniform(const Graph& graph, ValueId id);
 
 /// Whether a value is a Softmax or LogSoftmax over all elements.
@@ -27,7 +27,8 @@ bool is_whole_softmax(const Graph& graph, ValueId id);
 ValueId softsign_operand(const Graph& graph, ValueId id);
 
 /// The operand of an operator that keeps the order of a vector's elements; kNoValue for other operators. `strict` is whether
-/// different elements stay different before rounding to float32. Operators that reverse the order (negation) are not handled.
+/// different elements stay different, apart from rounding to float32. Operators that reverse the order (negation) are not
+/// handled.
 struct Step {
   ValueId operand = kNoValue;
   bool strict = true;

@@ -17,7 +17,8 @@ void for_each_node(const std::vector<NodeProto>& nodes, const Visit& visit) {
   }
 }
 
-// The names that DequantizeLinear reads, directly or through Identity. If they are stored, they are quantized weights.
+// The names of the tensors that DequantizeLinear reads, directly or through Identity. Those that are stored in the model are
+// quantized weights.
 std::set<std::string> quantised_names(const std::vector<NodeProto>& nodes) {
   std::map<std::string, std::string> copies;  // from the output of an Identity to its input
   std::set<std::string> names;

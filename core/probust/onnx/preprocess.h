@@ -16,8 +16,8 @@ Layout parse_layout(const std::string& text, const std::string& where);
 
 /// The steps from stored data, after scaling, to the model's input.
 struct Preprocessing {
-  std::vector<double> mean;  ///< subtracted first: none, one for all, or one per channel (per element of [d] data)
-  std::vector<double> std;   ///< the divisors after that, in the same form
+  std::vector<double> mean;  ///< subtracted first: no value, one for all channels, or one per channel (per element of [d] data)
+  std::vector<double> std;   ///< divisors of the differences, in the same form
   Layout layout = Layout::automatic;
 };
 
@@ -25,9 +25,9 @@ struct Preprocessing {
 /// unless only the last axis has as many entries as mean and std.
 int channel_axis(const Arrangement& arrangement, const Shape& point, const Preprocessing& preprocessing);
 
-/// The model as a function in the data's natural units: of one point of `data_shape` ([C, H, W], [H, W, C] or [d]) before mean,
-/// std and layout. These become part of the graph, so that noise and derivatives are in natural units. Errors: unreadable if
-/// the data do not fit the model's input (arrangement.h), usage if mean, std or layout do not fit.
+/// The model as a function of one point of `data_shape` ([C, H, W], [H, W, C] or [d]) in the data's natural units. Mean, std and
+/// layout become part of the graph, so that noise and derivatives are in natural units. Errors: unreadable if the data do not fit
+/// the model's input (arrangement.h), usage if mean, std or layout do not fit.
 Result<Graph> with_preprocessing(const Model& model, const Shape& data_shape, const Preprocessing& preprocessing);
 
 }  // namespace probust

@@ -14,7 +14,8 @@ namespace {
 
 double logit(double p) { return std::log(p) - std::log1p(-p); }
 
-// The threshold of x for a strictly increasing f with range (low, high) and inverse `inverse`.
+// The threshold of x that corresponds to the threshold `at` of f(x), for a strictly increasing f with range (low, high) and
+// inverse `inverse`.
 template <class Inverse>
 double inverted(double at, double low, double high, Inverse inverse) {
   if (at < low) return -HUGE_VAL;
@@ -29,10 +30,10 @@ bool splits(const Threshold& t, double low, double high) {
   return t.above ? low <= t.at && t.at < high : low < t.at && t.at <= high;
 }
 
-// A threshold at which nothing changes: all values are above it, or none.
+// An infinite threshold: all values are above it, or none.
 double beyond(const Threshold& t, double low) { return t.at > low ? HUGE_VAL : -HUGE_VAL; }
 
-// A comparison of x with a constant: the value is 1 if it holds, else 0.
+// Moves the threshold through a comparison of x with a constant, whose value is 1 if it holds, else 0.
 bool through_comparison(const Graph& graph, Threshold& t) {
   const Node& node = graph[t.value];
   const auto left = uniform(graph, node.inputs[0]), right = uniform(graph, node.inputs[1]);
@@ -167,7 +168,7 @@ bool through_binary(const Graph& graph, Threshold& t) {
   return true;
 }
 
-// select(x, b, c): b if x > 0, else c, for constants b and c.
+// Moves the threshold through select(x, b, c), which is b if x > 0, else c, for constants b and c.
 bool through_select(const Graph& graph, Threshold& t) {
   const Node& node = graph[t.value];
   if (node.op != Op::select) return false;
@@ -227,8 +228,8 @@ std::optional<Threshold> odds_threshold(Graph& graph, const Threshold& own) {
 
 // The operand of a Sigmoid, if the number is a monotone function of that Sigmoid alone; otherwise kNoValue.
 ValueId behind_sigmoid(const Graph& graph, ValueId id, Threshold& found) {
-  // The thresholds along the path do not matter, so clipping must not end the search: 0.5 is replaced by the middle of the
-  // range.
+  // The thresholds along the path do not matter, so clipping must not end the search: the threshold is replaced by the middle of
+  // the range.
   Threshold t{id, 0, true, {}};
   while (true) {
     t.value = before_moves(graph, t.value);

@@ -9,13 +9,13 @@
 
 namespace probust::onnx {
 
-/// The rule that the class is 1 if the value is above (or below) `at`, and 0 otherwise. If `at` is infinite, the class does not
-/// depend on the value.
+/// The rule that the class is 1 if the value is above (or below) `at`, and 0 otherwise. An infinite `at` means that the class
+/// does not depend on the value.
 struct Threshold {
   ValueId value = kNoValue;
   double at = 0;
   bool above = true;
-  std::string before{};   // name of the last operator that was removed and that users know
+  std::string before{};   // name of the last removed operator that users know
   bool compared = false;  // whether a comparison was removed; the original output then has only two values
   bool odds = false;      // whether the value is the logarithm of the odds of a probability
   bool level = false;     // whether these log-odds level off: see LogOdds

@@ -22,7 +22,7 @@ Tensor trial_input(const Shape& shape, double size, int variant) {
   return x;
 }
 
-// The first number of a tensor of the model at an input.
+// The first number of the trial's tensor for an input.
 float output_at(const Trial& trial, const Tensor& x) {
   const ModelProto& proto = trial.proto;
   Graph graph;

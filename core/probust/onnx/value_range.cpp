@@ -20,7 +20,7 @@ Range sum(Range a, Range b) { return {a.low + b.low, a.high + b.high}; }
 
 Range negated(Range a) { return {-a.high, -a.low}; }
 
-// 0 times infinity is 0: the factor zero is exact, and the other is a finite number.
+// 0 times infinity is 0: the zero is exact, and infinity stands for a finite number of unknown size.
 double product_of_ends(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 Range product(Range a, Range b) {

@@ -16,7 +16,7 @@ struct Range {
 };
 
 /// Interval arithmetic on a graph, evaluated on demand: a sigmoid is in 0..1 for any input, and so is a mean of sigmoids.
-/// Values that depend on an unbounded input by products or convolutions are unbounded.
+/// Values that depend on an unbounded input through products or convolutions are unbounded.
 class Ranges {
  public:
   explicit Ranges(const Graph& graph) : graph_(graph) {}

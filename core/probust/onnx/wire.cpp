@@ -22,8 +22,8 @@ using protozero::pbf_wire_type;
   throw Error{ErrorCode::unreadable, where, what, "the file may be damaged"};
 }
 
-// A name. All names of a model are read here, and characters that control a terminal are escaped. Different names stay
-// different, unless one imitates the escapes of another.
+// Reads a name. All names of a model are read by this function, which escapes characters that control a terminal. Different names
+// stay different, unless one imitates the escapes of another.
 std::string read_name(pbf_reader& message) { return printable(message.get_string()); }
 
 // Repeated numbers are either packed in one field or stored one by one.
@@ -36,7 +36,7 @@ void collect(pbf_reader& message, std::vector<T>& to, Packed packed, Single sing
   }
 }
 
-// A TensorProto before its elements are interpreted.
+// A TensorProto whose elements are not interpreted yet.
 struct RawTensor {
   std::string name;
   Shape dims;
@@ -123,7 +123,7 @@ RawTensor read_fields(pbf_reader message) {
   return t;
 }
 
-// The number of elements that a tensor declares. It is not trusted: callers compare it with the bytes that are present.
+// The number of elements that a tensor declares. Callers must compare it with the number of bytes present.
 std::int64_t declared_count(const Shape& dims, const std::string& where) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t count = 1;
@@ -188,7 +188,7 @@ std::int64_t place_number(const RawTensor& t, const std::string& key, std::int64
   return *number;
 }
 
-// Sets the bytes of a tensor that is stored in another file.
+// Finds the bytes of a tensor that is stored in another file.
 void find_external(RawTensor& t, const Context& context, const std::string& where) {
   if (context.external == nullptr || !*context.external)
     throw Error{ErrorCode::unsupported, where, "is stored in another file, which is not available",
@@ -214,7 +214,7 @@ HostTensor read_named_tensor(pbf_reader message, const Context& context, std::st
   return {std::make_shared<const Tensor>(std::move(t.dims), std::move(values)), {}, is_integer(t.type), t.type};
 }
 
-// Nodes have attributes that contain graphs, which have nodes. The limit keeps such files from overflowing the stack.
+// Attributes of nodes may contain graphs, which have nodes. This limit keeps deeply nested files from overflowing the stack.
 constexpr int kDeepestGraph = 16;
 
 GraphProto read_graph(pbf_reader message, const Context& context);

@@ -17,8 +17,8 @@
 // operators.
 namespace probust::onnx {
 
-/// A tensor converted to float32. Integers and booleans are also stored as floats: they are sizes, axes and indices, exact up
-/// to 2^24, and sentinels near 2^63 stay huge. Integers in between, which float32 would round, are rejected.
+/// A tensor converted to float32. Integers and booleans are also stored as floats. As sizes, axes and indices, they are exact up
+/// to 2^24, and sentinels near 2^63 stay huge; integers in between, which float32 would round, are rejected.
 struct HostTensor {
   std::shared_ptr<const Tensor> values;  ///< shared with the graph, so that weights exist only once; null for texts
   std::vector<std::string> texts;        ///< for a tensor of texts, such as class names
@@ -30,7 +30,7 @@ struct GraphProto;
 
 struct AttributeProto {
   std::string name;
-  std::string reference;  ///< inside a function, the name of the caller's attribute to use instead; otherwise empty
+  std::string reference;  ///< in a function, the name of the caller's attribute to use instead; otherwise empty
   std::int64_t type = 0;  ///< an AttributeType: the declared type; 0 if not declared
   float f = 0;
   std::int64_t i = 0;
@@ -95,8 +95,8 @@ struct ModelProto {
   std::map<std::pair<std::string, std::string>, FunctionProto> functions;  ///< by domain and name
 };
 
-/// Reads a model. Throws Error{unreadable} if the bytes are not a model, or if the data of a tensor are not where the model
-/// says; Error{unsupported} if weights are in other files and `external` is not set.
+/// Reads a model. Throws Error{unreadable} if the bytes are not a model, or if a tensor's data are not at the declared location;
+/// Error{unsupported} if weights are in other files and `external` is not set.
 ModelProto read_model(std::span<const std::byte> bytes, const ExternalFiles& external = {});
 
 /// Reads one tensor in the format of ONNX's test inputs and outputs. Throws like read_model.

@@ -5,7 +5,7 @@
 //   normal_cdf      P(X > 0) = Phi(t)
 //   normal_density  of X at 0: phi(t) / s
 // The family is closed: the derivative of E f(X) is E f'(X) with respect to a, and E f''(X) / 2 with respect to b (Price's
-// theorem). Variances are at least 1e-30; at or below this the variable equals its mean, and its density is 0.
+// theorem). Variances below 1e-30 are replaced by 1e-30; at or below this value, the density is 0.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

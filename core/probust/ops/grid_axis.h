@@ -21,11 +21,11 @@ struct GridAxis {
   float lowest = 0, highest = 0;   ///< pixels are clamped to this range, beyond which all positions read the same
   std::int32_t period = 0;         ///< the period of a reflected image; otherwise 0
   bool zeros = false;              ///< whether the image is zero beyond its border
-  bool twice = false;              ///< whether a reflected image has its outermost pixels twice
+  bool twice = false;              ///< whether reflection repeats the outermost pixels
   float weight[kPowers][kTaps]{};  ///< [power of u][tap]
 
   struct Place {
-    std::int32_t first;  ///< number of the first tap's cell, before cell() maps it into the image
+    std::int32_t first;  ///< number of the first tap's cell; cell() maps it into the image
     float u;             ///< NaN if the position is not finite
   };
 

@@ -61,8 +61,8 @@ Shape infer_sum_unpool(const Attributes& attributes, std::span<const Shape> in) 
   return with_spatial(in[0], window.image);
 }
 
-// If a window lies entirely in the padding (dilation can step over an image), it has no largest cell. Its maximum is a
-// constant, so its derivative is zero, and max_gather, which is a derivative, is 0 there.
+// A window that lies entirely in the padding (dilation can step over an image) has no largest cell. Its maximum is a constant
+// with derivative zero, so max_gather, which is a derivative, is 0 there.
 
 // The offset of the chosen cell of x for every output element; -1 if its window lies entirely in the padding.
 std::vector<std::int64_t> choose(const Window& window, const Tensor& x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sums over axes and their transpose, repetition along axes.
+// Sums over axes, and their transpose: repetition along axes.
 #include <algorithm>
 
 #include "probust/ops/build.h"

@@ -28,7 +28,7 @@ void eval(const Attributes& attributes, std::span<const Tensor* const> in, Tenso
       if (a[i * stride] > a[best * stride]) best = i;
     }
     const double largest = a[best * stride];
-    double others = 0;  // sum of e^(a - largest) without the largest, whose term is 1: if p is near 1, ln y is about -others
+    double others = 0;  // sum of e^(a - largest) over the other elements: if y is near 1, ln y is about -others
     for (std::int64_t i = 0; i < extent; ++i) others += i == best ? 0 : std::exp(a[i * stride] - largest);
     for (std::int64_t i = 0; i < extent; ++i) {
       const double shifted = a[i * stride] - largest;

@@ -48,7 +48,7 @@ Graph from(const Graph& graph, ValueId z) {
   return simplify(rest);
 }
 
-// The operations that each noisy sample saves if z is not computed from x.
+// The operations saved per noisy sample if z is not computed from x.
 double saved(const AffinePrefix& split, const Graph& graph, ValueId x, ValueId z) {
   const auto elements = [&](ValueId id) { return static_cast<double>(element_count(graph[id].shape)); };
   return flops(split.first) + kFlopsToDraw * elements(x) - kFlopsToMove * elements(z);

@@ -15,8 +15,8 @@ struct AffinePrefix {
   Graph rest;   ///< z -> f(x)
 };
 
-/// The input of a classifier, and the values after it that are affine in it, in order. Each is read only by the next node,
-/// which reads nothing else that varies. There are more of them after pool_first.
+/// The input of a classifier, and the values after it that are affine in it, in order. Each is read only by the node that
+/// computes the next value, and that node reads nothing else that varies. Callers apply pool_first beforehand.
 std::vector<ValueId> affine_values(const Graph& classifier);
 
 /// Splits a classifier after its longest affine prefix. Empty if there is none, or if the split would save less than 1% of the

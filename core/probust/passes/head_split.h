@@ -14,7 +14,7 @@
 // = W_t - W_i.
 namespace probust {
 
-/// If there are more rivals than this, executors may compute margin gradients from the gradients of the last layer's inputs.
+/// Executors may compute margin gradients from the gradients of the last layer's inputs if there are more rivals than this.
 inline constexpr std::int64_t kManyRivals = 256;
 
 /// A linear last layer with inputs h: f = W h + b.

@@ -118,7 +118,7 @@ class Rewriter {
     return std::all_of(tensor.data.begin(), tensor.data.end(), [value](float x) { return x == value; });
   }
 
-  // Removes x + 0, x * 1 and x / 1, if the constant does not broadcast x to a larger shape.
+  // Removes x + 0, x * 1 and x / 1, unless the constant broadcasts x to a larger shape.
   std::optional<ValueId> drop_neutral(ValueId id) {
     const Node& node = from_[id];
     const bool additive = node.op == Op::add || node.op == Op::subtract,

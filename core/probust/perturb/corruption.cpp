@@ -2,8 +2,8 @@
 // The corruptions of Hendrycks and Dietterich, "Benchmarking Neural Network Robustness to Common Corruptions and
 // Perturbations" (ICLR 2019), without frost, which pastes photographs. The paper does not list its constants. Those below are
 // from the scripts with which the authors made CIFAR-10-C (32 x 32), Tiny-ImageNet-C (64 x 64) and ImageNet-C (224 x 224):
-// make_cifar_c.py, make_tinyimagenet_c.py and make_imagenet_c.py (github.com/hendrycks/robustness). They were compared one by
-// one. An image gets the constants for the size that is nearest to its shorter side in ratio. Lengths are in pixels, as
+// make_cifar_c.py, make_tinyimagenet_c.py and make_imagenet_c.py (github.com/hendrycks/robustness). Each one was checked against
+// the scripts. An image gets the constants for the size that is nearest to its shorter side in ratio. Lengths are in pixels, as
 // published, except those of elastic_transform, which are proportional to the shorter side.
 //
 // Results differ from the published images in their random numbers, and in rounding, because the scripts round to bytes after
@@ -68,7 +68,7 @@ void shot_noise(const DrawInputs& in, std::span<float> x) {
   for (float& value : x) value = static_cast<float>(poisson(double{value} * photons, in.random) / photons);
 }
 
-// Salt and pepper in each channel on its own.
+// Salt and pepper, drawn independently for each channel.
 void impulse_noise(const DrawInputs& in, std::span<float> x) {
   const double share = level_of<double>({{{.01, .02, .03, .05, .07}, {.01, .02, .05, .08, .14}, {.03, .06, .09, .17, .27}}}, in);
   for (float& value : x) {
@@ -77,7 +77,8 @@ void impulse_noise(const DrawInputs& in, std::span<float> x) {
   }
 }
 
-// A disc whose edge is smoothed. As published, discs that reach the edge of their grid sum up to a little more than 1.
+// A disc whose edge is smoothed. As in the scripts, the weights of discs that reach the edge of their grid sum to a little more
+// than 1.
 void defocus_blur(const DrawInputs& in, std::span<float> x) {
   struct Lens {
     double radius, smoothing;
@@ -173,7 +174,7 @@ float luminance(const Image& image, std::span<const float> x, std::int64_t i) {
   return 0.299F * x[i] + 0.587F * x[image.pixels() + i] + 0.114F * x[2 * image.pixels() + i];
 }
 
-// Flakes, blurred by their fall, on a whitened image; and the same flakes turned by 180 degrees.
+// Adds flakes, blurred along their fall, to a whitened image, and then the same flakes turned by 180 degrees.
 void snow(const DrawInputs& in, std::span<float> x) {
   struct Snow {
     double mean, deviation, size, least;
@@ -229,7 +230,7 @@ void fog(const DrawInputs& in, std::span<float> x) {
     x[e] = (x[e] + own.strength * cloud.values[e % in.image.pixels()]) * scale;
 }
 
-// Adds to the value V = max(R, G, B) of hue, saturation and value, which multiplies the colours by the same factor.
+// Increases V = max(R, G, B) in the HSV colour model, which multiplies all three colours by the same factor.
 void brightness(const DrawInputs& in, std::span<float> x) {
   const float more = level_of<float>({{{.05F, .1F, .15F, .2F, .3F}, {.1F, .2F, .3F, .4F, .5F}, {.1F, .2F, .3F, .4F, .5F}}}, in);
   const std::int64_t pixels = in.image.pixels();
@@ -256,7 +257,7 @@ void contrast(const DrawInputs& in, std::span<float> x) {
   });
 }
 
-// Three points about the centre move at random, and with them the image; then each pixel moves with its neighbours.
+// The first part of elastic_transform: three points around the centre move at random, and the image follows by an affine map.
 class Elastic {
  public:
   Elastic(const DrawInputs& in, double corner) : image_(in.image) {
@@ -294,7 +295,7 @@ class Elastic {
   std::array<double, 4> inverse_ = {1, 0, 0, 1};
 };
 
-// A random displacement of each pixel that is smooth.
+// The second part of elastic_transform: a smooth random field of displacements along one axis.
 Plane displacements(const DrawInputs& in, double deviation, double strength) {
   Plane field(in.image.rows, in.image.columns);
   for (float& value : field.values) value = static_cast<float>(between(in.random, -1, 1));
@@ -304,7 +305,7 @@ Plane displacements(const DrawInputs& in, double deviation, double strength) {
 }
 
 void elastic_transform(const DrawInputs& in, std::span<float> x) {
-  struct Shares {  // of the shorter side
+  struct Shares {  // in units of the shorter side
     double strength, deviation, corner;
   };
   const Shares own = level_of<Shares>({{{{{0, 0, .08}, {.05, .2, .07}, {.08, .06, .06}, {.1, .04, .05}, {.1, .03, .03}}},

@@ -15,8 +15,8 @@
 // families.cpp lists them.
 namespace probust::perturb {
 
-/// How an image continues beyond its border: by its nearest pixel, its reflection about the centres of its outermost pixels,
-/// or a constant.
+/// How an image continues beyond its border: with the nearest pixel, with its reflection about the centres of its outermost
+/// pixels, or with a constant.
 struct Border {
   enum class Kind : std::uint8_t { nearest, reflect, constant } kind = Kind::nearest;
   float value = 0;  ///< the constant
@@ -48,7 +48,7 @@ struct MapInputs {
 /// The image, interpolated by Catmull-Rom's spline, at positions [1, 2, rows, columns] (rows, then columns, in pixels).
 ValueId sample_at(const MapInputs& in, ValueId positions);
 
-/// The inputs of a family that is drawn on the processor, because it is not a graph.
+/// The inputs of a family that is drawn on the CPU, because no graph computes it.
 struct DrawInputs {
   const Image& image;
   std::span<const double> theta;
@@ -59,22 +59,22 @@ struct Family {
   std::string_view name;
   std::string_view summary;  ///< for lists: "turns the image about its centre"
   std::vector<Parameter> parameters;
-  /// What a single number after the name means: a scale for the normal variables of all parameters, or the value of the first
-  /// parameter, while the others keep their default.
+  /// What a single number after the name gives: the scale of the normal variables of all parameters, or the value of the first
+  /// parameter, in which case the others keep their default.
   enum class Number : std::uint8_t { scale, value } number = Number::scale;
   bool has_border = false;
-  /// The numbers after the name for weak, medium and strong noise in surveys; zeros if the family is not in surveys. If the
-  /// first parameter is in pixels, they are for an image whose shorter side has 32 (strengths_for).
+  /// The numbers after the name for weak, medium and strong noise in surveys; zeros if the family is not in surveys. If the first
+  /// parameter is in pixels, these numbers are for an image whose shorter side has 32 pixels (strengths_for).
   std::array<double, 3> strengths{};
   /// T(x, theta) as values of a graph: [channels, rows, columns]. Differentiable wherever T is.
   ValueId (*map)(const MapInputs&) = nullptr;
   /// T(x, theta) in place, x [channels, rows, columns], for families that are not continuous or draw random numbers for each
   /// pixel.
   void (*draw)(const DrawInputs&, std::span<float> x) = nullptr;
-  /// Whether T(x, -t) = T(x, t) for the normal variables t, so that nothing changes to first order at 0.
+  /// Whether T(x, -t) = T(x, t) for the normal variables t, so that T does not change to first order at t = 0.
   bool even = false;
   bool draws = false;  ///< whether `draw` uses random numbers besides theta
-  /// For hints, if `number` is Number::value: an example of a value, and one of two bounds.
+  /// If `number` is Number::value: an example of a value and of two bounds, for hints.
   std::string_view example = "0.2", bounds = "0.1,0.3";
 };
 
@@ -82,7 +82,7 @@ struct Family {
 std::span<const Family> families();
 const Family* family_of(std::string_view name);
 
-/// The strengths of a family in surveys of images of this size, rounded to two digits.
+/// The strengths of this family for surveys of images of this size, rounded to two digits.
 std::array<double, 3> strengths_for(const Family& family, const Image& image);
 
 /// An example of a noise text of this family: "rotate:10".

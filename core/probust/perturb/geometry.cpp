@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Geometry: the image is interpolated at the positions to which an affine map about its centre takes the pixels. Interpolation
-// is by Catmull-Rom's spline. Bilinear interpolation would have a kink at every pixel, and so also at the identity, where the
-// derivatives from the two sides would differ.
+// Geometry: each pixel of the result is read at the position that an affine map about the centre gives, interpolated by
+// Catmull-Rom's spline. Bilinear interpolation would have a kink at every pixel, so at the identity the derivatives from the two
+// sides would differ.
 #include <numbers>
 
 #include "probust/ops/build.h"
@@ -14,10 +14,10 @@ namespace {
 // coefficients are those of the identity.
 struct Affine {
   ValueId row_by_row = kNoValue, row_by_column = kNoValue, column_by_row = kNoValue, column_by_column = kNoValue;  // scalars
-  ValueId row = kNoValue, column = kNoValue;  // added, in pixels
+  ValueId row = kNoValue, column = kNoValue;  // the shift, in pixels
 };
 
-// [1, 1, rows, columns]: the distance of each pixel from the centre along an axis.
+// [1, 1, rows, columns]: the signed distance of each pixel from the centre along one axis.
 ValueId from_centre(Graph& g, const Image& image, bool along_rows) {
   Tensor distance({1, 1, image.rows, image.columns});
   for (std::int64_t q = 0; q < image.pixels(); ++q) {
@@ -28,7 +28,7 @@ ValueId from_centre(Graph& g, const Image& image, bool along_rows) {
   return append_constant(g, std::move(distance));
 }
 
-// own * factor (1 if none) + other * cross (0 if none) + shift + centre.
+// own * factor + other * cross + shift + centre, in which a missing factor is 1 and a missing cross or shift is 0.
 ValueId positions_along(Graph& g, ValueId own, ValueId factor, ValueId other, ValueId cross, ValueId shift, double centre) {
   const Shape shape = g[own].shape;
   const auto times = [&](ValueId pixels, ValueId scalar) {
@@ -81,7 +81,8 @@ ValueId sample_at(const MapInputs& in, ValueId positions) {
   grid.padding = in.border.kind == Border::Kind::nearest   ? GridAttributes::Padding::border
                  : in.border.kind == Border::Kind::reflect ? GridAttributes::Padding::reflect_centres
                                                            : GridAttributes::Padding::zeros;
-  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // otherwise 0 beyond the border
+  const bool filled = in.border.kind == Border::Kind::constant && in.border.value != 0;  // otherwise pixels beyond the border are
+                                                                                         // 0
   const ValueId fill = filled ? build::broadcast(g, build::constant(g, in.border.value), image.planes()) : kNoValue;
   const ValueId x = filled ? build::subtract(g, in.x, fill) : in.x;
   const ValueId batched = build::reshape(g, x, {1, image.channels, image.rows, image.columns});

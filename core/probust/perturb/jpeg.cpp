@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// JPEG without entropy coding, which is lossless: ITU-T T.81 (DCT, quantisation tables of annex K) and JFIF (colours). What
-// these leave open follows the Independent JPEG Group's library at its default settings: tables scaled by quality, 4:2:0 by
-// averages of 2 x 2, chroma interpolated linearly between its samples, borders repeated, the accurate integer DCT.
+// JPEG without its entropy coding, which is lossless: ITU-T T.81 (DCT, quantisation tables of annex K) and JFIF (colours).
+// Choices that these standards leave open follow the Independent JPEG Group's library at its default settings: tables scaled by
+// quality, 4:2:0 by averages of 2 x 2, chroma interpolated linearly between its samples, borders repeated, the accurate integer
+// DCT.
 #include "probust/perturb/jpeg.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ Block scaled_table(const std::array<int, 64>& base, double quality) {
 
 // 2^13 sqrt(8) times the orthonormal DCT. Each entry is a sum of the 13-bit constants of Loeffler, Ligtenberg and Moschytz's
 // factorisation (ICASSP 1989), which the library uses: hence both 10703 and 10704. As in the library, each of the two passes
-// rounds its sums, so that values that lie halfway between two steps are rounded to the same side.
+// rounds its sums, so that values halfway between two steps are rounded to the same side.
 constexpr Block kCosines = {8192,  8192,   8192,   8192,   8192,   8192,  8192,   8192,    //
                             11363, 9633,   6437,   2260,   -2260,  -6437, -9633,  -11363,  //
                             10703, 4433,   -4433,  -10703, -10703, -4433, 4433,   10703,   //
@@ -65,7 +66,7 @@ void multiply_blocks(const Block& a, const Block& b, Block& product) {
   }
 }
 
-// Samples 0 to 255 in a plane of whole blocks.
+// A plane of samples from 0 to 255, padded to whole blocks.
 struct CodedPlane {
   std::int64_t rows, columns;  // multiples of 8
   Samples samples;
@@ -139,7 +140,7 @@ Colour colour_of(std::int32_t r, std::int32_t g, std::int32_t b) {
 }
 
 // Halves a chroma plane by averages of 2 x 2, which are rounded down and up in turn. The columns of `full` are extended to
-// twice those of `half`. Below its last row, that row is repeated.
+// twice those of `half`. Below the last row of `full`, that row is repeated.
 void halve(const Samples& full, std::int64_t rows, std::int64_t own_rows, CodedPlane& half) {
   const std::int64_t width = 2 * half.columns;
   for (std::int64_t r = 0; r < own_rows; ++r) {

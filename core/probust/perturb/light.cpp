@@ -20,7 +20,7 @@ ValueId exposed(const MapInputs& in) {
   return build::multiply(g, in.x, everywhere(in, factor));
 }
 
-// Scales the differences from the mean over all channels, which stays as it is.
+// Scales the differences from the mean over all channels; the mean does not change.
 ValueId contrasted(const MapInputs& in) {
   Graph& g = in.g;
   const ValueId sum = build::reduce_sum(g, in.x, {0, 1, 2});

@@ -13,7 +13,7 @@ namespace probust::perturb {
 /// The name of a noise, and its text at a scale.
 struct NoiseName {
   std::string name;
-  bool scaled = false;   ///< whether the text is "name:scale"
+  bool scaled = false;   ///< whether the text contains the scale: "name:scale"
   std::string suffix{};  ///< text after the scale
   std::string text(double scale) const;
 };

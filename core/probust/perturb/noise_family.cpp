@@ -16,7 +16,7 @@ namespace {
 const perturb::Family* known_family(const std::string& part) {
   try {
     return perturb::family_in(part);
-  } catch (const Error&) {  // a corruption that this version does not have
+  } catch (const Error&) {  // such as a corruption that this version does not have
     return nullptr;
   }
 }

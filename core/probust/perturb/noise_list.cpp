@@ -29,7 +29,7 @@ std::string names_from(const Family& family, std::size_t first) {
   return join(names, " and ");
 }
 
-// The parameters that a single number determines: the first one or, if the number is a scale, all, which then have the same
+// The parameters that a single number determines: the first one or, if the number is a scale, all of them; these have the same
 // unit.
 std::string parameters_of_number(const Family& family) {
   const std::string first = text_of(family.parameters[0]);

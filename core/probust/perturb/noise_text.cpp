@@ -16,7 +16,7 @@ namespace probust {
 namespace perturb {
 namespace {
 
-// A sequence of stages for points of any shape. What it computes is determined when it is bound to a shape.
+// A sequence of stages for points of any shape. It can be drawn only after it is bound to a shape.
 class Perturbation final : public NoiseShape {
  public:
   Perturbation(std::vector<Stage> stages, std::optional<Quantization> clip) : stages_(std::move(stages)), clip_(clip) {
@@ -70,7 +70,7 @@ class Perturbation final : public NoiseShape {
     if (std::all_of(stages_.begin(), stages_.end(), [](const Stage& stage) { return stage.maps(); }))
       return mapped_noise(name_, stages_, image, clip_);
     if (stages_.size() == 1 && !clip_) return of_stage(stages_[0], name_, image);
-    // A single stage's scale is already the scale of the whole noise, which multiplies that of each part.
+    // 1 if the scale of the only stage is already the scale of the whole noise, by which that of each part is multiplied
     const auto own_scale = [this](const Stage& stage) { return name_.scaled ? 1 : stage.scale.value_or(1); };
     std::vector<Noise> parts;
     for (std::size_t first = 0; first < stages_.size();) {
@@ -114,7 +114,7 @@ constexpr std::string_view kCorruption = "corruption:";
 
 constexpr const char* kList = "probust noise list, or use transform:FILE.onnx for your own";
 
-// Examples of the noise models whose names are most like the first unknown name of the text.
+// Examples of the noise models whose names are most similar to the first unknown name in the text.
 std::string known_noise_like(const std::string& text) {
   std::vector<std::string> names, examples;
   for (const AdditiveNoise& model : additive_noise_models()) {
@@ -195,7 +195,7 @@ Noise sequence(std::vector<Stage> stages, std::optional<Quantization> clip) {
 }  // namespace perturb
 
 Noise parse_noise(const std::string& text, const NoiseSource& source) {
-  // The usual case uses none of the code below, which browsers download only when it is needed (wasm/split).
+  // Most noises need none of the code below, which browsers download only when it is needed (wasm/split).
   if (text.find('+') == std::string::npos && begins_with_additive_noise(text)) return parse_additive_noise(text, source);
   const std::vector<std::string> parts = perturb::parts_of(text);
   if (std::any_of(parts.begin(), parts.end(),
@@ -234,7 +234,7 @@ DataRange range_of(std::span<const float> values) {
 
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range) {
   std::optional<DataRange> of_data;
-  std::shared_ptr<const NoiseShape> before, clipped_before;  // noises that shared a shape share the clipped one
+  std::shared_ptr<const NoiseShape> before, clipped_before;  // consecutive noises with one shape share its clipped form
   for (Noise& noise : noises) {
     if (!noise.shape->clips_like_data()) continue;
     if (!of_data) of_data = range();

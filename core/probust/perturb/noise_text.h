@@ -26,8 +26,8 @@ struct DataRange {
 };
 DataRange range_of(std::span<const float> values);
 
-/// Clips the samples of noise with a perturbation to [0, 1], unless they are clipped already or the data leave that range;
-/// other noise stays as it is. `range` is called at most once, and only if a perturbation needs it.
+/// Clips the samples of each noise that contains a perturbation to [0, 1], unless they are clipped already or the data leave that
+/// range. Other noise does not change. `range` is called at most once, and only if a perturbation needs it.
 void clip_like_data(std::span<Noise> noises, const std::function<DataRange()>& range);
 
 /// The noise bound to points x [N, ...] for a model with points of shape `point`. Images have the shape of x or, if x is flat,

@@ -9,7 +9,7 @@
 namespace probust::perturb {
 namespace {
 
-constexpr float kLeast = 1e-5F;              // the smallest weight, relative to the largest: it is reached at 4.8 deviations
+constexpr float kLeast = 1e-5F;              // the smallest weight, relative to the largest: reached at 4.8 standard deviations
 constexpr std::int64_t kLargestRadius = 64;  // in pixels: enough for a width of 13
 
 // [2 radius + 1] Gaussian weights of standard deviation `width`, with sum 1. Weights below kLeast times the largest are
@@ -27,7 +27,7 @@ ValueId gaussian_weights(Graph& g, ValueId width, std::int64_t radius) {
   return build::divide(g, weights, build::broadcast(g, build::reduce_sum(g, weights, {0}), shape));
 }
 
-// The pixel that continues an axis at position i, which may be beyond its border.
+// The pixel to read at position i of an axis; i may be beyond the border.
 std::int64_t continued(Border::Kind kind, std::int64_t i, std::int64_t extent) {
   if (kind != Border::Kind::reflect || extent == 1) return std::clamp<std::int64_t>(i, 0, extent - 1);
   const std::int64_t period = 2 * (extent - 1), place = (i % period + period) % period;
@@ -68,8 +68,8 @@ ValueId blurred(const MapInputs& in) {
   return filled ? build::add(g, x, fill) : x;
 }
 
-// The mean of the image along a line through each pixel, by Simpson's rule at kSteps positions. The line is the vector theta
-// (across, down), with its middle at the pixel.
+// The mean of the image along a line segment through each pixel, by Simpson's rule at kSteps positions. The segment is the vector
+// theta (across, down), centred at the pixel.
 ValueId moved_while_taken(const MapInputs& in) {
   constexpr int kSteps = 9;
   Graph& g = in.g;

@@ -29,7 +29,7 @@ Plane gaussian_kernel(double deviation, std::int64_t radius, bool upright) {
   return kernel;
 }
 
-// The pixels first .. end - 1 along an axis whose centres lie within a pixel of the new size.
+// The pixels along an axis, first .. end - 1, whose centres lie within one pixel of the resized image.
 struct Cells {
   std::int64_t first, end;
 };
@@ -52,7 +52,7 @@ Cells cells_of(std::int64_t i, std::int64_t size, std::int64_t new_size) {
   return cells.end > cells.first ? cells : Cells{std::min(cells.first, size - 1), std::min(cells.first, size - 1) + 1};
 }
 
-// Maps index i along an axis of an enlarged plane to a position in the original plane, of the same size n.
+// Maps index i along an axis of an enlarged plane to a position in the original plane; both have size n.
 class Magnifier {
  public:
   Magnifier(std::int64_t n, double factor) {

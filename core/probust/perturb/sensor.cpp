@@ -8,7 +8,7 @@
 namespace probust::perturb {
 namespace {
 
-// A value v becomes Poisson(v P) / P, where white is expected to give P photons.
+// A value v becomes Poisson(v P) / P, with P the expected number of photons of white.
 void count_photons(const DrawInputs& in, std::span<float> x) {
   const double photons = in.theta[0];
   for (float& value : x) value = static_cast<float>(poisson(double{value} * photons, in.random) / photons);

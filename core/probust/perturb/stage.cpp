@@ -100,8 +100,8 @@ class Parser {
     stage_.scale = *number;
   }
 
-  // Sets the distribution of all parameters or, if a number stands for the first parameter (Number::value), only of that one;
-  // the others are then uniform in their range.
+  // Sets the distribution of all parameters or, if a number gives the first parameter (Number::value), of the first one only; the
+  // others are then uniform in their range.
   void set_values(const Distribution& given, const std::string& text) {
     for (std::size_t k = 0; k < family_.parameters.size(); ++k) {
       const Parameter& own = family_.parameters[k];

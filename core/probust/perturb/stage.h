@@ -12,8 +12,8 @@ namespace probust::perturb {
 /// The distribution of a parameter theta, as a function of a standard normal z.
 struct Distribution {
   enum class Kind : std::uint8_t { normal, uniform, fixed } kind = Kind::normal;
-  double low = 0;   ///< fixed: the value. normal: the scale s of t = s z, from which theta follows (Link)
-  double high = 0;  ///< uniform: the values are between low and high
+  double low = 0;   ///< fixed: the value; normal: the scale s in t = s z (Link); uniform: the lower bound
+  double high = 0;  ///< uniform: the upper bound
 };
 
 /// One step of a sequence of perturbations: a family with the distributions of its parameters, or additive noise.
@@ -22,7 +22,7 @@ struct Stage {
   std::vector<Distribution> theta{};  ///< [parameters]
   Border border{};
   Noise noise{};  ///< the additive noise, if there is no family
-  /// The user's perturbation, if it has a graph or a function; then there is neither a family nor other noise.
+  /// The user's perturbation, if it has a graph or a function; the stage then has neither a family nor other noise.
   OwnPerturbation own{};
   std::string text;  ///< canonical text of the stage, without the scale if `scale` is one
   /// The scale of all parameters, if the text gives it as one number. A different scale does not need another graph.
@@ -35,15 +35,13 @@ struct Stage {
   }
 };
 
-/// The stage of "rotate:10", "rotate:uniform(-30,30)", "rotate:fill=reflect:10" and the like, for a family. Throws
-/// Error{usage}.
+/// Parses the stage of a family, such as "rotate:10", "rotate:uniform(-30,30)" or "rotate:fill=reflect:10". Throws Error{usage}.
 Stage parse_stage(const Family& family, const std::string& text);
 
 /// The numbers in "name(a,b)"; empty if the text has another form.
 std::optional<std::vector<double>> arguments_of(const std::string& text, std::string_view name);
 
-/// The stage of "transform:NAME" or "transform:NAME:scale" with the perturbation that `source` has for the name. Throws
-/// Error{usage}.
+/// Parses "transform:NAME" or "transform:NAME:scale"; `source` has the perturbation of this name. Throws Error{usage}.
 Stage own_stage(const std::string& text, const NoiseSource& source);
 
 /// Splits a text at the characters outside parentheses for whose positions `separates` returns true.
@@ -61,13 +59,12 @@ std::vector<std::string> split_outside_parentheses(const std::string& text, cons
   return parts;
 }
 
-/// The parts of a sequence. It is split at every plus sign that is outside parentheses and is followed by the name of a noise
-/// model.
+/// The parts of a sequence. The text is split at every plus sign that is outside parentheses and is followed by the name of a
+/// noise model.
 std::vector<std::string> parts_of(const std::string& text);
 
-/// The family whose name is the beginning of a part of a sequence, up to a colon or the end: "corruption:fog" for
-/// "corruption:fog:3". If there are several, the one with the longest name; null if there is none. Throws Error{usage} for an
-/// unknown corruption.
+/// The family whose name begins this part of a sequence, up to a colon or the end: "corruption:fog" for "corruption:fog:3". If
+/// several names match, the longest one counts; null if none does. Throws Error{usage} for an unknown corruption.
 const Family* family_in(const std::string& part);
 
 /// Whether a part of a sequence is a user's own perturbation, "transform:NAME".
@@ -83,7 +80,7 @@ OwnText own_text(const std::string& part);
 /// The number of normal variables of a stage's parameters.
 std::int64_t random_parameters(const Stage& stage);
 
-/// The parameters theta for these normals [random_parameters], which are multiplied by `scale` if the stage has one.
+/// The parameters theta for these normals [random_parameters]. If the stage has a scale, the normals are multiplied by `scale`.
 std::vector<double> parameters_of(const Stage& stage, std::span<const float> normals, double scale);
 
 /// Noise that applies these stages one after the other and then clips to `clip`, if given.

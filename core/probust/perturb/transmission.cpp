@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happens to an image on its way: a patch covers a part of it, or a JPEG file loses details.
+// Transmission: a patch covers a part of the image, or JPEG compression loses details.
 #include <cmath>
 
 #include "probust/ops/build.h"
@@ -23,8 +23,8 @@ ValueId covered(Graph& g, std::int64_t n, ValueId start, ValueId width) {
   return append(g, Op::relu, {build::subtract(g, right, left)});
 }
 
-// Covers a part of the image with a patch of its proportions and a given share of its area, at a position that is uniform
-// among those inside the image.
+// Covers a given share of the image's area with a patch that has the image's proportions, at a uniformly random position inside
+// the image.
 ValueId occluded(const MapInputs& in) {
   Graph& g = in.g;
   const Image& image = in.image;

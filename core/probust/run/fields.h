@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The list of the columns of rows. Files, runs, messages between ranks, Python and JavaScript all use it, so a column that is
-// added here appears in all of them. The struct of C (native/c/probust.h), JavaScript's reader of files (wasm/src/data/rows.ts)
-// and the schema (docs/rows.schema.json) have lists of their own; docs/rows.md explains each column.
+// The list of the columns of rows. Files, runs, messages between ranks, Python and JavaScript all use it, so a column added here
+// appears in all of them. The C struct (native/c/probust.h), JavaScript's file reader (wasm/src/data/rows.ts) and the schema
+// (docs/rows.schema.json) have their own lists. docs/rows.md explains each column.
 #pragma once
 
 #include <cstdint>
@@ -89,7 +89,7 @@ FieldValue as_value(const MethodField<R>& field) {
   return as_value(field.text());
 }
 
-/// All values of a column in the form for other languages: unknown integers are -1, unknown real numbers NaN.
+/// All values of a column, as other languages get them: unknown integers are -1, unknown real numbers NaN.
 using ColumnValues =
     std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, std::vector<std::vector<double>>>;
 struct NamedColumn {

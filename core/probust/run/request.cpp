@@ -28,7 +28,7 @@ void check_budget(const char* field, const std::optional<double>& value, const s
 
 using Share = EstimatorDefinition::Share;
 
-// Replaces estimators by the forms that the sharing option requests.
+// Replaces each estimator by its form that shares what the option names.
 void share_among(std::vector<EstimatorSpec>& estimators, const AutoBudget& budget) {
   const Share share = parse_share(budget.share);
   const std::string what = "'" + budget.share + "'";

@@ -27,8 +27,8 @@ std::vector<std::int64_t> targets_of(const std::string& target, std::span<const 
 /// Throws Error{usage} naming the first label outside 0 .. classes - 1. A label of -1 means none and is accepted.
 void require_classes(std::span<const std::int64_t> labels, std::int64_t classes);
 
-/// Throws Error{usage} if all labels are -1 or 1 and there are two classes: such labels stand for the classes 0 and 1, not for
-/// "none" and 1.
+/// Throws Error{usage} if all labels are -1 or 1 and there are two classes: they probably stand for the classes 0 and 1, not for
+/// "none" and class 1.
 void refuse_signs(std::span<const std::int64_t> labels, std::int64_t classes);
 
 /// Throws Error{usage} naming the first of these options that is given. They apply to classifiers and have no meaning for a
@@ -43,17 +43,17 @@ std::vector<std::vector<std::string>> split_groups(const std::string& text);
 Event event_of(const std::vector<std::vector<std::string>>& groups, bool per_class, std::int64_t top, std::int64_t classes,
                std::span<const std::string> names);
 
-/// The budget of `auto`, and what is shared between points.
+/// The budget of `auto`, and what points share.
 struct AutoBudget {
   std::optional<double> each{};   ///< forwards per point and noise model
   std::optional<double> total{};  ///< forwards for all points and noise models together
-  bool independent = false;       ///< whether auto shares nothing between points
-  std::string share{};            ///< as in parse_share, for estimators whose text does not give it; empty: the default
+  bool independent = false;       ///< whether `auto` must not share draws between points
+  std::string share{};            ///< as in parse_share, for estimators whose text does not say what to share; empty: the default
 };
 
-/// Parses estimators; no texts stand for "auto". With a budget per point, "auto" becomes "auto:N". Throws Error{usage}
-/// also in these cases: a budget is not a number of at least 2; there is a budget but no auto; there is a total but
-/// several autos; no estimator supports the sharing.
+/// Parses estimators; an empty list means "auto". With a budget per point, "auto" becomes "auto:N". Also throws Error{usage} if a
+/// budget is not a number of at least 2, if there is a budget but no auto, if there is a total but more than one auto, or if no
+/// estimator supports the sharing.
 std::vector<EstimatorSpec> parse_estimators(std::vector<std::string> texts, const AutoBudget& budget);
 
 /// Whether the estimator fits a model to noisy samples, which calibration requires.

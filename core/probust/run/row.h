@@ -27,8 +27,8 @@ struct Row {
 };
 
 /// The row of point i of `points`, with `logits` [N, C]. For estimators that see failures only among noisy samples, p_fail is
-/// bounded (bound_failure). If its label is the target, p_label is p. The status `ok` becomes `tie` if several logits are
-/// largest.
+/// bounded (bound_failure). If the point's label is the target, p_label is p. The status `ok` becomes `tie` if several logits are
+/// equal to the largest.
 Row row_of(const Points& points, const Tensor& logits, std::int64_t i, const Noise& noise, std::string estimator,
            Estimate estimate);
 

@@ -61,7 +61,7 @@ std::int64_t EstimateRun::planned() const {
   return request_.total + count_ * (1 + passes * static_cast<std::int64_t>(request_.noises.size()));
 }
 
-// The logits, and then each estimate of each block, are separate pieces of work, so that known results are not computed again.
+// The logits, and then each estimate of a block, are separate pieces of work, so that a repeated piece recomputes little.
 bool EstimateRun::piece() {
   if (request_.regression != nullptr && !begun_ && !outputs_known()) {
     find_outputs();
@@ -77,7 +77,7 @@ bool EstimateRun::piece() {
 
 bool EstimateRun::outputs_known() const { return !outputs_.shape.empty() && outputs_.shape[0] == count_; }
 
-// Runs the regression model for a few points per piece of work, because it cannot be paused within a piece.
+// Runs the regression model for a few points per piece of work, because a piece cannot be paused.
 void EstimateRun::find_outputs() {
   constexpr std::int64_t kPart = 64;
   Executor& regression = *request_.regression;
@@ -147,7 +147,7 @@ void EstimateRun::begin_block() {
   estimates_.assign(request_.noises.size() * request_.estimators.size(), {});
 }
 
-// Answers the next question of the block, or several if they form a sweep.
+// Computes the block's estimates for the next noise and estimator, or for several noises if they form a sweep.
 void EstimateRun::estimate_next() {
   if (!evaluation_) begin_block();
   const std::size_t estimators = request_.estimators.size(), noise = next_ / estimators, e = next_ % estimators;
@@ -173,7 +173,8 @@ std::vector<std::vector<Estimate>> EstimateRun::next_sweep(std::size_t noise, st
   return std::vector<std::vector<Estimate>>(sigmas.size(), answers(spec, made.error(), evaluation_->points().size()));
 }
 
-// If the attempt may be paused, uses a copy of the evaluation, so that the next attempt asks the executor the same questions.
+// If the attempt may be paused, it works on a copy of the evaluation, so that a repeated attempt sends the executor the same
+// requests.
 std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const EstimatorSpec& estimator) {
   if (whole_run().shares(estimator)) return scheduled_of(noise);
   auto attempt = can_pause() ? std::make_unique<Evaluation>(*evaluation_) : nullptr;
@@ -184,7 +185,7 @@ std::vector<Estimate> EstimateRun::next_question(std::size_t noise, const Estima
   return made;
 }
 
-// If this is one of several estimators and is not supported, its rows give the reason.
+// The estimates, or the reason for each point if this is one of several estimators and is not supported.
 std::vector<Estimate> EstimateRun::answers(const EstimatorSpec& estimator, Result<std::vector<Estimate>> made,
                                            std::int64_t points) const {
   const bool alone = request_.estimators.size() == 1 && !request_.others;

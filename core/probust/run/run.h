@@ -14,14 +14,14 @@
 
 namespace probust {
 
-/// Whether an estimator pools points, so that estimates depend on the other points of the block.
+/// Whether one of the estimators pools points, so that its estimates depend on the other points of the block.
 bool borrows(std::span<const EstimatorSpec> estimators);
 
 /// The number of points to estimate together: kBlock if an estimator pools points, otherwise few.
 std::int64_t block_size(std::span<const EstimatorSpec> estimators);
 
-/// The number of points to estimate together, beginning at this position. Blocks of `size` begin at multiples of it, so that
-/// pooled estimates do not depend on where a run starts or was interrupted.
+/// The number of points to estimate together from this position on. Blocks begin at multiples of `size`, so that pooled estimates
+/// do not depend on where a run starts or was interrupted.
 inline std::int64_t points_in_block(std::int64_t position, std::int64_t size) { return size - position % size; }
 
 /// Estimates at several scales of one noise shape, [scales][points]: estimate_curve of analysis/curve.h.
@@ -58,9 +58,9 @@ struct EstimateRequest {
   Executor* regression = nullptr;
   bool others = false;     ///< whether there are other estimators, which this run does not compute
   bool one_block = false;  ///< whether all points form one block
-  /// [noise models * estimators] which estimates to compute; empty: all. Either all or none of a sweep's must be wanted.
+  /// [noise models * estimators] which estimates to compute; empty: all. Within a sweep, all or none must be requested.
   std::vector<bool> wanted{};
-  std::int64_t total = 0;  ///< forwards that `auto` shares among all points and noise models; 0: a budget per estimate
+  std::int64_t total = 0;  ///< forwards that `auto` distributes among all points and noise models; 0: the budget is per estimate
   /// Estimates by `auto` that share `total` among all points of the data; null if this request contains all points.
   std::shared_ptr<const Scheduled> scheduled{};
   CurveEstimator curve = nullptr;  ///< how to estimate sweeps; null: each scale separately
@@ -68,8 +68,8 @@ struct EstimateRequest {
   std::function<void(const std::string&, const Error&)> refused{};
 };
 
-/// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the
-/// model. If only one of several estimators is not supported, its rows give the reason instead (refused_estimates).
+/// Estimates as a job. The rows equal those of `probust estimate`. A step throws Error if points or targets do not fit the model,
+/// but not if one of several estimators is unsupported: its rows then give the reason (refused_estimates).
 class EstimateRun final : public ExecutorJob {
  public:
   /// `executor` must outlive this, and so must `external`, the source of its logits, if any. Throws Error if noise, points or
@@ -83,7 +83,7 @@ class EstimateRun final : public ExecutorJob {
   /// [N, C] The logits of the points of finished blocks, without noise.
   const Tensor& logits() const { return logits_; }
 
-  /// The estimates that share the total, once they are known; null without a total.
+  /// The estimates with a common total of forwards, once they are known; null without a total.
   const std::shared_ptr<const Scheduled>& scheduled() const { return request_.scheduled; }
 
   /// The expected total of forward and backward passes.
@@ -105,7 +105,7 @@ class EstimateRun final : public ExecutorJob {
   WholeRunOptions whole_run() const { return {request_.total, request_.curve != nullptr, false}; }
 
   EstimateRequest request_;
-  std::vector<Noise> noises_;   // the noise as it is named in rows
+  std::vector<Noise> noises_;   // the noise models as rows name them
   std::int64_t block_, count_;  // number of points of a block, and of all points
   bool begun_ = false;
   Tensor outputs_;  // outputs of the regression model so far
@@ -113,7 +113,7 @@ class EstimateRun final : public ExecutorJob {
   Tensor logits_;
   std::int64_t first_ = 0;                        // first point of the block
   std::unique_ptr<Evaluation> evaluation_;        // evaluation of the block's points
-  std::size_t next_ = 0;                          // next question of the block
+  std::size_t next_ = 0;                          // next pair of noise model and estimator of the block
   std::vector<std::vector<Estimate>> estimates_;  // [noise, estimator][point] of the block; empty until computed
   std::vector<Row> rows_;
 };

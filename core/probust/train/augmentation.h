@@ -17,8 +17,8 @@ struct Augmentation {
   bool images() const { return flip || crop > 0; }
 };
 
-/// Changes one point x, of shape `point`, in place: a function of the seed, the point's number and the epoch. Flips and crops
-/// need images [C, H, W].
+/// Changes one point x, of shape `point`, in place. The change is a function of the seed, the point's number and the epoch. Flips
+/// and crops need images [C, H, W].
 void augment(const Augmentation& how, std::uint64_t seed, std::uint32_t index, std::uint32_t epoch, const Shape& point,
              std::span<float> x);
 

@@ -11,13 +11,13 @@ namespace probust::layer {
 /// and Szegedy, ICML 2015). Outside training, it uses running statistics.
 Pointer batch_norm();
 
-/// branch(x) + shortcut(x); without layers, the shortcut is x (He et al., CVPR 2016).
+/// branch(x) + shortcut(x). If `shortcut` has no layers, it is x (He et al., CVPR 2016).
 Pointer residual(Layers branch, Layers shortcut = {});
 
 /// [C, H, W] -> [C]: the mean over the pixels.
 Pointer average_pixels();
 
-/// [d, H, W] -> [H W, d], one token per pixel, plus a learned position.
+/// [d, H, W] -> [H W, d]: one token per pixel, to which a learned position embedding is added.
 Pointer tokens();
 
 /// [tokens, d] -> [d]: the mean over the tokens.

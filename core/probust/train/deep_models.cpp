@@ -14,7 +14,7 @@ void add_conv(Layers& layers, std::int64_t channels, std::int64_t kernel, std::i
   layers.push_back(layer::batch_norm());
 }
 
-// Two convolutions with a shortcut, which is a convolution if the shape changes.
+// Adds two convolutions with a shortcut; if the shape changes, the shortcut is a convolution, too.
 void add_block(Layers& layers, std::int64_t channels, std::int64_t stride, bool changes) {
   Layers branch, shortcut;
   add_conv(branch, channels, 3, stride);

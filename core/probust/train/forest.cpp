@@ -21,7 +21,7 @@ constexpr std::uint32_t kBootstrap = 0x2017, kFeatures = 0x2018;  ///< streams o
 constexpr std::int64_t kDeepest = 30;
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 30;
 
-using Which = std::vector<std::int64_t>;  // points, by their numbers
+using Which = std::vector<std::int64_t>;  // indices of points
 using Counts = std::vector<std::int64_t>;
 
 [[noreturn]] void refuse_forest(const std::string& problem, const std::string& hint, ErrorCode code = ErrorCode::usage) {

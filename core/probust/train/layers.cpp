@@ -45,7 +45,7 @@ class Dense final : public NetworkLayer {
     return out;
   }
 
-  // Tokens of many points become rows of one product, which is faster than a product per point.
+  // The tokens of all points become rows of one matrix product, which is faster than one product per point.
   ValueId append(LayerGraph& g, ValueId x) const override {
     const ValueId weight = g.next_weight(), bias = g.next_weight();
     Shape shape = g.graph[x].shape;

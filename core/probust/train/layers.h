@@ -20,7 +20,7 @@ Activation parse_activation(const std::string& text);
 /// Applies the activation to every element of x.
 ValueId append_activation(Graph& graph, ValueId x, Activation activation);
 
-/// The factor of 1 / inputs in the variance of initial weights: 2 for rectifiers and the functions like them (He et al., ICCV
+/// The gain g of initial weights, whose variance is g / (number of inputs): 2 for relu and similar activations (He et al., ICCV
 /// 2015), 1 for tanh.
 double initial_gain(Activation activation);
 
@@ -34,17 +34,17 @@ Pointer flatten();
 /// [d] -> [width], or [tokens, d] -> [tokens, width]: x W + b with W of variance gain / d.
 Pointer dense(std::int64_t width, double gain);
 
-/// The filter of a convolution, and how it moves; the same along all axes.
+/// The size of a convolution's filter, and its stride and padding; the same along both axes.
 struct ConvOptions {
   std::int64_t kernel = 3, stride = 1, pad = 0;
-  double gain = 2;   ///< initial filter values have variance gain / (number of inputs of an output)
+  double gain = 2;   ///< initial filter values have variance gain / (number of inputs per output)
   bool bias = true;  ///< whether there is a bias; superfluous before a normalization
 };
 
 /// [C, H, W] -> [channels, H', W'].
 Pointer conv(std::int64_t channels, const ConvOptions& options);
 
-/// The maxima of windows: [C, H, W] -> [C, H / size, W / size], rounded down.
+/// Max pooling: [C, H, W] -> [C, H / size, W / size], rounded down.
 Pointer max_pool(std::int64_t size);
 
 /// Applies the activation to every element.

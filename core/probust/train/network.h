@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Networks that can be trained: layers, which append graphs, and their weights. The trainer sees only these.
+// Trainable networks: layers, which append their operators to a graph, and their weights. The trainer depends on nothing else.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Parameter {
 /// Collects the parameters that layers declare, with their initial values.
 class Declaration {
  public:
-  /// Random values are keyed by `seed` and the number of random parameters declared before. Throws Error{resources} if there
-  /// are more than `most` elements in all, before memory is allocated.
+  /// Random values are keyed by `seed` and the number of random parameters declared before. Throws Error{resources}, before
+  /// memory is allocated, if the parameters have more than `most` elements in all.
   Declaration(std::uint64_t seed, std::int64_t most) : seed_(seed), left_(most) {}
 
   /// Prefixes the names of the following parameters: "conv" becomes "conv1", "conv2", ...
@@ -45,13 +45,13 @@ class Declaration {
   std::int64_t left_;
   std::uint32_t random_ = 0;
   std::string layer_;
-  std::vector<std::pair<std::string, int>> kinds_;  ///< how many layers of each kind there are so far
+  std::vector<std::pair<std::string, int>> kinds_;  ///< number of layers of each kind so far
 };
 
 /// The graph to which layers append, with the values of their parameters in the order of declaration.
 class LayerGraph {
  public:
-  /// `in_training`: normalizations use the moments of the batch instead of `statistics`.
+  /// If `in_training`, normalizations use the moments of the batch instead of `statistics`.
   LayerGraph(Graph& g, std::vector<ValueId> weights, std::vector<ValueId> statistics, bool in_training)
       : graph(g), training(in_training), weights_(std::move(weights)), statistics_(std::move(statistics)) {}
 
@@ -60,14 +60,14 @@ class LayerGraph {
 
   Graph& graph;
   const bool training;
-  std::vector<ValueId> observed;  ///< in training: this batch's value of each statistic
+  std::vector<ValueId> observed;  ///< in training, the value of each statistic for this batch
 
  private:
   std::vector<ValueId> weights_, statistics_;
   std::size_t weight_ = 0, statistic_ = 0;
 };
 
-/// A layer: maps a batch [rows, ...] to a batch with as many rows. Immutable, so copies of a network share it.
+/// A layer maps a batch [rows, ...] to a batch with as many rows. It is immutable, so copies of a network share their layers.
 class NetworkLayer {
  public:
   virtual ~NetworkLayer() = default;
@@ -84,9 +84,9 @@ using Layers = std::vector<std::shared_ptr<const NetworkLayer>>;
 Shape declare_all(const Layers& layers, Shape in, Declaration& parameters);
 ValueId append_all(const Layers& layers, LayerGraph& g, ValueId x);
 
-/// A network with its parameters: a plain value.
+/// A network with its parameters, as a plain value.
 struct Network {
-  std::string name;  ///< its name: "mlp:64,64", "cnn"
+  std::string name;  ///< such as "mlp:64,64" or "cnn"
   Shape point;       ///< the shape of one point
   std::int64_t classes = 0;
   Layers layers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One vjp adds the gradient of the loss with respect to the points; a second one adds the gradient of the whole objective with
+// One vjp adds the gradients of the losses with respect to the points; a second one adds the gradient of the objective with
 // respect to the weights.
 #include "probust/train/objective.h"
 
@@ -47,7 +47,7 @@ ObjectiveGraph objective_graph(const Network& network, std::int64_t rows, bool r
   const ValueId sum = build::negate(g, sum_all(g, build::multiply(g, wanted, log_p)));
   ValueId total = sum;
   if (regularised) {
-    // A row of x affects only its own loss, so the gradient of the sum contains the gradient of each loss.
+    // Each row of x affects only its own loss, so the rows of the gradient of the sum are the gradients of the losses.
     const ValueId outputs[] = {sum}, inputs[] = {x};
     Vjp sweep = vjp(g, outputs, inputs);
     g = std::move(sweep.graph);

@@ -43,7 +43,7 @@ class Objective {
   Workspace workspace_;
 };
 
-/// Computes the logits [rows, classes] of batches of `rows` rows, with running statistics. `stop` is as in Objective.
+/// Computes the logits [rows, classes] of batches of `rows` rows, with the running statistics. `stop` is as in Objective.
 class BatchLogits {
  public:
   BatchLogits(const Network& network, std::int64_t rows, const StopToken* stop = nullptr);

@@ -13,13 +13,13 @@ namespace probust {
 
 enum class Optimizer : std::uint8_t {
   adam,  ///< Kingma and Ba, ICLR 2015
-  sgd    ///< gradient descent over batches, optionally with momentum
+  sgd    ///< stochastic gradient descent, optionally with momentum
 };
 
 /// Reads "adam" or "sgd". Throws Error{usage} naming both.
 Optimizer parse_optimizer(const std::string& text);
 
-/// An optimizer's state between steps: a plain value.
+/// The state of an optimizer between steps, as a plain value.
 struct OptimizerMoments {
   std::vector<std::vector<double>> first, second;  ///< moments of each weight's gradient; for sgd, `first` is the velocity
   double first_power = 1, second_power = 1;        ///< powers of beta1 and beta2, for Adam's bias correction
@@ -30,7 +30,7 @@ OptimizerMoments no_moments(Optimizer optimizer, const std::vector<Parameter>& w
 /// The size of a step.
 struct StepSize {
   double rate = 5e-3;   ///< learning rate
-  double decay = 0;     ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); applied only to weights that decay
+  double decay = 0;     ///< weight decay, decoupled (Loshchilov and Hutter, ICLR 2019); applied only if Parameter::decays
   double momentum = 0;  ///< momentum of sgd: the velocity becomes momentum * velocity + gradient
 };
 
@@ -46,7 +46,7 @@ enum class Schedule : std::uint8_t {
 /// Reads "constant" or "cosine". Throws Error{usage} naming both.
 Schedule parse_schedule(const std::string& text);
 
-/// The factor of the learning rate in step `step` of `steps`.
+/// The factor by which the learning rate is multiplied in step `step` of `steps`.
 double schedule_factor(Schedule schedule, std::int64_t step, std::int64_t steps);
 
 }  // namespace probust

@@ -13,7 +13,7 @@ namespace probust {
 namespace {
 
 constexpr std::uint32_t kOrder = 0x5011;  ///< stream of the generator
-// How fast running statistics follow those of a batch (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
+// The weight of the current batch in running statistics (Ioffe and Szegedy, ICML 2015, keep a moving average; 0.1 is usual).
 constexpr float kFollow = 0.1F;
 constexpr double kLeastFactor = 1e-6;  // smallest factor of a schedule, because rates must be positive
 
@@ -103,7 +103,7 @@ double cross_entropy(std::span<const float> logits, std::int64_t label) {
   return std::log(sum) - (logits[label] - largest);
 }
 
-// What scoring uses: the compiled network, the points, and memory for a batch.
+// The inputs of scoring: the compiled network, the points, and memory for a batch.
 struct Scorer {
   BatchLogits& logits;
   const Network& network;
@@ -185,7 +185,7 @@ void Trainer::begin_epoch() {
   order_is_old_ = false;
 }
 
-// Fills the next batch: rows with noise, and labels.
+// Fills the next batch with augmented points and their labels.
 void Trainer::fill(const TrainingOptions& options) {
   const auto epoch = static_cast<std::uint32_t>(steps_ / steps_an_epoch());
   const std::int64_t first = steps_ % steps_an_epoch() * rows_;
@@ -200,8 +200,8 @@ void Trainer::fill(const TrainingOptions& options) {
   }
 }
 
-// Running statistics move towards those of the batch. At first, they are the mean over all batches: initial values would
-// otherwise have weight for dozens of steps.
+// Moves the running statistics towards those of the batch. At first, they are the mean over all batches so far; otherwise the
+// initial values would have an effect for dozens of steps.
 void Trainer::follow_batch() {
   const float share = std::max(kFollow, 1 / static_cast<float>(steps_ + 1));
   for (std::size_t k = 0; k < observed_.size(); ++k) {

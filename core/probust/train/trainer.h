@@ -18,8 +18,8 @@ namespace probust {
 struct TrainerOptions {
   Optimizer optimizer = Optimizer::adam;
   std::int64_t batch = 32;  ///< points per step; all of them if there are fewer
-  std::uint64_t seed = 0;   ///< seed of the order of points, of noise and of other augmentation
-  /// Bytes for weights, gradients, moments and a batch, and as many again for activations.
+  std::uint64_t seed = 0;   ///< seed for the order of points, the noise and other augmentation
+  /// Bytes for weights, gradients, moments and a batch, and as many bytes again for activations.
   std::int64_t memory = std::int64_t{1} << 30;
 };
 
@@ -60,8 +60,8 @@ class Trainer {
 
   /// Trains on one batch. Returns the objective on it, before the step. Throws Error{usage} for invalid options (see check),
   /// Error{resources} if activations take more than options.memory, Error{numerical} if the objective or its gradient is not
-  /// finite, and Error{interrupted} after a stop request; then no weight has changed. The rate is as given, whatever the
-  /// schedule.
+  /// finite, and Error{interrupted} after a stop request; then no weight has changed. The schedule is ignored: the rate is the
+  /// given one.
   double step(const TrainingOptions& options);
 
   /// Runs count * steps_an_epoch() steps. Returns the mean objective of each epoch. Throws as step does.
@@ -138,7 +138,7 @@ class TrainingRun final : public Job {
 
   Trainer& trainer_;
   TrainingOptions options_;
-  std::int64_t steps_, last_, scores_, done_ = 0;  ///< last_: steps of the trainer when the run is over
+  std::int64_t steps_, last_, scores_, done_ = 0;  ///< last_: the number of the trainer's steps at the end of this run
   double loss_ = 0;
   Score sums_;
 };

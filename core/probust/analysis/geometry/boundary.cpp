@@ -100,8 +100,8 @@ class Bisection {
     }
   }
 
-  // Drops candidates that will certainly end up longer than `limit` or than another candidate: even their lower ends are
-  // that long, and a result is longer than its lower end. The first of the shortest candidates is never dropped.
+  // Drops candidates whose lower end is already longer than `limit` or than the upper end of another candidate: a result is never
+  // shorter than its lower end. The first of the shortest candidates is never dropped.
   void drop_losers(double limit) {
     for (const Candidate& candidate : left_) limit = std::min(limit, candidate.high * candidate.length);
     std::erase_if(left_, [limit](const Candidate& candidate) {
@@ -131,7 +131,7 @@ NearestBoundary boundary_at(const Place& place, const VectorXd& step, std::int64
   return nearest;
 }
 
-// The result at a step, rounded to float32.
+// Rounds a step to float32 and returns the result for it.
 NearestBoundary found(Place& place, const VectorXd& step) {
   const VectorXd exact = place.rounded(step);
   const std::int64_t rival = place.answers({exact})[0];
@@ -225,8 +225,8 @@ class GradientSearch {
     return {};
   }
 
-  // The steepest direction need not lead to the nearest boundary. In one or two dimensions there are few enough directions to
-  // try all of them, on growing rings, because a prediction may change and change back.
+  // The steepest direction need not lead to the nearest boundary. In one or two dimensions, all directions can be tried, on
+  // growing rings, because a prediction may change and change back.
   std::optional<VectorXd> looked_around(double reach) {
     for (int ring = 1; ring <= kRings; ++ring) {
       if (auto crossing = shortest_of(on_ring(reach * ring / kRings), kRoughHalvings)) return crossing;
@@ -234,7 +234,7 @@ class GradientSearch {
     return {};
   }
 
-  // Shortens each step that changes the prediction as far as possible, and returns the shortest.
+  // Shortens each step as long as the prediction still changes, and returns the shortest result.
   std::optional<VectorXd> shortest_of(const std::vector<VectorXd>& steps, int halvings) {
     const std::vector<std::int64_t> answers = place_.answers(steps);
     std::optional<VectorXd> best;
@@ -256,8 +256,8 @@ class GradientSearch {
     return steps;
   }
 
-  // Repeatedly moves to the nearest point of the boundary linearised at `step`, as long as that is shorter (Hasofer and Lind
-  // 1974; Rackwitz and Fiessler 1978): the vector to the nearest point of a boundary is perpendicular to it.
+  // Repeatedly moves to the nearest point of the boundary linearised at `step`, as long as the step gets shorter (Hasofer and
+  // Lind 1974; Rackwitz and Fiessler 1978): the vector to the nearest point of a boundary is perpendicular to it.
   VectorXd projected(VectorXd step) {
     for (int round = 0; round < kProjections; ++round) {
       const VectorXd next = projection(step);
@@ -278,7 +278,8 @@ class GradientSearch {
                  square = gradient.squaredNorm();
     if (!(square > 0)) return step;
     const VectorXd foot = gradient * ((gradient.dot(step) - margin) / square);
-    // If the boundary is curved, the foot of the perpendicular may not be beyond it. So parts of the way to it are tried, too.
+    // If the boundary is curved, the foot of the perpendicular may not lie beyond the boundary, so parts of the way there are
+    // tried, too.
     std::vector<VectorXd> tries;
     for (const double part : {1.0, 0.5, 0.25, 0.1}) tries.push_back((step + part * (foot - step)) * (1 + 1e-3));
     return shortest_of(tries, kHalvings).value_or(step);
@@ -339,7 +340,7 @@ class BoundarySearch::BlackBox {
 
   VectorXd nowhere() const { return VectorXd::Zero(place_.size()); }
 
-  // A random vector of given length. Its direction is that of `centre` plus `spread` times a random one.
+  // A random vector of given length. Its direction is that of `centre` plus `spread` times a random direction.
   VectorXd of_length(double length, const VectorXd& centre, double spread) {
     VectorXd direction = centre;
     const double scale = centre.norm() > 0 ? spread * centre.norm() / std::sqrt(static_cast<double>(centre.size())) : 1.0;
@@ -393,7 +394,7 @@ class BoundarySearch::BlackBox {
 
   void refine() {
     for (std::int64_t k = 0; k < search_.tries; ++k) drawn_.push_back(of_length(best_.norm() * 0.999, best_, spread_));
-    // Trees decide on single elements, so the step is tried without one element, and with only one.
+    // Trees decide on single elements, so the step is also tried without one element, and with only one.
     for (Index e = 0; e < std::min(place_.size(), kSingle); ++e) {
       VectorXd without = best_, alone = nowhere();
       without[e] = 0;
@@ -403,7 +404,7 @@ class BoundarySearch::BlackBox {
     }
   }
 
-  // Bisects the displacements that change the prediction. The shortest result replaces the best if it is shorter.
+  // Bisects the displacements that change the prediction. The shortest result replaces best_ if it is shorter than that.
   bool shorten(const std::vector<std::int64_t>& answers) {
     bisection_ = {};
     halvings_ = 0;

@@ -21,8 +21,8 @@ struct NearestBoundary {
 };
 
 /// With gradients, after DeepFool (Moosavi-Dezfooli, Fawzi and Frossard, CVPR 2016): steps to the nearest boundary of the
-/// linearised classifier until the prediction changes, then projections of x on the boundary linearised there, as long as these
-/// are nearer. With one or two input elements it also searches all directions, because the steepest one may lead to a farther
+/// linearised classifier until the prediction changes, then projects x onto the boundary linearised there, as long as the result
+/// gets nearer. With one or two input elements it also searches all directions, because the steepest one may lead to a farther
 /// boundary. Exact for linear classifiers; otherwise an upper bound. Targets must be the predictions at x.
 Result<std::vector<NearestBoundary>> nearest_boundary(Executor& executor, const Points& points, int most_steps = 50);
 
@@ -34,8 +34,8 @@ struct BlackBoxSearch {
 };
 
 /// Without gradients, for any black box such as a random forest: finds the shortest of many random directions, then tries steps
-/// near it, and the step without or with only one of its first 64 elements. Each step is bisected. The result is an upper bound
-/// that improves with effort. Deterministic for given points and seed.
+/// near it, and the step without, or with only, one of its first 64 elements. Bisection shortens each step. The result is an
+/// upper bound that improves with effort. Deterministic for given points and seed.
 Result<std::vector<NearestBoundary>> nearest_boundary_black_box(Executor& executor, const Points& points,
                                                                 const BlackBoxSearch& search = {});
 

@@ -30,8 +30,8 @@ Result<std::vector<Curvature>> curvature(Executor& executor, const Points& point
 ///
 /// The proof bounds the probability that any margin changes sign by an integral over the noise that changes the signs of
 /// all of them, and divides by the norm of the noise instead of the standard deviation of uᵀ eps, which is smaller by
-/// sqrt(d). So the product is not a bound, not even for one rival. `summed` is what the same argument gives with Boole's
-/// inequality and that standard deviation.
+/// sqrt(d). So the product is not a bound, not even for one rival. `summed` is the bound that the same argument gives with
+/// Boole's inequality and this standard deviation.
 struct QuadraticBound {
   Eigen::VectorXd lambda_max, lambda_mean, gradient_norm;  ///< [m]
   double taylor = 0, mmse = 0;                             ///< the products at k = 1, with sigma sqrt(d) for the paper's sigma

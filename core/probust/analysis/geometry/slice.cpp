@@ -39,7 +39,8 @@ void require_point(const Executor& executor, const Points& points, std::int64_t 
                 "give an index of one of the points, and a model with at least two classes"};
 }
 
-// The margin to the strongest rival. The minimum of all margins would not do: if two logits are -inf, their difference is NaN.
+// The margin over the strongest rival. The minimum of all margins would not work: if two logits are -inf, their difference is
+// NaN.
 double smallest_margin(std::span<const float> logits, std::int64_t target) {
   if (argmax(logits) < 0) return std::numeric_limits<double>::quiet_NaN();
   float rival = -std::numeric_limits<float>::infinity();

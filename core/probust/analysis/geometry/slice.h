@@ -18,7 +18,7 @@ struct SlicePlane {
 };
 
 /// Predictions on the grid, row by row: element [row * resolution + column] is at s = -reach + 2 reach column / (resolution -
-/// 1), and t by row in the same way.
+/// 1), and t depends on the row in the same way.
 struct Slice {
   std::int64_t resolution = 0;
   std::vector<std::int64_t> predicted;  ///< -1 if a logit is NaN

@@ -16,7 +16,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr std::uint32_t kDirections = 0xd1f;  // stream of the draws that determine directions
-constexpr double kTriangle = 1.0 / 6;         // variance of a triangle from -1 to 1
+constexpr double kTriangle = 1.0 / 6;         // variance of the triangular density on (-1, 1)
 
 // Noisy samples of one point, with the margin over one rival at each of them.
 class PointCopies {
@@ -79,7 +79,7 @@ Sampled mean_of(const VectorXd& values) {
   return {mean, std::sqrt((values.array() - mean).square().sum() / (n - 1) / n)};
 }
 
-// The mean over pairs of vᵀH v, with a unit vector v of its own for each pair.
+// The mean over pairs of vᵀH v, with a separate unit vector v for each pair.
 Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t pairs,
                           const std::function<VectorXd(std::int64_t)>& direction) {
   constexpr Index kPlaces = 6, kPairsAtOnce = 32;
@@ -107,7 +107,8 @@ Sampled second_derivative(const PointCopies& copies, double sigma, std::int64_t 
 
 // H v, computed from differences of gradients and averaged over the samples after the first `known`.
 VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigma, std::int64_t known, std::int64_t samples) {
-  const double step = sigma * std::sqrt(0.5), left = std::sqrt(1 - 0.5 / 3);  // a box of half-width h has the variance h² / 3
+  const double step = sigma * std::sqrt(0.5), left = std::sqrt(1 - 0.5 / 3);  // a uniform density of half-width h has the
+                                                                              // variance h² / 3
   VectorXd sum = VectorXd::Zero(v.size());
   for (std::int64_t j = 0; j < samples; ++j) {
     const VectorXd draw = (j % 2 == 0 ? 1 : -1) * copies.noise(known + j / 2), eps = draw + (left - 1) * v.dot(draw) * v;
@@ -116,14 +117,14 @@ VectorXd hessian_times(const PointCopies& copies, const VectorXd& v, double sigm
   return sum / (2 * step * static_cast<double>(samples));
 }
 
-// Unit vectors along which H is largest and smallest within the space of a few Lanczos iterations.
+// Unit vectors v with the largest and the smallest vᵀH v in the span of a few Lanczos vectors.
 std::pair<VectorXd, VectorXd> extreme_directions(const PointCopies& copies, double sigma,
                                                  const SmoothedCurvatureOptions& options) {
   const Index most = std::min<Index>(options.iterations, copies.size());
   MatrixXd Q(copies.size(), most), HQ(copies.size(), most);
   Index used = 0;
   for (VectorXd next = copies.unit_direction(0); used < most; ++used) {
-    // Twice, because after one pass rounding errors are as large as the remainder.
+    // Orthogonalises twice, because after one pass rounding errors may be as large as the remainder.
     for (int pass = 0; pass < 2; ++pass) next -= times(Q.leftCols(used), transposed_times(Q.leftCols(used), next));
     if (!(next.norm() > 1e-9 * std::max(1.0, used > 0 ? HQ.col(used - 1).norm() : 1.0))) break;
     Q.col(used) = next.normalized();

@@ -23,7 +23,7 @@ struct SmoothedCurvature {
   double margin = 0;         ///< G
   double gradient_norm = 0;  ///< |grad G|
   /// vᵀH v for unit v found by Lanczos iterations: within the range of H's eigenvalues and close to its ends; `largest` is at
-  /// least the mean, `smallest` at most.
+  /// least `mean`, `smallest` at most `mean`.
   Sampled largest, smallest;
   Sampled mean;  ///< the mean eigenvalue, trace(H) / d
 };
@@ -36,10 +36,10 @@ struct SmoothedCurvatureOptions {
 
 /// The three numbers are means of second differences
 ///   (g(x + eps' + s v) - 2 g(x + eps') + g(x + eps' - s v)) / s²,   s = sigma,
-/// which is the second derivative along v smoothed over a triangle of variance s² / 6. The variance of the noise eps'
-/// along v is smaller by that much, so that both together have sigma². This is exact for polynomials of degree five, and
-/// within 0.5% of the peak value for a kink. The directions come from other samples, so the standard errors cover all
-/// sampling errors but those of the directions.
+/// each of which is the second derivative along v, smoothed with a triangular density of variance s² / 6. The variance of the
+/// noise eps' along v is smaller by s² / 6, so that the total is sigma². This is exact for polynomials of degree five, and within
+/// 0.5% of the peak value for a kink. The directions come from other samples, so the standard errors cover all sampling errors
+/// but those of the directions.
 ///
 /// Error{unsupported} if the executor has no gradients or its classifier is piecewise constant, Error{usage} if an option is not
 /// positive.

@@ -12,7 +12,7 @@ constexpr double kTiny = 1e-300;
 
 double away_from_zero(double x) { return std::fabs(x) < kTiny ? kTiny : x; }
 
-// ln Gamma for positive arguments, without the global variable for the sign that std::lgamma writes.
+// ln Gamma for positive arguments, unlike std::lgamma, which writes the sign to a global variable.
 double log_gamma(double x) {
   if (x < 10) return log_gamma(x + 1) - std::log(x);
   const double r = 1 / x, r2 = r * r;  // Stirling's series, DLMF 5.11.1

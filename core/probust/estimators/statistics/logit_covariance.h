@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// To compare points with different targets, margins are converted to logits that are centred over the classes: f_i = -g_i and
-// f_t = 0, minus their mean.
+// To compare points with different targets, margins g_i are converted to logits f_i = -g_i, f_t = 0, from which the mean over the
+// classes is subtracted.
 #pragma once
 
 #include <cstdint>

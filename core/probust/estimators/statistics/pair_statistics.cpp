@@ -20,7 +20,7 @@ constexpr std::int64_t kJackknifed = 24;      // number of rivals in a standard 
 constexpr double kLeftOut = 1e-3;             // bound on the failure probability that all dropped rivals together may add
 constexpr double kModelError = 0.02;          // error of Phi^-1(p) at p = 1/2, because margins of networks are not exactly normal
 constexpr double kModelErrorInTails = 0.015;  // additional error per standard deviation away from p = 1/2
-constexpr double kDoubt = 5;  // intervals use a model error larger by this factor, and no sample counts for both model and count
+constexpr double kDoubt = 5;  // intervals enlarge the model error by this factor, and add the model's sampling error to it
 
 Evidence doubting(Evidence evidence) {
   evidence.model_error *= kDoubt;
@@ -233,7 +233,7 @@ void attach_interval(Estimate& estimate, double std_error, std::int64_t survivor
   estimate.model_samples = samples;
   estimate.survivors = survivors;
   const double z = z_of(estimate);
-  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // the normal model gives no error, so the interval comes from the counts
+  if (!std::isfinite(z) || !std::isfinite(std_error)) {  // no error from the normal model: use the counts
     const Interval interval = clopper_pearson(survivors, samples);
     estimate.ci_low = std::min(interval.low, estimate.p);
     estimate.ci_high = std::max(interval.high, estimate.p);

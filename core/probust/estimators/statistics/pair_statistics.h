@@ -13,8 +13,8 @@
 
 namespace probust {
 
-/// The number of points of `bytes` each that an estimator may hold at once in a quarter of the executor's memory. Throws
-/// Error{resources} if not even one fits.
+/// How many points, of `bytes` each, fit into a quarter of the executor's memory at once. Throws Error{resources} if not even one
+/// does.
 std::int64_t points_at_once(const Executor& executor, std::int64_t bytes);
 
 /// Bytes for the pairs of one point.
@@ -27,18 +27,18 @@ void check_all_fit(const Executor& executor, std::int64_t points, std::int64_t b
 /// Whether the target survives: all margins are positive, or zero for rivals of higher index. False if a margin is NaN.
 bool keeps_target(const Eigen::Ref<const Eigen::VectorXd>& margins, std::int64_t target);
 
-/// The number of the 2h samples that keep the target.
+/// The number of samples, out of 2 per pair, that keep the target.
 std::int64_t count_survivors(const Pairs& pairs, std::int64_t target);
 
-/// [m] The mean of every margin divided by its standard deviation. Infinite if a margin is constant, NaN if it is NaN or always
-/// zero.
+/// [m] The mean of every margin divided by its standard deviation. Infinite for a constant margin; NaN for a margin that is NaN
+/// or always zero.
 Eigen::VectorXd scores(const Pairs& pairs);
 
-/// The rows sorted by score, the smallest first. NaN counts as -infinity.
+/// The rows of the margins in ascending order of score. NaN counts as -infinity.
 std::vector<std::int64_t> rows_by_score(const Pairs& pairs);
 
-/// The margins of some rivals. `rows` are their rows in the original pairs, ascending; `target` is the index that the target
-/// has among these rivals.
+/// The margins of some rivals. `rows` are their rows in the original pairs, ascending; `target` is the position of the target
+/// among these rivals.
 struct Rivals {
   Pairs pairs;
   std::vector<std::int64_t> rows;
@@ -50,9 +50,9 @@ Rivals some_rivals(const Pairs& pairs, std::int64_t target, std::vector<std::int
 
 Rivals all_rivals(const Pairs& pairs, std::int64_t target);
 
-/// Selects the rivals that matter, because the cost of the algebra is cubic in their number. Up to 64 rivals, selects all.
-/// Otherwise selects the 64 with the smallest scores, more until the normal tails of the others add up to at most 1e-3, and
-/// those in `must`; never more than kMostRivals by score.
+/// Selects the rivals that matter, because the cost of the algebra is cubic in their number. Up to 64 rivals are all selected. Of
+/// more rivals, selects the 64 with the smallest scores, then further ones until the normal tails of the rest add up to at most
+/// 1e-3 (but no more than kMostRivals), and those in `must`.
 Rivals nearest_rivals(const Pairs& pairs, std::int64_t target, std::span<const std::int64_t> must = {});
 
 /// Sums over pairs from which the mean and covariance of the margins follow, for any subset of the pairs. The even part of a
@@ -96,14 +96,14 @@ struct CovarianceModel {
 CovarianceModel own_alone(std::int64_t m);
 
 /// Reported intervals always include a Clopper-Pearson interval of the survivors, so that they are not too narrow if few or no
-/// samples fail. Its level is 90%, or lower (70%) if the numbers of survivors of all points together agree with the model.
+/// samples fail. Its level is 90%, or lower (70%) if the survivor counts of all points together agree with the model.
 inline constexpr double kCounted = 0.9, kCountedIfAgreed = 0.7;
 Interval counted_interval(std::int64_t survivors, std::int64_t samples);
 
 /// Combines `estimate`, whose p comes from the mean of `pairs` and the covariance of `model`, with the number of survivors
-/// (reconcile.h). p moves towards the share of survivors; the stronger the evidence against normal margins, the more it moves.
-/// Sets the standard error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is
-/// sampled; it scales the model error.
+/// (reconcile.h). p moves towards the share of survivors, by more if the evidence against normal margins is stronger. Sets the
+/// standard error and the 95% interval. `share` in [0, 1] is the part of the margins' standard deviation that is sampled; it
+/// scales the model error.
 void attach_interval(Estimate& estimate, const Pairs& pairs, const CovarianceModel& model, std::int64_t survivors,
                      std::int64_t target, double share);
 
@@ -118,8 +118,8 @@ Estimate estimate_from_pairs(const Pairs& pairs, std::int64_t target, const std:
 /// The margins with class `other` as the target, from the same samples.
 Pairs retargeted(const Pairs& pairs, std::int64_t target, std::int64_t other);
 
-/// Adds the probability of the label to the estimate of point i, computed from its pairs as by probit:N, if the label is not
-/// the target.
+/// If the label is not the target, adds the probability of the label to the estimate of point i, computed from the point's pairs
+/// as in probit:N.
 void attach_label(Estimate& estimate, const Pairs& pairs, const Points& points, std::int64_t i, const std::atomic<bool>* stop);
 
 /// The estimates of probit:N:pooled from the pairs of an evaluation's points.

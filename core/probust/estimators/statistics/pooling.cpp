@@ -12,8 +12,7 @@ namespace {
 
 constexpr double kAlike = 4;  // the weight of a shape is exp(kAlike * cosine between centred logits); chosen by measurements
 
-// Candidates for the number of degrees of freedom that the shape of the other points counts as, and the value if there is no
-// evidence.
+// Candidates for the degrees of freedom that the other points' shape is worth, and the value to use without evidence.
 constexpr double kWorths[] = {1.5, 3, 6, 12, 24, 48, 96};
 constexpr double kUnknownWorth = 12;
 
@@ -34,7 +33,7 @@ class Pool {
     }
   }
 
-  // The covariance of point i's logits that the other points predict; empty if none is usable.
+  // The covariance of point i's logits as predicted from the other points; empty if none of these is usable.
   Eigen::MatrixXd prior(std::size_t i) const {
     if (!usable(i)) return {};
     Eigen::MatrixXd shape = Eigen::MatrixXd::Zero(alike_.cols(), alike_.cols());
@@ -111,8 +110,8 @@ std::vector<CovarianceModel> pooled_covariances(const std::vector<Eigen::MatrixX
     const Eigen::MatrixXd prior = pool.prior(i);
     priors.push_back(prior.size() == 0 ? prior : covariance_of_margins(prior, targets[i]));
   }
-  // h pairs give h differences and h - 1 deviations of sums. If one of the two dominates, they count as little more than h, so
-  // 1.5 h is assumed.
+  // h pairs give h differences and h - 1 deviations of sums, 2 h - 1 degrees of freedom in all, but little more than h if
+  // differences or sums dominate. 1.5 h is assumed.
   const double weight = prior_weight(own, priors, 1.5 * static_cast<double>(pairs));
   std::vector<CovarianceModel> models;
   models.reserve(own.size());

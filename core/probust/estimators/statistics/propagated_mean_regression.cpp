@@ -13,7 +13,7 @@ constexpr double kStep = 3;    // ratio of successive variances that are tried
 constexpr int kMostSteps = 8;  // variances tried in each direction from the size of the sampling errors
 // Share of the variance unexplained by the predictors that is common to similar points.
 constexpr double kInCommon = 0.5;
-constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as one
+constexpr double kAlikePredictors = 1e-6;  // predictors that differ by less, relative to the largest, count as a single one
 
 // An orthonormal basis of the columns: [n, at most q].
 Eigen::MatrixXd basis_of(const Eigen::MatrixXd& predictors) {
@@ -21,7 +21,8 @@ Eigen::MatrixXd basis_of(const Eigen::MatrixXd& predictors) {
   return orthonormal_basis(predictors * norms.cwiseInverse().asDiagonal(), kAlikePredictors);
 }
 
-// The model y = X b + u + e of each coordinate: X fixed, errors e of covariance S, and u of covariance `own`.
+// The mixed model y = X b + u + e for each coordinate, with predictors X, errors e of covariance S, and random effects u of
+// covariance `own`.
 class MixedModel {
  public:
   MixedModel(const Eigen::MatrixXd& errors, const Eigen::MatrixXd& own, const Eigen::MatrixXd& basis, const Eigen::MatrixXd& y)

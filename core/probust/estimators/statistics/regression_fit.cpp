@@ -16,18 +16,18 @@ namespace {
 constexpr std::int64_t kFrugal = 55;  // up to this cost, fewer gradients and more smoothing give smaller errors
 constexpr double kRidge = 2;
 constexpr double kLeastFreedom = 0.2;   // lower limit for 1 - leverage of a residual
-constexpr std::int64_t kPoints = 2048;  // points of the integral for all residuals together
-constexpr double kNothingLeft = 1e-5;   // if the residuals' share of the standard deviation is smaller, they are rounding errors
+constexpr std::int64_t kPoints = 2048;  // integration points for all residuals together
+constexpr double kNothingLeft = 1e-5;   // residuals below this share of the margins' standard deviation are rounding errors
 constexpr std::uint32_t kSlopeStream = 0x51095;  // stream of the generator, distinct from the streams of noise
 
-// The cost of the gradients in forwards. A backward counts as one; moment propagation with its gradients was measured at about
-// three times as much.
+// The cost of the gradients in forwards. A backward counts as one forward; with moment propagation, each gradient was measured to
+// cost about three times as much.
 std::int64_t cost_of(std::int64_t gradients, LinearizeAt around) {
   return around == LinearizeAt::input ? 1 + gradients : 4 + 3 * gradients;
 }
 
-// Coordinates w = G^(-1/2) U eps / sigma in the span of the gradients, and the slopes that the gradients imply. `rows` are the
-// margins with these gradients.
+// The coordinates w = G^(-1/2) U eps / sigma of the noise eps in the span of the gradients U with Gram matrix G, and the slopes
+// that these gradients imply. `rows` are the margins whose gradients these are.
 Explained along_gradients(const Projection& projection, const std::vector<std::int64_t>& rows, std::int64_t margins,
                           double sigma) {
   const auto [values, vectors] = symmetric_spectrum(projection.gram);
@@ -65,8 +65,8 @@ Pairs residuals(const Pairs& pairs, const Explained& explained) {
   return {pairs.plus - line, pairs.minus + line};
 }
 
-// Leave-one-out residuals: those of each pair, with slopes fitted to the other pairs (Allen 1974). They are needed because the
-// jackknife does not refit the slopes.
+// Leave-one-out residuals: the residuals of each pair for slopes fitted to the other pairs (Allen 1974). They are needed because
+// the jackknife does not refit the slopes.
 Pairs left_out(Pairs left, const Eigen::VectorXd& mean, const Eigen::VectorXd& leverage) {
   for (Eigen::MatrixXd* side : {&left.plus, &left.minus}) {
     for (Eigen::Index j = 0; j < side->cols(); ++j)
@@ -85,7 +85,7 @@ Eigen::MatrixXd factor(const Eigen::MatrixXd& covariance) {
   return columns.rowwise().reverse();
 }
 
-// The probability that c + f y > 0 does not hold in all rows, for a standard normal y. Rows with f = 0 are decided by the sign
+// The probability, for a standard normal y, that c + f y > 0 does not hold in every row. Rows with f = 0 are decided by the sign
 // of c. The lower class wins a tie, so c = 0 fails in rows before `target`.
 double failure_on_a_line(const Eigen::VectorXd& c, const Eigen::VectorXd& f, std::int64_t target) {
   double low = -INFINITY, high = INFINITY;
@@ -120,8 +120,8 @@ Block normal_points(std::int64_t first, Eigen::Index axes) {
   return w;
 }
 
-// mean_j P[centre + a r_j + F w fails]; `scatter` is a r. The first coordinate of w is integrated exactly, the others with
-// separate points for each j.
+// mean_j P[centre + a r_j + F w fails]; the columns of `scatter` are a r_j. The first coordinate of w is integrated exactly, the
+// others with separate points for each j.
 double mean_failure(const Eigen::VectorXd& centre, const Eigen::MatrixXd& scatter, const Eigen::MatrixXd& F,
                     std::int64_t target) {
   const std::int64_t each = (kPoints + scatter.cols() - 1) / scatter.cols(), all = each * scatter.cols();
@@ -143,7 +143,7 @@ RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, Line
 }
 
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around) {
-  const std::int64_t each = around == LinearizeAt::input ? 1 : 2;  // two if there are means and variances
+  const std::int64_t each = around == LinearizeAt::input ? 1 : 2;  // two for means and variances
   estimate.forwards = 2 * budget.pairs + each;
   estimate.backwards = budget.gradients * each;
 }
@@ -159,7 +159,7 @@ PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::
   return picked;
 }
 
-// `rows` are the margins whose gradients the projection uses.
+// `rows` are the margins whose gradients `projection` contains.
 RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma) {
   RegressionFit result;
@@ -221,7 +221,7 @@ Estimate estimate_from_fit(const RegressionFit& fit, const CovarianceModel& mode
   if (fit.unexplained() < kNothingLeft) {
     estimate = from_moments({fit.mean, explained}, fit.rivals.target, stop);
   } else {
-    const double rough = roughness * std::sqrt(model.weight);  // factor of the sampled residuals
+    const double rough = roughness * std::sqrt(model.weight);  // factor by which the sampled residuals are scaled
     const Eigen::MatrixXd F = factor(model.weight * (explained + fit.residual) + model.known - rough * rough * fit.residual);
     estimate.p_fail = mean_failure(fit.mean, rough * fit.scatter, F, fit.rivals.target);
     estimate.p = 1 - estimate.p_fail;

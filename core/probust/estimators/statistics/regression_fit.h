@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The regression of a point's margins on the noise along the gradients of the nearest ones (regression.cpp).
+// The regression of a point's margins on the noise along the gradients of the nearest margins (regression.cpp).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace probust {
 
-/// How a cost in forwards is divided.
+/// How the cost of an estimate, in forwards, is divided.
 struct RegressionBudget {
   std::int64_t gradients, pairs;
   double roughness;  ///< a in regression.cpp
@@ -22,17 +22,17 @@ struct RegressionBudget {
 
 RegressionBudget regression_budget(std::int64_t cost, std::int64_t classes, LinearizeAt around);
 
-/// Sets the numbers of passes of an estimate that a regression with this budget computes.
+/// Sets the numbers of passes that a regression with this budget takes for one estimate.
 void count_passes(Estimate& estimate, const RegressionBudget& budget, LinearizeAt around);
 
-/// Sampled pairs of each point, and the margins of the nearest rivals, whose gradients are computed.
+/// Sampled pairs of each point, and the nearest rivals, whose margin gradients are to be computed.
 struct PickedGradients {
   std::vector<Pairs> pairs;
   std::vector<std::vector<std::int64_t>> rows, rivals;  ///< [points] the rivals, as rows of the margins and as classes
 };
 PickedGradients pick_gradients(std::vector<Pairs> pairs, const std::vector<std::int64_t>& targets, std::int64_t gradients);
 
-/// The part of h pairs that the noise along the gradients explains.
+/// The regression of a point's h pairs on the noise along the gradients.
 struct Explained {
   Eigen::MatrixXd slopes;       ///< B [m, r]
   Eigen::MatrixXd coordinates;  ///< [r, h] w_j of the first sample of each pair
@@ -44,7 +44,7 @@ struct Explained {
 /// The regression of a point: margins = mean + slopes w + residual, for the rivals that matter.
 struct RegressionFit {
   Rivals rivals;
-  std::int64_t survivors;  ///< number of all samples that keep the target
+  std::int64_t survivors;  ///< number of samples that keep the target
   Pairs left;              ///< margins minus the explained part
   Explained explained;
   Eigen::VectorXd mean;      ///< [m] the means of the margins
@@ -69,12 +69,11 @@ class SlopePosterior {
   Eigen::MatrixXd slopes_, root_, errors_;  // B, S_r^(1/2), E
 };
 
-/// `survivors` of all samples keep the target. `rows` are the margins whose gradients the projection has.
+/// `survivors` is the number of samples that keep the target. `rows` are the margins whose gradients `projection` contains.
 RegressionFit fit_regression(Rivals rivals, std::int64_t survivors, const Projection& projection, std::vector<std::int64_t> rows,
                              double sigma);
 
-/// The point's estimate. `model` has the covariance of the margins: the point's own, or that shrunk towards those of other
-/// points.
+/// The point's estimate. `model` is the covariance of the margins: the point's own, or shrunk towards those of other points.
 Estimate estimate_from_fit(const RegressionFit& fit, const CovarianceModel& model, double roughness, const StopToken* stop);
 
 /// The estimates if there is only one class, which always survives.

@@ -47,7 +47,7 @@ NormalEquations restricted(const NormalEquations& all, unsigned subset) {
 
 Eigen::VectorXd component_weights(const Similarities& similarities, const Eigen::MatrixXd& products,
                                   const Eigen::MatrixXd& counts) {
-  constexpr double kSingular = 1e-9;  // similarities that are equal at these points cannot be distinguished
+  constexpr double kSingular = 1e-9;  // similarities that are equal for these points cannot be distinguished
   const auto size = static_cast<Eigen::Index>(similarities.size());
   const NormalEquations equations = normal_equations(similarities, products, counts);
   Eigen::VectorXd best = Eigen::VectorXd::Zero(size);
@@ -74,7 +74,7 @@ Eigen::MatrixXd weighted_sum(const Similarities& similarities, const Eigen::Vect
 }
 
 Smoothed smooth(const Similarities& similarities, const Eigen::MatrixXd& observed, double sampling) {
-  constexpr double kLeastOwn = 1e-9;  // share of the variance; makes the prior regular if points are equal
+  constexpr double kLeastOwn = 1e-9;  // share of the variance that keeps the prior regular if points are equal
   const Eigen::Index n = observed.rows();
   const Eigen::RowVectorXd mean = observed.colwise().mean();
   const Eigen::MatrixXd rest = observed.rowwise() - mean;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Estimates how much of the variation between points each of several similarities explains. The cross-products of different
-// points are regressed on the similarities (Haseman and Elston, "The investigation of linkage between a quantitative trait and
-// a marker locus", Behavior Genetics 1972). A point's product with itself is not used, so sampling errors, which are
-// independent from point to point, do not enter the weights.
+// Estimates the share of the variation between points that each of several similarities explains. The cross-products of different
+// points are regressed on the similarities (Haseman and Elston, "The investigation of linkage between a quantitative trait and a
+// marker locus", Behavior Genetics 1972). A point's product with itself is not used, so sampling errors, which are independent
+// from point to point, do not enter the weights.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ namespace probust {
 using Similarities = std::vector<Eigen::MatrixXd>;
 
 /// Weights w >= 0, one per similarity, that minimise the sum over pairs i < k of c_ik (y_ik / c_ik - sum_s w_s K_s,ik)².
-/// `products` y and `counts` c are [n, n] and symmetric; a pair with c_ik = 0 is not used. At most eight similarities: all
-/// subsets of them are tried.
+/// `products` y and `counts` c are [n, n] and symmetric; a pair with c_ik = 0 is not used. There may be at most eight
+/// similarities, because all subsets are tried.
 Eigen::VectorXd component_weights(const Similarities& similarities, const Eigen::MatrixXd& products,
                                   const Eigen::MatrixXd& counts);
 

@@ -10,7 +10,7 @@
 namespace probust::cpu {
 namespace {
 
-// Consecutive elements that are added to the same element of a result (`same`), or to consecutive ones.
+// Consecutive elements that are added to a single element of a result (`same`) or to consecutive elements.
 struct SumRange {
   std::int64_t first, length, target;
   bool same;
@@ -77,7 +77,8 @@ Kernel make_moves(const Graph& graph, const Node& node) {
   };
 }
 
-// reduce_sum is the transpose of broadcast, and scatter_add that of gather: their gather offsets are the targets of the sums.
+// reduce_sum is the transpose of broadcast, and scatter_add that of gather: the gather offsets of broadcast and gather are the
+// targets of the sums.
 Kernel make_reduce_sum(const Graph& graph, const Node& node) {
   const Shape& from = graph[node.inputs[0]].shape;
   if (node.op == Op::scatter_add) return accumulate(gather_offsets(Op::gather, node.attributes, node.shape, from));

@@ -23,7 +23,7 @@ inline constexpr std::int64_t kPacket = Eigen::internal::packet_traits<float>::s
     "-Wignored-attributes"  // alignment of vector types as template arguments, which does not matter here
 #endif
 using Square = Eigen::internal::PacketBlock<Packet, kPacket>;
-using FourPackets = Eigen::internal::PacketBlock<Packet, 4>;  // which Eigen makes kPacket consecutive columns of four
+using FourPackets = Eigen::internal::PacketBlock<Packet, 4>;  // made by Eigen from kPacket consecutive columns of four
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A convolution or transposed convolution is a gather of pixels followed by a matrix product with the constant filter:
+// A convolution or transposed convolution as a gather of pixels, followed by a matrix product with the constant filter:
 //
 //   out[cell, lane, n] = sum over taps t and channels c of  in[c, source(cell, t), lane]  w[(t, c), n].
 //
@@ -17,7 +17,7 @@ namespace {
 
 using Constant = std::shared_ptr<const Tensor>;
 
-// One matrix product of a convolution: the pixels that are gathered, and the filters.
+// One matrix product of a convolution: the pixels to gather, and the filters.
 struct Gather {
   Cells cells;
   std::vector<std::shared_ptr<const Weights>> filters;  // per group: [(tap, channel), n]

@@ -10,8 +10,8 @@
 
 namespace probust::cpu {
 
-/// One product of a convolution, for one channel of one image: which pixels of the result it computes, and which pixel each tap
-/// of the filter reads for each of them. A cell is one pixel of the result.
+/// One product of a convolution, for one channel of one image: the pixels of the result that it computes, and the pixel that each
+/// tap of the filter reads for each of these. A cell is one pixel of the result.
 struct Cells {
   std::vector<std::int64_t> pixels;             ///< pixels of the result, one per cell
   bool contiguous = true;                       ///< whether the cells are all pixels in order
@@ -23,11 +23,11 @@ struct Cells {
 std::vector<Cells> plan_conv(const Window& window);
 
 /// conv_transpose: image pixels are split into phases by (y + pad) mod stride. Pixels of a phase use the same taps, so each
-/// phase is one product, which skips the zeros that stride puts between pixels. Phases without pixels are omitted.
+/// phase is one product, which skips the zeros that the stride inserts between pixels. Phases without pixels are omitted.
 std::vector<Cells> plan_conv_transpose(const Window& window);
 
-/// A filter w [O, C, taps...] of one group as a matrix [(tap, channel read), channel written], a block of rows at a time. A
-/// convolution reads the C channels and writes the O ones; a transposed convolution reads the O channels and writes the C ones.
+/// A filter w [O, C, taps...] of one group as a matrix [(tap, channel read), channel written], returned in blocks of rows. A
+/// convolution reads C channels and writes O; a transposed convolution reads O channels and writes C.
 struct FilterOrder {
   const float* filter;
   const Shape& shape;
@@ -42,7 +42,7 @@ struct FilterOrder {
 };
 
 /// Copies rows begin .. end - 1 of a product [rows, n], stored column by column, to the pixels of n planes; row cell * lanes + l
-/// is lane l of a cell. Column c begins at product + c * product_stride, with row `begin`.
+/// is lane l of a cell. Column c begins, with row `begin`, at product + c * product_stride.
 void scatter_cells(const Cells& cells, const float* product, std::int64_t product_stride, std::int64_t n, std::int64_t lanes,
                    std::int64_t begin, std::int64_t end, std::int64_t pixels, float* out);
 

@@ -30,7 +30,7 @@ struct Slot {
 struct Step {
   ValueId value;
   std::vector<ValueId> operands;
-  cpu::Product product;  // has only a kernel if the node is not a product with a constant
+  cpu::Product product;  // only the kernel is set if the node is not a product with a constant
   std::vector<cpu::Fused> fused;
 };
 
@@ -44,7 +44,7 @@ std::string kind_of(const Node& node, const std::vector<Shape>& operands) {
   return kind;
 }
 
-// Adds the time between its construction and destruction to `seconds`, unless that is null.
+// Adds the time from its construction to its destruction to `seconds`, unless that is null.
 class StepTimer {
  public:
   explicit StepTimer(double* seconds) : seconds_(seconds) {
@@ -93,7 +93,7 @@ class CpuProgram final : public Program {
     std::vector<PackedConstant> packed;
     for (const Step& step : steps_) {
       if (step.product.packed_bytes == 0) continue;
-      // Different products of the same constant pack it in different orders.
+      // Different products pack the same constant in different orders.
       const Node& node = graph_[step.value];
       const auto* matmul = std::get_if<MatmulAttributes>(&node.attributes);
       const std::int64_t order = static_cast<std::int64_t>(node.op) * 4 + (matmul != nullptr && matmul->transpose_b ? 2 : 0);
@@ -102,8 +102,8 @@ class CpuProgram final : public Program {
     return packed;
   }
 
-  // The smallest number of lanes for which at least 80% of the flops of products with constants are in products with at least
-  // kFullRows rows.
+  // The smallest number of lanes at which products with at least kFullRows rows do at least 80% of the flops of all products with
+  // constants.
   std::int64_t least_lanes() const override {
     constexpr std::int64_t kFullRows = 48;
     const std::vector<ProgramStep> all = steps();
@@ -170,8 +170,8 @@ class CpuProgram final : public Program {
   }
 
  private:
-  // Before a kernel runs: limits the output to its own size, because its slot may be larger, and fills it with NaN unless the
-  // kernel writes in place.
+  // Prepares the check of a kernel before it runs: limits the output to its own size, because the slot may be larger, and fills
+  // it with NaN unless the kernel writes in place.
   static void prepare_to_verify(std::span<const cpu::Operand> operands, float* out, std::int64_t size, Workspace& workspace) {
     workspace.values.limit(out, size);
     const bool in_place = std::any_of(operands.begin(), operands.end(), [&](const cpu::Operand& o) { return o.data == out; });
@@ -186,8 +186,8 @@ class CpuProgram final : public Program {
                            " wrote beyond its memory");
   }
 
-  // The value whose memory a value shares: a reshape only renames elements, and so do nodes that the kernel of a product
-  // replaces.
+  // The value whose memory `id` uses. A reshape uses that of its operand, and a node that is fused into a product uses that of
+  // the product.
   ValueId storage(ValueId id) const {
     while (renamed_[id] != kNoValue) id = renamed_[id];
     return id;
@@ -238,8 +238,8 @@ class CpuProgram final : public Program {
     for (int& slot : slot_of_) slot = slot == kNoSlot ? kNoSlot : place[slot];
   }
 
-  // For each storage, the last node that reads it. Outputs are read at the end. Values that do not depend on the seed but are
-  // used by seeded nodes may be read again by the next run.
+  // For each storage, the last node that reads it. Outputs are read at the end, and so are values that do not depend on the seed
+  // but are used by seeded nodes, because the next run may read them again.
   std::vector<ValueId> last_uses() const {
     std::vector<ValueId> last(graph_.nodes.size(), kNoValue);
     for (ValueId id = 0; id < static_cast<ValueId>(graph_.nodes.size()); ++id) {
@@ -260,11 +260,12 @@ class CpuProgram final : public Program {
     const ValueId source = storage(node.inputs[0]);
     if (slot_of_[source] == kNoSlot || last_use[source] != id) return false;
     if (graph_[source].extent != node.extent || element_count(graph_[source].shape) != element_count(node.shape)) return false;
-    // If both operands share storage, the kernel must read both at the element that it writes.
+    // If both operands share storage, the kernel must read both at the same element that it writes.
     return node.inputs.size() < 2 || storage(node.inputs[1]) != source || graph_[node.inputs[1]].shape == node.shape;
   }
 
-  // Takes the smallest free slot that is large enough. If none is, enlarges the largest free one; if none is free, adds a slot.
+  // Takes the smallest free slot that is large enough. If none is large enough, enlarges the largest free one; if none is free,
+  // adds a slot.
   int take_slot(std::vector<int>& free_slots, const Node& node) {
     const std::int64_t elements = element_count(node.shape);
     auto best = free_slots.end();
@@ -292,7 +293,7 @@ class CpuProgram final : public Program {
     if (std::find(free_slots.begin(), free_slots.end(), slot) == free_slots.end()) free_slots.push_back(slot);
   }
 
-  // An output has one lane per seed and example (per example without seeds), even if its value has fewer.
+  // An output has one lane per seed and example (or per example, without seeds), even if its value has fewer lanes.
   void write_output(const Batch& batch, ValueId id, const float* from, float* to) const {
     const std::int64_t own = batch.lanes(graph_[id].extent), lanes = batch.lanes(std::max(largest_, Extent::example));
     const std::int64_t elements = element_count(graph_[id].shape);
@@ -312,7 +313,7 @@ class CpuProgram final : public Program {
   std::vector<Slot> slots_;
   std::vector<int> slot_of_;
   std::vector<std::vector<ValueId>> operands_of_;
-  std::vector<ValueId> renamed_;  ///< the value whose memory this one shares, or kNoValue
+  std::vector<ValueId> renamed_;  ///< the value whose memory this one uses, or kNoValue
   std::vector<Step> steps_;
 };
 

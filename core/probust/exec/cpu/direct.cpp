@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A convolution is a sum over channels and taps of shifted images. The image is copied with zeros around it. In the copy, the
-// cells of a row read neighbouring pixels at every tap, so a row of cells with all its lanes is one strip, and a tap is an
-// offset into it. With a stride, columns (and rows) of the same remainder are copied next to each other, so that strips remain
-// contiguous.
+// cells of a row read neighbouring pixels at every tap, so a row of cells with all its lanes is one contiguous strip, and each
+// tap is an offset into the copy. With a stride, columns (and rows) with the same remainder are copied next to each other, so
+// that strips stay contiguous.
 //
 // A transposed convolution with stride s is s convolutions along each axis, one for each remainder (y + pad) mod s of an image
 // pixel, each with its own taps.
@@ -27,7 +27,7 @@ struct Axis {
   std::vector<std::int64_t> taps, offsets;  // the positions of the taps in the filter, and the offsets at which they read
   // The copy along this axis. Place j with remainder r is pixel low + r + j * step of the input; tap t of cell i reads place i
   // + places[t] with the remainder remainders[remainder_of[t]].
-  std::int64_t low = 0, more = 0;  // there are `more` more places than cells
+  std::int64_t low = 0, more = 0;  // more: number of places minus number of cells
   std::vector<std::int64_t> remainders, remainder_of, places;
 
   void plan_copy() {
@@ -46,7 +46,7 @@ struct Axis {
   std::int64_t kinds() const { return static_cast<std::int64_t>(remainders.size()); }
 };
 
-// The window's parameters along one axis. The defaults are those of an axis that the image does not have.
+// The window's parameters along one axis. The defaults are those of an axis that the image lacks.
 struct WindowAxis {
   std::int64_t image = 1, output = 1, kernel = 1, stride = 1, dilation = 1, pad = 0;
 };
@@ -88,7 +88,7 @@ struct Phase {
   std::int64_t taps() const { return static_cast<std::int64_t>(y.taps.size() * x.taps.size()); }
 };
 
-// How a filter [filters, channels of a group, taps] is read.
+// How to read a filter [filters, channels of a group, taps].
 struct Filter {
   Constant constant;
   bool transposed;
@@ -146,7 +146,7 @@ class DirectConv {
     }
   }
 
-  // The bytes of scratch memory for an output of `pixels` pixels in rows of `width`.
+  // The bytes of scratch memory for an output of `pixels` pixels, in rows of `width` pixels.
   std::int64_t scratch_bytes(std::int64_t pixels, std::int64_t width, std::int64_t lanes) const {
     const std::vector<Layout> layouts = plan({read_, written_, lanes, pixels, width});
     return (largest(layouts, &Layout::copy_size) + largest(layouts, &Layout::sums_size)) * kFloat;
@@ -200,7 +200,7 @@ class DirectConv {
       joined = alone && x.kinds() == 1 && x.more == 0;
     }
 
-    // The offsets in the copy of the terms of a block of channels.
+    // The offsets, in the copy, of the terms of a block of channels.
     std::vector<std::int64_t> offsets_of(const Phase& phase) const {
       std::vector<std::int64_t> all;
       for (std::int64_t channel = 0; channel < channels; ++channel) {
@@ -227,7 +227,7 @@ class DirectConv {
 
   static constexpr std::int64_t kMostTerms = 128, kCopyBytes = 384 << 10, kSumBytes = 512 << 10;
 
-  // Layouts of all phases with bands of the same cells, so that rows of the output are complete after all phases of a band.
+  // Layouts of all phases, with the same bands of cells, so that rows of the output are complete after all phases of a band.
   std::vector<Layout> plan(const Sizes& sizes) const {
     const bool alone = phases_.size() == 1;
     std::int64_t band = 1;
@@ -346,7 +346,7 @@ class DirectConv {
       call.finish(out - call.out + output * sizes.out_pixels * sizes.lanes + begin * row, (end - begin) * row);
   }
 
-  // Copies the sums of a band to their pixels. `pixels` are the pixels of its cells.
+  // Copies the sums of a band to `pixels`, the pixels of its cells.
   void scatter(const Phase& phase, const Layout& layout, std::int64_t count, const float* sums, float* pixels) const {
     const std::int64_t lanes = layout.sizes.lanes, out_row = phase.y.spacing * layout.sizes.out_width * lanes;
     for (std::int64_t output = 0; output < written_; ++output) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The innermost loops of a direct convolution: sums over terms k of w[k, n] x[k, i] for a tile of outputs n and positions i,
-// which stays in registers. Every sum adds its terms in the order of k, with fused multiply-adds if the processor has them, so
-// results do not depend on the tile or the position.
+// which stays in registers. Every sum adds its terms in the order of k, with fused multiply-adds if the CPU has them, so results
+// depend neither on the tile nor on the position.
 #pragma once
 
 #include <Eigen/Core>
@@ -27,8 +27,7 @@ struct TileTerms {
   const float* w;
 };
 
-/// The memory for sums. Sums start from `bias` (from zero if it is nullptr) or, if they continue, from the values that are
-/// already there.
+/// The memory for sums. Sums start from `bias` (nullptr: from zero) or, if they continue earlier sums, from the values in memory.
 struct TileSums {
   float* out;
   std::int64_t stride;  ///< distance between outputs
@@ -62,7 +61,7 @@ void add_tile(const TileTerms& terms, const TileSums& to) {
   }
 }
 
-/// Adds terms for the last positions, fewer than a packet. Reads a whole packet of x.
+/// Adds terms for the last `count` positions, fewer than a packet. Reads a whole packet of x.
 template <int N>
 void add_rest(const TileTerms& terms, const TileSums& to, std::int64_t count) {
   float sums[N * kPacket];
@@ -90,7 +89,7 @@ void add_strip(TileTerms terms, TileSums to, std::int64_t length) {
   }
 }
 
-/// Splits `count` outputs into blocks of sizes that add_outputs supports.
+/// Splits `count` outputs into blocks whose sizes add_outputs supports.
 inline std::vector<std::int64_t> output_blocks(std::int64_t count) {
   std::vector<std::int64_t> blocks;
   for (std::int64_t block = kTileOutputs; count > 0; block /= 2) {

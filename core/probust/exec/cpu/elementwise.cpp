@@ -16,7 +16,7 @@
 namespace probust::cpu {
 namespace {
 
-// Applies a function of whole blocks; the last one is padded.
+// Applies a function to whole blocks; the last block is padded.
 template <class F>
 Kernel block_kernel(F f) {
   return [f](const Call& call) {
@@ -43,7 +43,7 @@ std::vector<std::int64_t> element_table(const Shape& operand, const Shape& outpu
   return broadcast_offsets(operand, output);
 }
 
-// Consecutive elements of an output for which each operand has consecutive elements, or the same element for all.
+// Consecutive elements of an output. For these, each operand has either consecutive elements or one element for all.
 struct Segment {
   std::int64_t first, count;
   std::int64_t at[2], step[2];  // first element of each operand, and its step to the next one: 0 or 1
@@ -69,7 +69,7 @@ std::vector<Segment> segments_of(const Shape& a, const Shape& b, const Shape& ou
   return segments;
 }
 
-// The number of elements to combine at a time if an operand has fewer lanes than the output. Its repeated lanes take up to
+// The number of elements to combine at a time if an operand has fewer lanes than the output: its repeated lanes take up to
 // kTogether floats.
 std::int64_t elements_together(const Call& call) {
   constexpr std::int64_t kTogether = 1024;  // in floats
@@ -118,8 +118,8 @@ void run_segment(BinaryLoop loop, float parameter, const Call& call, const Segme
 Kernel make_unary(const Graph&, const Node& node) {
   switch (node.op) {
     case Op::relu:
-      // Like std::max(x, 0): NaN stays NaN. (A plain loop would become WebAssembly's max, whose rules for NaN and zero cost
-      // several instructions.)
+      // Like std::max(x, 0): NaN stays NaN. (A plain loop would be compiled to WebAssembly's max, whose rules for NaN and zero
+      // take several instructions.)
       return block_kernel([](const Block& x) -> Block { return x.max(0.0F); });
     case Op::exp:
       return block_kernel([](const Block& x) -> Block { return x.exp(); });

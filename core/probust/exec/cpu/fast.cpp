@@ -9,8 +9,8 @@
 namespace probust::cpu {
 namespace {
 
-// Whether the result of a node decides which element of a window is the largest. Pixels of a constant image are equal, and the
-// first one must win as in the reference evaluation, but Winograd's algorithm rounds differently at every pixel of a tile.
+// Whether the result of a node determines which element of a window is the largest. If all pixels of an image are equal, the
+// first one must win, as in the reference evaluation, but Winograd's algorithm rounds differently at every pixel of a tile.
 bool reaches_maximum(const Graph& graph, const Node& node) {
   std::vector<bool> reached(graph.nodes.size(), false);
   for (std::size_t id = static_cast<std::size_t>(&node - graph.nodes.data()); id < graph.nodes.size(); ++id) {
@@ -25,7 +25,7 @@ bool reaches_maximum(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-// The choice depends on the graph only, never on the batch, because algorithms round differently.
+// The algorithm depends only on the graph, never on the batch, because algorithms round differently.
 Product make_fast_product(const Graph& graph, const Node& node, std::vector<float> bias) {
   if (node.op == Op::matmul) {
     if (Product rows = make_rows_matmul(graph, node, bias); rows.kernel) return rows;

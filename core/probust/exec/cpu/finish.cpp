@@ -17,8 +17,7 @@ void combine_with(Op op, const float* x, float* y, std::int64_t count) {
   with_fused_function(op, [&](auto f) { to = to.binaryExpr(operand, f); });
 }
 
-// y[e * lanes + l] = f(y[e * lanes + l], x[e * own + l % own]) for `count` elements. Returns false unless vectors of N values
-// divide `own`.
+// y[e * lanes + l] = f(y[e * lanes + l], x[e * own + l % own]) for `count` elements. Returns false unless N divides `own`.
 template <int N>
 bool combine_packets(Op op, const float* x, std::int64_t own, float* y, std::int64_t lanes, std::int64_t count) {
   using namespace Eigen::internal;
@@ -67,7 +66,7 @@ void Call::apply_fused(std::int64_t first, std::int64_t count) const {
   }
 }
 
-// Combines a constant with runs of floats that use the same element of it.
+// Combines runs of floats with the element of the constant that each run uses.
 void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t count) const {
   const std::int64_t together = stage.size == 1 ? first + count : stage.inner * lanes;
   for (std::int64_t at = first, end = first + count; at < end;) {
@@ -77,7 +76,7 @@ void Call::combine_constant(const Fused& stage, std::int64_t first, std::int64_t
   }
 }
 
-// Combines an operand with fewer lanes in runs that read consecutive lanes of the operand, or the same lane.
+// Combines an operand with fewer lanes, in runs that read consecutive lanes of the operand, or always the same lane.
 void Call::combine_runs(const Fused& stage, std::int64_t first, std::int64_t count) const {
   const std::int64_t own = lanes_of(stage.operand);
   if (first % lanes == 0 && count % lanes == 0 && combine_elements(stage, first / lanes, count / lanes)) return;

@@ -9,8 +9,8 @@
 #pragma GCC diagnostic ignored "-Wpsabi"  // how vectors are returned depends on the instruction set: these functions are inline
 #endif
 
-// Vectors of four, eight and sixteen floats, with the compiler's built-in shuffles. Those of four and eight work on every
-// instruction set.
+// Vectors of four, eight and sixteen floats, with the compiler's built-in shuffles. Vectors of four and eight floats work on
+// every instruction set.
 namespace probust::cpu {
 
 /// Four values, in a vector register of the smallest instruction set.

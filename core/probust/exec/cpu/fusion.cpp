@@ -8,7 +8,7 @@
 namespace probust::cpu {
 namespace {
 
-// A constant that is added to a product, one value per channel.
+// The values of a constant that is added to a product, one per channel; empty if `added` is not such a constant.
 std::optional<std::vector<float>> bias_of(const Graph& graph, const Node& product, ValueId added) {
   if (graph[added].op != Op::constant || product.op == Op::conv_transpose) return std::nullopt;
   const std::size_t rank = product.shape.size(), channels = product.op == Op::conv ? 1 : rank - 1;
@@ -20,7 +20,7 @@ std::optional<std::vector<float>> bias_of(const Graph& graph, const Node& produc
   return values;
 }
 
-// Follows the element-wise nodes after a product. `known` has, for each value, the node whose kernel computes it.
+// Follows the element-wise nodes after a product. `known` maps each value to the node whose kernel computes it.
 class Chain {
  public:
   Chain(const Graph& graph, ValueId product, const std::vector<ValueId>& readers, const std::vector<ValueId>& known)

@@ -9,13 +9,13 @@
 
 namespace probust::cpu {
 
-/// `graph` with all values that depend on the seed moved to the end. The masks of rectifiers, for example, are then known
+/// `graph` with all values that depend on the seed moved to the end, so that the masks of rectifiers, for example, are computed
 /// before the backward products that use them. Inputs keep their order.
 Graph seeded_last(const Graph& graph);
 
 /// The work that the kernel of a product with a constant does after the product, and the nodes that it replaces.
 struct Fusion {
-  std::vector<float> bias;     ///< per channel, or empty; the sums start from it
+  std::vector<float> bias;     ///< per channel, or empty; the sums of the product start from it
   std::vector<Fused> fused;    ///< in the order in which they are applied
   std::vector<ValueId> extra;  ///< operands of `fused`, after the product's own
   std::vector<ValueId> nodes;  ///< the nodes replaced, in order
@@ -46,7 +46,7 @@ struct LaneGroup {
   std::int64_t lane = 0, of_example = 0;  ///< the first lane, and the example it belongs to
   LaneGroup(const Call& call, std::int64_t first) : lane(first), of_example(first % call.batch.examples) {}
 
-  /// Whether, for every operand, `count` lanes of the output read consecutive lanes or the same lane.
+  /// Whether `count` lanes of the output read, from each operand, consecutive lanes or a single lane.
   bool together(const Call& call, std::int64_t count) const {
     return of_example + count <= call.batch.examples || call.batch.examples == 1 || !has_example_operand(call);
   }

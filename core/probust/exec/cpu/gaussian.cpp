@@ -15,14 +15,14 @@ constexpr float kLeastB = 1e-30F;  // lower limit for variances
 // Slopes of ramps that replace steps, because compilers do not vectorise comparisons.
 constexpr float kSteep = 1e30F, kSteeper = 1e38F;
 
-// A variance b with its square root s.
+// A variance b and its square root s.
 struct Spread {
-  Block b, inverse, s;  ///< the variance b, 1 / s, and s = sqrt(b)
+  Block b, inverse, s;  ///< `b` is the variance, `inverse` is 1 / s, `s` is sqrt(b)
 
   explicit Spread(const Block& variance) : b(variance.max(kLeastB)), inverse(b.rsqrt()), s(b * inverse) {}
 };
 
-// A normal variable of mean a, described by its smaller tail.
+// A normal variable with mean a, described by its smaller tail.
 struct Normal {
   Block a;
   const Spread& spread;

@@ -17,8 +17,8 @@ using Eigen::Index;
 using To = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
 using From = Eigen::internal::const_blas_data_mapper<float, Index, Eigen::ColMajor>;
 
-// The kernel and its tile. The kernel sums the elements of full-height tiles in the same order everywhere, also in the
-// transposed product, but uses a different order for lower tiles.
+// The kernel and its tile. In tiles of full height, including those of the transposed product, the kernel always sums in the same
+// order; in lower tiles, it uses a different order.
 #ifdef __wasm_simd128__
 constexpr Index kHeight = WasmProducts::kHeight, kWidth = WasmProducts::kWidth;
 using Multiply = WasmProducts;
@@ -30,7 +30,7 @@ using Multiply = Eigen::internal::gebp_kernel<float, float, Index, To, kHeight, 
 using PackColumns = Eigen::internal::gemm_pack_rhs<float, Index, From, kWidth, Eigen::ColMajor>;
 
 // With this depth, a group and four columns of weights fit the first-level cache. Short sums also have smaller rounding errors:
-// the p of adf, which is the most sensitive to rounding, differs between two processors by half as much as with a depth of 256.
+// the p of adf, which is the most sensitive to rounding, differed half as much between two CPUs as with a depth of 256.
 constexpr Index kMostDepth = 128;
 constexpr Index kPackedBytes = 128 << 10;  // limit for packed rows, which should stay in the second-level cache
 
@@ -49,7 +49,7 @@ void pack(const float* a, Index stride, Index count, Index depth, float* packed)
   }
 }
 
-// The number of rows, out of `tall`, to pack at once: whole groups.
+// The number of rows, out of `tall`, to pack at once: a whole number of groups.
 Index rows_a_block(Index tall, const Weights& w) {
   return std::min(std::max<Index>(1, kPackedBytes / kFloat / w.depth() / kHeight) * kHeight, tall);
 }

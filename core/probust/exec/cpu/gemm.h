@@ -13,7 +13,7 @@
 namespace probust::cpu {
 
 /// Column-packed weights: a constant right-hand side [k, n] of products, in the order in which the innermost kernel reads it.
-/// They are packed once, because with few rows packing takes longer than the product.
+/// Weights are packed only once, because for few rows packing takes longer than the product.
 class Weights {
  public:
   /// How products handle the rows that remain after the last whole group.
@@ -47,7 +47,7 @@ class Weights {
   mutable Eigen::VectorXf by_groups_;  // made on first use
 };
 
-/// The faster choice if each lane contributes this many rows to the product.
+/// The faster of the two if each lane contributes this many rows to the product.
 inline Weights::Rest rest_for(std::int64_t rows_of_a_lane) {
   return rows_of_a_lane >= 16 ? Weights::Rest::padded : Weights::Rest::turned;
 }
@@ -57,14 +57,14 @@ inline std::int64_t packed_bytes(std::int64_t size, Weights::Rest rest) {
   return size * static_cast<std::int64_t>(sizeof(float)) * (rest == Weights::Rest::turned ? 2 : 1);
 }
 
-/// Limits for the rows that are gathered at once: as many as fit the second-level cache, but at least a whole group of any
+/// Limits for the number of rows to gather at once: as many as fit into the second-level cache, but at least a whole group of any
 /// kernel.
 inline constexpr std::int64_t kGatherBytes = 192 << 10;
 inline constexpr std::int64_t kLeastRows = 48;
 
 /// out = bias + a w, with bias [n] (nullptr: zeros), a [rows, k] and out [rows, n] stored column by column, `a_stride` and
-/// `out_stride` elements from column to column. Every row (a lane, or a pixel of a lane) is summed in the same order at any
-/// position, so results do not depend on the number of lanes. `packed` is memory for packed operands.
+/// `out_stride` elements from column to column. Every row (a lane, or a pixel of a lane) is summed in the same order wherever it
+/// is, so results do not depend on the number of lanes. `packed` is memory for packed operands.
 void multiply(std::int64_t rows, const float* a, std::int64_t a_stride, const Weights& w, const float* bias, float* out,
               std::int64_t out_stride, Stretch& packed);
 

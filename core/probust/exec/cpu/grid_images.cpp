@@ -6,7 +6,7 @@
 namespace probust::cpu {
 namespace {
 
-// Copies a row of an image, or zeros, to to[0], to[step], ..., with the pixels beyond the border.
+// Copies a row of an image, or zeros, to to[0], to[step], ..., including the pixels beyond the border.
 template <int step>
 void surround_row(const ReachedPixels& columns, const float* from, float* to) {
   if (from == nullptr) {
@@ -40,7 +40,7 @@ void fold_border(const Sampling& s, float* plane) {
 template <int channels>
 void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
               float* to) {
-  constexpr int columns = 4 / channels;  // in four floats
+  constexpr int columns = 4 / channels;  // columns that four floats contain
   const std::int64_t width = s.columns.count, groups = (planes + channels - 1) / channels;
   const std::int64_t image = groups * channels * s.reached(), whole = width / columns * columns, whole_lanes = lanes / 4 * 4;
   for (std::int64_t g = 0; g < groups; ++g) {

@@ -8,13 +8,13 @@
 #include "probust/exec/cpu/block.h"
 #include "probust/ops/grid_axis.h"
 
-// Prepares the images that grid_sample.cpp samples: those of a few lanes, each in contiguous memory, with the pixels beyond
-// its border.
+// Prepares the images that grid_sample.cpp samples: copies those of a few lanes to contiguous memory, including the pixels beyond
+// the border.
 namespace probust::cpu {
 
 /// The number of lanes in a group. One pixel of this many lanes fills a cache line.
 inline constexpr std::int64_t kSampledLanes = kBlock;
-/// The number of floats in copies of images, unless a single plane of all lanes has more. They fit in the second-level cache.
+/// The number of floats in copies of images, which then fit in the second-level cache, unless one plane of all lanes has more.
 inline constexpr std::int64_t kSampledFloats = std::int64_t{1} << 17;
 /// The largest number of reached pixels. It is limited because their indices are computed as floats.
 inline constexpr std::int64_t kMostReached = std::int64_t{1} << 24;
@@ -22,7 +22,7 @@ inline constexpr std::int64_t kMostReached = std::int64_t{1} << 24;
 /// The pixels that taps can reach along an axis.
 struct ReachedPixels {
   GridAxis axis;
-  std::int64_t first, count;         // the first reached pixel of the axis, and their number
+  std::int64_t first, count;         // the first reached pixel of the axis, and the number of reached pixels
   std::vector<std::int64_t> pixel;   // for each reached pixel, the pixel of the image that it repeats; -1 for a zero
   std::vector<std::int64_t> beyond;  // indices of the reached pixels that are beyond the border
 
@@ -52,7 +52,7 @@ struct Sampling {
         positions(element_count({at.begin() + 2, at.end()})) {}
 
   std::int64_t reached() const { return rows.count * columns.count; }
-  /// How many channels to sample at a time: four, because they have the same taps, but only one of a large image.
+  /// How many channels to sample at a time: four, because channels have the same taps, but only one if the image is large.
   std::int64_t sampled_together() const { return channels == 1 || channels_in(4 * kSampledFloats) < 4 ? 1 : 4; }
   /// How many channels to process at a time in the transpose.
   std::int64_t added_together() const {
@@ -64,7 +64,7 @@ struct Sampling {
 };
 
 /// Copies planes of the images in lanes first .. first + lanes - 1, of `own` lanes, to [lane][planes / channels][reached row]
-/// [reached column][channels]. Channels that do not exist become zeros. Defined for 1 and 4 channels.
+/// [reached column][channels]. Missing channels become zeros. Defined for 1 and 4 channels.
 template <int channels>
 void surround(const Sampling& s, const float* from, std::int64_t own, std::int64_t first, std::int64_t lanes, std::int64_t planes,
               float* to);

@@ -12,7 +12,7 @@
 // Computes where grid_sample.cpp samples images, and with which weights.
 namespace probust::cpu {
 
-/// The constants of an axis as Eigen's packets, each of equal values.
+/// The constants of an axis as Eigen's packets; all values of a packet are equal.
 struct AxisPackets {
   float weight[GridAxis::kPowers][GridAxis::kTaps][kPacket];
   float lowest[kPacket], highest[kPacket];
@@ -49,8 +49,8 @@ Packet place_packet(const GridAxis& axis, const AxisPackets& packets, Packet at,
   return pmin(load(packets.highest), pmax(load(packets.lowest), pixel));  // in this order, NaN becomes a valid pixel
 }
 
-/// Where each lane of a group samples its image for one position, and the weights of the taps. Unused lanes have the values
-/// for position 0.
+/// Where each lane of a group samples its image for one position, and the weights of the taps. Unused lanes are set as for
+/// position 0.
 template <int taps>
 struct Places {
   float rows[taps][kSampledLanes], columns[taps][kSampledLanes];
@@ -79,7 +79,7 @@ void pair_rows(Places<4>& places) {
   }
 }
 
-/// Finds the places at which a group of lanes is sampled.
+/// Finds where a group of lanes samples its images.
 template <int taps>
 class PlaceFinder {
  public:

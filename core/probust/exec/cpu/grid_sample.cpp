@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Samples images at positions (ops/grid_sample.cpp). If the positions differ between lanes, a lane's taps are consecutive
-// pixels of its own image, but they are far apart in [elements][lanes]. So the image of each of a few lanes is copied to
-// contiguous memory, with the pixels beyond the border that taps can reach; then every row of taps is one load, without a test
-// for the border. Rows are weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results
-// written, for all four at once. If images with cubic interpolation have several channels, each pixel of a copy contains four
-// of them, so that taps are loaded, weighted and added for four channels at once, and only the results are transposed. The
-// transpose of sampling adds to images of one channel, and then adds the pixels beyond the border to those that they repeat.
+// Samples images at positions (ops/grid_sample.cpp). If the positions differ between lanes, a lane's taps are consecutive pixels
+// of its own image, but far apart in the layout [elements][lanes]. So the images of a few lanes are copied to contiguous memory,
+// including the pixels beyond the border that taps can reach; every row of taps is then one load, without a test for the border.
+// Rows are weighted lane by lane. Then four lanes are transposed, so that columns are weighted, and results written, for all four
+// at once. If images with cubic interpolation have several channels, each pixel of a copy contains four of them, so that taps are
+// loaded, weighted and added for four channels at once, and only the results are transposed. The transpose of sampling adds to
+// images of one channel, and then adds the pixels beyond the border to those that they repeat.
 // If the positions are constant, taps are the same for all lanes.
 #include <algorithm>
 #include <array>
@@ -22,15 +22,15 @@
 namespace probust::cpu {
 namespace {
 
-// The tap offsets and weights of this many positions are computed before any of them is sampled. These are more positions
-// than the processor has in flight at once.
+// The tap offsets and weights of this many positions are computed before any of them is sampled: more positions than the CPU has
+// in flight at once.
 constexpr std::int64_t kPositions = 8;
 
 // The transpose divides the positions into this many parts, and processes one position of each part in turn: taps of
 // neighbouring positions overlap, and adding to a value that was just written is slow.
 constexpr std::int64_t kStreams = 4;
 
-// Cache lines are prefetched this many positions ahead: those of a group are too far apart for the hardware prefetcher.
+// Cache lines are prefetched this many positions ahead: those of a group's lanes are too far apart for the hardware prefetcher.
 constexpr std::int64_t kAhead = 8;
 
 // The operands and the result for some channels of an image.
@@ -68,7 +68,7 @@ struct GroupPositions {
   }
 };
 
-// The taps that one load contains: those of a row, of two rows (surround_one<2, 1>), or of four channels.
+// The taps that one load reads: those of a row, of two rows (surround_one<2, 1>), or of four channels.
 enum class TapLoads : std::uint8_t { row, row_pairs, channels };
 
 // Samples four lanes, beginning with lane `first`. The taps of lane l begin at tap[l], in an image whose rows have `width`
@@ -196,8 +196,8 @@ template <int taps, TapLoads loads>
   }
 }
 
-// Samples a group of lanes. `images` [lanes or 1][plane][reached pixel] are arranged for these loads, and are `step` floats
-// apart. Images of unused lanes may contain any values.
+// Samples a group of lanes. `images` [lanes or 1][plane][reached pixel] are arranged for `loads`, and are `step` floats apart.
+// Images of unused lanes may contain any values.
 template <int taps, TapLoads loads>
 void sample_group(const Sampling& s, const Call& call, const ImagePlanes& planes, const LaneBlock& group, const float* images,
                   std::int64_t step) {
@@ -283,7 +283,7 @@ void add_group(const Sampling& s, const Call& call, const ImagePlanes& planes, c
   }
 }
 
-// Whether the images of some lanes are bitwise equal, as those of noisy samples of one point are if the noise changes only the
+// Whether the images of some lanes are bitwise equal, as they are for noisy samples of one point if the noise changes only the
 // positions. If so, copies one of them.
 bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std::int64_t pixels, float* to) {
   using Bits = std::int32_t __attribute__((vector_size(sizeof(Four))));
@@ -306,7 +306,7 @@ bool copy_if_equal(const float* from, std::int64_t own, std::int64_t lanes, std:
   return true;
 }
 
-// Whether one load contains four channels: if images with cubic interpolation have several channels.
+// Whether one load reads four channels: yes for cubic interpolation of images with several channels.
 template <int taps>
 bool has_channel_loads(const ImagePlanes& planes) {
   return taps == 4 && planes.count > 1;
@@ -405,7 +405,7 @@ void each_tap(const Sampling& s, const float* at, const Visit& visit) {
   }
 }
 
-// With constant positions. The result has the lanes of the first operand.
+// Samples at constant positions. The result has the lanes of the first operand.
 void sample_alike(const Sampling& s, const Call& call) {
   const std::int64_t lanes = call.lanes;
   std::fill_n(call.out, s.images * s.channels * s.positions * lanes, 0.0F);

@@ -41,15 +41,15 @@ struct Call {
 
   std::int64_t lanes_of(std::size_t operand) const { return batch.lanes(in[operand].extent); }
 
-  /// Scratch memory of exactly this size, or several parts of these sizes. Memory returned earlier becomes invalid.
+  /// Scratch memory of exactly this size, or several parts of these sizes. A call invalidates memory returned earlier.
   float* scratch(std::int64_t size) const { return workspace->scratch.take(size); }
   template <std::size_t N>
   std::array<float*, N> scratch(const std::array<std::int64_t, N>& sizes) const {
     return workspace->scratch.take(sizes);
   }
 
-  /// Applies the fused operations to floats first .. first + count - 1 of the output, which are complete. Kernels of products
-  /// with constants call it once for every float of the output.
+  /// Applies the fused operations to floats first .. first + count - 1 of the output, whose sums must be complete. Kernels of
+  /// products with constants must finish every float of the output exactly once.
   void finish(std::int64_t first, std::int64_t count) const {
     if (!fused.empty()) apply_fused(first, count);
   }
@@ -65,10 +65,10 @@ struct Call {
 
 using Kernel = std::function<void(const Call&)>;
 
-/// Creates the kernel of one node, and does all work that depends only on constants and shapes.
+/// Creates the kernel of one node. All work that depends only on constants and shapes is done here.
 using MakeKernel = Kernel (*)(const Graph&, const Node&);
 
-/// How a kernel may use memory.
+/// How to create an operator's kernel, and how the kernel may use memory.
 struct KernelEntry {
   MakeKernel make = nullptr;
   bool in_place = false;  ///< whether the output may overwrite the first operand
@@ -86,8 +86,8 @@ struct Product {
   std::function<std::int64_t(std::int64_t lanes)> scratch_bytes = nullptr;
 };
 
-/// Creates the kernel of a product. `bias` has one value per channel, or none; it costs nothing because the sums start from it.
-/// If an algorithm below does not apply, the Product has no kernel.
+/// Creates the kernel of a product. `bias` has one value per channel, or none; it takes no extra time, because the sums start
+/// from it. The Product has no kernel if the algorithm does not apply.
 using MakeProduct = Product (*)(const Graph&, const Node&, std::vector<float> bias);
 
 /// Matrix products of gathered operands by Eigen's kernel. The results are the same on every machine, including in browsers.
@@ -112,7 +112,7 @@ Kernel make_matmul(const Graph&, const Node&);
 Product make_constant_matmul(const Graph&, const Node&, std::vector<float> bias);
 Product make_constant_conv(const Graph&, const Node&, std::vector<float> bias);
 Kernel make_variable_conv(const Graph&, const Node&);
-/// Whether a convolution, or one of its derivatives, has one channel per group on both sides; and the kernel for these.
+/// Whether a convolution, or one of its derivatives, has one channel per group on both sides; and the kernel for this case.
 bool has_single_channels(const Graph&, const Node&);
 Kernel make_lane_conv(const Graph&, const Node&);
 Kernel make_max_pool(const Graph&, const Node&);

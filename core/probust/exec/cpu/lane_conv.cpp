@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Convolutions with one channel per group and a filter that is not constant, such as a blur whose width differs between lanes.
-// Each product has one term per tap, so lanes, and not channels, fill vector registers. Sums of a few neighbouring pixels are
-// in registers at the same time and share the filter's values. Taps at which the filter is zero in all lanes of a group are
+// Each sum has only one term per tap, so vector registers hold lanes instead of channels. The sums of a few neighbouring pixels
+// are in registers at the same time and share the filter's values. Taps at which the filter is zero in all lanes of a group are
 // left out if the image is finite, so a narrow blur in a wide filter takes less time.
 #include <array>
 #include <map>
@@ -18,21 +18,20 @@ namespace probust::cpu {
 namespace {
 
 constexpr int kBlockPackets = kBlock / kPacket;
-// Pixels whose sums are in registers at the same time: half of the 16 registers.
+// The number of pixels whose sums are in registers at the same time. They take half of the 16 registers.
 constexpr int kTilePixels = 8 / kBlockPackets;
 
-// A term of a pixel's sum: a tap of the filter, and an element of the other operand, whose number is relative to `source` of
-// the run.
+// A term of a pixel's sum: a tap of the filter, and an element of the other operand, counted from the run's `source`.
 struct LaneTerm {
   std::int32_t tap, source;
   auto operator<=>(const LaneTerm&) const = default;
 };
 
-// Consecutive pixels first .. first + length - 1 of the result whose terms are the same, except that pixel first + i reads
-// elements relative to source + i.
+// Consecutive pixels first .. first + length - 1 of the result with the same terms, except that pixel first + i counts elements
+// from source + i.
 struct PixelRun {
   std::int64_t first, length, source;
-  std::int64_t begin, end;  // range of its terms
+  std::int64_t begin, end;  // range of the run's terms
 };
 
 // The terms of all pixels of the result, for one channel. For conv and conv_filter_grad, outputs read from the image; for
@@ -77,7 +76,7 @@ struct LanePlan {
   }
 };
 
-// Elements of an operand in the lanes of a group: `step` floats from one to the next.
+// Elements of an operand in the lanes of a group, `step` floats apart.
 struct LaneElements {
   const float* data;
   std::int64_t step;
@@ -132,7 +131,8 @@ void sum_pixels(std::span<const LaneTerm> terms, const std::uint8_t* used, const
   }
 }
 
-// Adds to the gradient of every tap, [taps][kBlock], the products of `pixels` cotangents c with what they read.
+// Adds to the gradient of every tap, [taps][kBlock], the products of `pixels` cotangents c with the elements that their pixels
+// read.
 template <int pixels>
 void add_products(std::span<const LaneTerm> terms, const float* c, std::int64_t step_c, const float* x, std::int64_t step,
                   float* gradient) {
@@ -150,7 +150,8 @@ void add_products(std::span<const LaneTerm> terms, const float* c, std::int64_t 
   }
 }
 
-// Calls whole(pixel) for tiles of kTilePixels pixels of a run, counted from its first one, and one(pixel) for each of the rest.
+// Calls whole(pixel) for each tile of kTilePixels pixels of a run, and one(pixel) for each remaining pixel; `pixel` counts from
+// the run's first one.
 template <class Whole, class One>
 void each_tile(const PixelRun& run, const Whole& whole, const One& one) {
   std::int64_t pixel = 0;

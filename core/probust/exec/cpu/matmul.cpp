@@ -21,7 +21,7 @@ Matrix last_two(const Shape& shape) { return {shape[shape.size() - 2], shape[sha
 
 std::int64_t leading_count(const Shape& shape) { return element_count({shape.begin(), shape.end() - 2}); }
 
-// Whether the second operand (right) or the first operand (left) of a node is a single constant matrix.
+// Whether the second (right) or the first (left) operand of a node is a single constant matrix.
 bool right_is_constant(const Graph& graph, const Node& node) {
   const Node &a = graph[node.inputs[0]], &b = graph[node.inputs[1]];
   return b.op == Op::constant && leading_count(b.shape) == 1 && a.extent == node.extent;
@@ -38,7 +38,7 @@ std::int64_t rows_of_a_lane(const Graph& graph, const Node& node) {
   return right_is_constant(graph, node) ? size.rows : size.columns;
 }
 
-// The single constant matrix, or its transpose, as weights [k, n].
+// A single constant matrix, or its transpose, as weights [k, n].
 std::shared_ptr<const Weights> as_weights(const Graph& graph, const Node& node, ValueId id, bool transpose) {
   const auto& constant = std::get<ConstantData>(graph[id].attributes).tensor;
   const Weights::Rest rest = rest_for(rows_of_a_lane(graph, node));
@@ -129,7 +129,7 @@ Kernel left_constant(const Graph& graph, const Node& node) {
 }
 
 // An operand of a product of two varying values. Its elements are `lanes` apart. If it `varies`, its lanes are those of the
-// output; otherwise one lane is used for all.
+// output; otherwise its one lane is used for all.
 struct LaneOperand {
   const float* data;
   std::int64_t lanes;
@@ -168,8 +168,7 @@ void sum_products(LaneOperand a, LaneOperand b, const Terms& terms, std::int64_t
   sum_lanes<1>(a, b, terms, lanes, out);
 }
 
-// Runs of lanes along which each operand either varies or is constant: the lanes of one seed, or all lanes if there is one
-// example.
+// Runs of lanes along which each operand either varies or is constant: the lanes of one seed or, with one example, all lanes.
 struct LaneRuns {
   explicit LaneRuns(const Call& call)
       : length(call.batch.examples == 1 ? call.lanes : call.batch.examples), count(call.lanes / length) {}
@@ -199,7 +198,7 @@ std::vector<std::int64_t> matrix_offsets(const Shape& operand, const Shape& outp
   return offsets;
 }
 
-// y [m, n] = op(a) b for one lane, with b [k, n]. Every element is summed in the same order as in lane_by_lane, so a lane gets
+// y [m, n] = op(a) b for one lane, with b [k, n]. Every element is summed in the same order as in lane_by_lane, so a lane gives
 // the same bits alone and among many. Blocks of a row of y are computed in registers.
 void multiply_one_lane(const float* a, std::int64_t step_i, std::int64_t step_l, const float* b, Matrix y_size, std::int64_t k,
                        float* y) {
@@ -235,7 +234,8 @@ struct Varying {
   float* y;
 };
 
-// Whether gathering the operands is faster. Must not depend on the number of lanes, because it changes the order of sums.
+// Whether gathering the operands is faster. The choice must not depend on the number of lanes, because it changes the order of
+// sums.
 bool is_large(std::int64_t m, std::int64_t n, std::int64_t k) {
   return std::min({m, n, k}) >= 16 && m * n * k >= std::int64_t{1} << 15;
 }

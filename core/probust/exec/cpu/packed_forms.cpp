@@ -7,7 +7,7 @@
 namespace probust::cpu {
 namespace {
 
-// The packed forms of a constant that may still be in use. If `constant` has expired, the address may belong to another
+// The packed forms of a constant that may still be in use. If `constant` has expired, its address may now belong to another
 // constant.
 struct PackedForms {
   std::weak_ptr<const Tensor> constant;

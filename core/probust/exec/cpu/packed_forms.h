@@ -14,7 +14,7 @@ namespace probust::cpu {
 enum class Form : std::int64_t { matrix, strips, filter, tiles, coefficients };
 
 /// A packed form of a constant, shared between programs such as the forward and backward sweeps of a network. `order`
-/// distinguishes forms of the same kind. Calls make() if the form does not exist yet.
+/// distinguishes forms of the same kind. Calls make() to create the form if it does not exist yet.
 std::shared_ptr<const void> shared_form(const std::shared_ptr<const Tensor>& constant, Form form, std::vector<std::int64_t> order,
                                         const std::function<std::shared_ptr<const void>()>& make);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pooling over all lanes at once. The position of a maximum depends only on the example, so it is found once for all seeds.
+// Pooling over all lanes at once. The position of a maximum depends only on the example, so it is determined once for all seeds.
 #include <algorithm>
 #include <type_traits>
 
@@ -21,7 +21,7 @@ void each_window(const Windows& windows, std::int64_t planes, const Visit& visit
   }
 }
 
-// A register of zeros for this many lanes; a single float for one lane.
+// A register of zeros for this many lanes; for one lane, a single float.
 template <int Lanes>
 auto zeros() {
   using Register = typename Eigen::internal::find_best_packet<float, Lanes>::type;
@@ -40,7 +40,8 @@ void for_groups(std::int64_t lanes, const Visit& visit, std::int64_t first = 0) 
   if constexpr (Lanes > 1) for_groups<(Lanes > 4 ? Lanes / 2 : 1)>(lanes, visit, first);
 }
 
-// For each lane of a group, the index of the first largest cell of a window. The first NaN counts as largest.
+// For each lane of a group, the index of the first largest cell of a window. A NaN counts as largest, the first one if there are
+// several.
 template <int Lanes>
 struct Largest {
   using Register = decltype(zeros<Lanes>());

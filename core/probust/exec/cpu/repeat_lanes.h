@@ -10,7 +10,7 @@
 namespace probust::cpu {
 
 /// to[e * lanes + l] = x[e * step * own + l % own] for `count` elements e: repeats the lanes of an operand that has `own`
-/// lanes. `to` must have room for another block, because whole blocks are written and the next ones overwrite their ends.
+/// lanes. `to` must have room for one more block, because whole blocks are written, whose ends the next ones overwrite.
 inline void repeat_lanes(const float* x, std::int64_t step, std::int64_t own, std::int64_t lanes, std::int64_t count, float* to) {
   using namespace Eigen::internal;
   for (std::int64_t e = 0; e < count; ++e, x += step * own) {

@@ -17,7 +17,7 @@ namespace {
 constexpr int kStripPackets = 3;
 constexpr std::int64_t kStrip = kStripPackets * kPacket;
 constexpr int kTileRows = kTileSums / kStripPackets;
-constexpr std::int64_t kMostTerms = 192;        // a strip of this many rows of W stays in the first-level cache
+constexpr std::int64_t kMostTerms = 192;        // a strip of W with this many rows stays in the first-level cache
 constexpr std::int64_t kSumBytes = 128 << 10;   // limit for the sums of a strip
 constexpr std::int64_t kRowBytes = 1024 << 10;  // limit for the rows of x
 
@@ -49,7 +49,7 @@ void add_rows(const float* const* x, std::int64_t step, const float* w, std::int
   add_rows<Rows, 1>(x, step, w, terms, sums);
 }
 
-constexpr int kTileColumns = std::gcd(kTileRows, static_cast<int>(kStrip));  // columns of W in a tile whose vectors are lanes
+constexpr int kTileColumns = std::gcd(kTileRows, static_cast<int>(kStrip));  // columns of W in a tile whose vectors contain lanes
 
 // A vector of lanes of a row: its address in x, and the address of its first column in the output.
 struct LanesOfRow {
@@ -143,7 +143,7 @@ class RowsMatmul {
     }
   }
 
-  // The vectors of lanes of rows first .. end - 1. The last two vectors of a row may overlap.
+  // The vectors of lanes in rows first .. end - 1. The last two vectors of a row may overlap.
   std::vector<LanesOfRow> vectors_of(const Layout& layout, std::int64_t first, std::int64_t end, const float* x,
                                      float* out) const {
     std::vector<LanesOfRow> all;
@@ -182,7 +182,7 @@ class RowsMatmul {
     call.finish(out - call.out, all * n_);
   }
 
-  // Multiplies rows first .. end - 1 by a strip of W. Here a row is one lane of a row of x.
+  // Multiplies rows first .. end - 1 by a strip of W. Here, each lane of a row of x counts as one row.
   void multiply_strip(const Layout& layout, const float* x, std::int64_t first, std::int64_t end, std::int64_t column,
                       float* sums) const {
     const float* const w = strips_->data() + column * k_;

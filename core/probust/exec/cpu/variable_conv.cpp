@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Convolutions whose filter is not constant, and the gradients of filters, as in training: the batch is the first axis of the
-// image, and there is one lane. Patches of many images are gathered together, because one small image has too few rows for the
-// kernel of the product. Each lane is computed separately, so its sums do not depend on the number of lanes.
+// Convolutions whose filter is not constant, and the gradients of filters, as in training, where the batch is the first axis of
+// the image and there is one lane. Patches of many images are gathered together, because a small image alone has too few rows for
+// the matrix-product kernel. Each lane is computed separately, so its sums do not depend on the number of lanes.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +17,7 @@ constexpr std::int64_t kMostRows = 1024;
 
 std::int64_t pixels_of(const Shape& shape) { return element_count({shape.begin() + 2, shape.end()}); }
 
-// The number of rows of k values, of `rows` in all, to gather at once.
+// The number of rows, out of `rows` with k values each, to gather at once.
 std::int64_t rows_together(std::int64_t k, std::int64_t rows) {
   const std::int64_t fitting = kGatherBytes / static_cast<std::int64_t>(sizeof(float)) / std::max<std::int64_t>(1, k);
   return std::min({std::max(kLeastRows, fitting / kLeastRows * kLeastRows), kMostRows / kLeastRows * kLeastRows, rows});
@@ -56,7 +56,7 @@ struct Planes {
   std::int64_t step, pixels, channels;
 };
 
-// Gathers patches as columns of a matrix: column (channel, tap) has what the tap reads for rows begin .. end - 1.
+// Gathers patches as columns of a matrix: column (channel, tap) contains the pixels that the tap reads for rows begin .. end - 1.
 void gather_patches(const Cells& cells, const Planes& planes, std::int64_t begin, std::int64_t end, float* columns) {
   const auto size = static_cast<std::int64_t>(cells.pixels.size()), taps = static_cast<std::int64_t>(cells.taps.size());
   each_image(size, begin, end, [&](std::int64_t image, std::int64_t first, std::int64_t last, std::int64_t row) {
@@ -175,7 +175,8 @@ void run_conv(const Call& call, const Cells& cells, const Sizes& size, const Lan
   }
 }
 
-// Computes patches of the result and adds them up: fewer multiplications than a convolution of the cotangent padded with zeros.
+// Computes patches of the result and adds them up, which takes fewer multiplications than a convolution of the zero-padded
+// cotangent.
 void run_conv_transpose(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
   std::fill_n(lane.out, element_count(*call.shape), 0.0F);
   for (std::int64_t group = 0; group < size.groups; ++group) {
@@ -190,7 +191,7 @@ void run_conv_transpose(const Call& call, const Cells& cells, const Sizes& size,
   }
 }
 
-// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has one patch per output pixel, and c has the cotangents.
+// The gradient of a group's filter [O, (channel, tap)] is cᵀ P: P has one patch per output pixel, and c contains the cotangents.
 void run_filter_grad(const Call& call, const Cells& cells, const Sizes& size, const LaneCall& lane) {
   const std::int64_t height = padded_rows(size.k);
   for (std::int64_t group = 0; group < size.groups; ++group) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The innermost kernel of matrix products in WebAssembly, with the interface, packing and tile width of Eigen's kernel, which is
-// slow there. Eigen unrolls eight steps of depth, which LLVM and Binaryen reorder into eight steps of one sum after another. Then
-// more values are live than engines have registers (V8: 15 on x86-64), and half the time goes to spills. Here the loop body is
-// one step: a tile of 8 rows by 4 columns needs 8 sums, 2 vectors of rows and one of a column's element, and nothing is spilled.
-// Measured in one page: 48 GFLOP/s; Eigen's kernel with 12 rows has 32, with 8 rows 27 to 32. Tiles of 12 by 3, 16 by 2 and 8 by
-// 5 are within 8%.
+// slow there. Eigen unrolls eight steps of depth, which LLVM and Binaryen reorder so that each sum's eight steps come one after
+// another. More values are then live than engines have registers (V8: 15 on x86-64), and half of the time is spent on spills.
+// Here the loop body is one step: a tile of 8 rows by 4 columns needs 8 vectors of sums, 2 of rows and 1 for a column's element,
+// and nothing is spilled. Measured in one page, it reaches 48 GFLOP/s; Eigen's kernel reaches 32 with 12 rows, and 27 to 32 with
+// 8 rows. Tiles of 12 by 3, 16 by 2 and 8 by 5 are within 8%.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -19,9 +19,10 @@ struct WasmProducts {
   using Out = Eigen::internal::blas_data_mapper<float, Index, Eigen::ColMajor>;
   static constexpr int kHeight = 8, kWidth = 4;
 
-  /// out += rows columns, with `rows` packed in groups of kHeight, and `columns` in groups of kWidth with the last n % kWidth
-  /// of them one by one. `count`, the number of rows, is a multiple of kHeight. Each element's products are summed in the order
-  /// of depth before they are added to it. No operand needs alignment. The factor, which Eigen's interface requires, must be 1.
+  /// out += rows columns, with `rows` packed in groups of kHeight, and `columns` in groups of kWidth, except for the last n %
+  /// kWidth, which are packed one by one. `count`, the number of rows, is a multiple of kHeight. Each element's products are
+  /// summed in the order of depth before they are added to it. No operand needs alignment. The factor, which Eigen's interface
+  /// requires, must be 1.
   void operator()(const Out& out, const float* rows, const float* columns, Index count, Index depth, Index n, float /*one*/) {
     const Index wide = n / kWidth * kWidth;
     for (Index column = 0; column < wide; column += kWidth) {

@@ -12,16 +12,16 @@
 namespace probust::cpu {
 namespace {
 
-// The rows of a product that are transformed at once. A row is one lane of a tile.
+// The number of rows of a product to transform at once. A row is one lane of a tile.
 constexpr std::int64_t kWide = kPacket;
 constexpr std::int64_t kLeastRows = 48;  // whole tiles for every instruction set
 using Wide = Eigen::Array<float, kWide, 1>;
 using Rows = Eigen::Map<Wide>;
 using ConstRows = Eigen::Map<const Wide>;
 
-// The transformations along one dimension: a tile's inputs d to coefficients, sums of products of coefficients s to outputs y,
-// and filters g to coefficients. They interpolate polynomials at infinity and at the points given below. The points are powers
-// of two and sums of two of them, so that products with inputs and outputs are exact or nearly so.
+// The transformations along one dimension: a tile's inputs d to coefficients, filters g to coefficients, and sums s of products
+// of coefficients to outputs y. They interpolate polynomials at infinity and at the points given below. The points are powers of
+// two or sums of two powers of two, so that products with inputs and outputs are exact or nearly so.
 template <int Outputs>
 struct Transform;
 
@@ -50,8 +50,8 @@ struct Transform<2> {
   }
 };
 
-// Points 0, +-a, +-b. The errors of the outputs are half of those with the usual 0, +-1, +-2, and twice those of a direct
-// product.
+// Points 0, +-a, +-b. The errors of the outputs are half as large as with the usual points 0, +-1, +-2, and twice as large as for
+// a direct product.
 template <>
 struct Transform<4> {
   static constexpr int kInputs = 6;
@@ -89,7 +89,7 @@ struct Transform<4> {
   }
 };
 
-// The parameters of a convolution. For a transposed one, inputs and outputs are exchanged.
+// The parameters of a convolution. For a transposed convolution, inputs and outputs are exchanged.
 struct Convolution {
   std::shared_ptr<const Tensor> filter;  // [out, in, 3, 3]; if transposed, [in, out, 3, 3]
   bool transposed;
@@ -148,7 +148,7 @@ class Winograd {
     weights_ =
         shared_form<std::vector<float>>(convolution_.filter, Form::coefficients, {convolution_.transposed ? 1 : 0, Outputs},
                                         [&] { return coefficients<Outputs>(convolution_); });
-    convolution_.filter.reset();  // the graph keeps it
+    convolution_.filter.reset();  // not needed any more; the graph keeps it
   }
 
   std::int64_t tiles() const { return grid_.count(); }
@@ -184,8 +184,8 @@ class Winograd {
  private:
   static constexpr std::int64_t kTransformedBytes = 1 << 20;
 
-  // The number of rows to transform at once: as many as stay in the cache, or more if the weights do not fit, so that they are
-  // read less often.
+  // The number of rows to transform at once: as many as stay in the cache, or more if the weights do not fit into it, so that
+  // weights are read less often.
   std::int64_t rows_at_once(std::int64_t rows) const {
     const std::int64_t ins = convolution_.channels_in, outs = convolution_.channels_out;
     const std::int64_t fitting = kTransformedBytes / kFloat / (kCoefficients * (ins + outs)) / kLeastRows * kLeastRows;
@@ -210,7 +210,7 @@ class Winograd {
   static std::int64_t pixels(const std::array<std::int64_t, 2>& extents) { return extents[0] * extents[1]; }
 
   // Calls use(row, tile, lane, count) for each run of rows of the same tile among the kWide rows that begin with `row`. The
-  // `row` that is passed to `use` counts from 0.
+  // row that `use` gets counts from the first of these rows.
   template <class Use>
   static void each_run(const Part& part, std::int64_t row, Use use) {
     const std::int64_t end = std::min(part.end, part.begin + row + kWide);
@@ -229,7 +229,7 @@ class Winograd {
     return inside ? y * convolution_.in[1] + x : -1;
   }
 
-  // Transforms one channel after the other, so that neighbouring lanes of a pixel are read together.
+  // Transforms one channel after another, so that neighbouring lanes of a pixel are read together.
   void transform_inputs(const Part& part, const float* in, float* transformed) const {
     const std::int64_t channels = convolution_.channels_in, plane = pixels(convolution_.in) * part.lanes;
     std::vector<std::vector<Run>> groups;
@@ -407,11 +407,11 @@ std::optional<Convolution> applicable(const Graph& graph, const Node& node) {
   return Convolution{filter, false, filter->shape[1], filter->shape[0], large, small, pad};
 }
 
-// The side of a tile of outputs: 4, 2, or 0 if the direct product is faster. Rounding depends on the tile, so the choice
-// depends only on shapes, not on the number of lanes.
+// The side of the tiles of outputs with which Winograd's algorithm is fastest, 4 or 2; 0 if the direct product is faster.
+// Rounding depends on the tile, so the choice depends only on shapes, not on the number of lanes.
 int best_tile(const Convolution& c) {
   const auto in = static_cast<double>(c.channels_in), out = static_cast<double>(c.channels_out);
-  // Costs relative to a multiplication within a matrix product, estimated from measurements.
+  // Costs of gathering or transforming one value, relative to a multiplication in a matrix product, estimated from measurements.
   constexpr double kGather = 6, kTransform = 12;
   const auto cost = [&](std::int64_t tile) {
     const std::int64_t tiles = (c.out[0] + tile - 1) / tile * ((c.out[1] + tile - 1) / tile);

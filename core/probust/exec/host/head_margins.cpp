@@ -8,9 +8,9 @@
 namespace probust {
 namespace {
 
-constexpr Eigen::Index kRowsAtOnce = 256;  // so that D is never in memory as a whole
+constexpr Eigen::Index kRowsAtOnce = 256;  // rows of D at a time, so that D is never in memory as a whole
 
-// Rows first .. first + count - 1 of D, which are W_t - W_i for the margins of `target`.
+// Rows first .. first + count - 1 of the matrix D, whose rows are W_t - W_i for the margins of `target`.
 Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::Index first, Eigen::Index count) {
   Eigen::MatrixXd rows(count, last.weights.cols());
   const Eigen::RowVectorXd own = last.weights.row(target).cast<double>();
@@ -18,7 +18,7 @@ Eigen::MatrixXd differences(const LastLayer& last, std::int64_t target, Eigen::I
   return rows;
 }
 
-// Calls use(first, rows) for blocks of rows that cover D, where `first` is the number of the first row of the block.
+// Calls use(first, rows) for each block of rows of D; `first` is the index of the block's first row.
 template <class Use>
 void for_differences(const LastLayer& last, std::int64_t target, const StopToken* stop, Use use) {
   const Eigen::Index m = last.weights.rows() - 1;

@@ -10,8 +10,8 @@
 #include "probust/exec/points.h"
 #include "probust/passes/head_split.h"
 
-// For classifiers whose last layer is split off (passes/head_split.h): margins, computed from the results for the layer's
-// inputs.
+// Computes margins from the results for the last layer's inputs, for classifiers whose last layer is split off
+// (passes/head_split.h).
 namespace probust {
 
 /// [C - 1] The variances of the margins of `target` under noise of unit scale, from the features' Gram matrix G: the diagonal
@@ -21,7 +21,7 @@ Eigen::VectorXd margin_variances(const LastLayer& last, const Eigen::MatrixXd& g
 /// `points` with target 0, for HeadSplit::features.
 Points for_features(const Points& points);
 
-/// Linearizations of the margins from those of the features. Throws Error{interrupted} once `stop` is set.
+/// The linearizations of the margins, from those of the features. Throws Error{interrupted} once `stop` is set.
 std::vector<Linearization> through_last_layer(const std::shared_ptr<const LastLayer>& last, std::vector<Linearization> features,
                                               const Points& points, const StopToken* stop);
 

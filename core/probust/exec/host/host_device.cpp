@@ -65,8 +65,8 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
 
   void release() override { make_workers(); }
 
-  // Frees memory first, because otherwise both devices would hold all of it. The weights of the last layer exist three times:
-  // as a constant, packed, and as a matrix. The device for the features subtracts its own weights.
+  // Frees memory first, because otherwise both devices would hold the full amount. The weights of the last layer exist three
+  // times: as a constant, packed, and as a matrix. The device for the features subtracts its own weights.
   std::unique_ptr<BatchDevice> without_head(const HeadSplit& split) override {
     make_workers();
     ExecutorOptions rest = memory_.options();
@@ -82,7 +82,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     make_workers();
     ExecutorOptions own = memory_.options();
     own.memory = static_cast<std::int64_t>(static_cast<double>(own.memory) * share);
-    own.weights_included = false;  // they are already subtracted from the memory
+    own.weights_included = false;  // the weights are already subtracted from the memory
     return std::make_unique<HostDevice>(facts_.name, compile_, part, own);
   }
 
@@ -154,8 +154,8 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     own.along_own = RowMatrix(0, count);
     if (seeds.rows == 0) return forward(worker, count);
     if (which.noise != nullptr) fill_variances(*which.noise, index, own);
-    // If the logits come from another engine, a run may end because an answer is missing, and everything is then repeated. So
-    // all answers must be known before the first group is added to anything.
+    // If the logits come from another engine, a run may end because an answer is missing, and the whole sweep is then repeated.
+    // So all answers must be known before the gradients of the first group are used.
     if (program_of(which).answers_later() && seeds.rows > which.batch.seeds) {
       for (std::int64_t first = 0; first < seeds.rows; first += which.batch.seeds) run_group(which, seeds, first, count, own);
     }
@@ -367,7 +367,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     fit();
   }
 
-  // Fits the memory and the batch to the programs. Must be called after compiling a program.
+  // Updates the memory and the batch for the compiled programs. Must be called after compiling a program.
   void fit() {
     std::vector<const Program*> programs{forward_.get(), gradient_.get(), smoothed_.get(), moments_.get()};
     if (first_layer_) {
@@ -395,7 +395,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
     if (facts_.options.verify && !worker.intact()) throw std::logic_error("something wrote beyond the buffers of a run");
   }
 
-  // Called only for sweeps for sums.
+  // Called only for sweeps of which only sums are needed.
   void find_first_layer() {
     if (const auto split = split_first_layer(*graph_)) {
       memory_.check_values_fit(split->rest);
@@ -428,7 +428,7 @@ class HostDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchCounts
   std::int64_t gradient_size(const Sweep& which) const { return which.to_first_layer ? first_layer_->outputs() : elements_; }
 
   // Computes the noise of the samples in the lanes and, if requested, the resulting change of the outputs of the first layer.
-  // The latter uses a workspace of its own, because the other one holds values of the sweep.
+  // The change is computed in its own workspace, because the other workspace holds values of the sweep.
   void fill_noise(const PlacedPoints& placed, const SampleRange& range, HostWorker& own, bool to_first_layer) const {
     float* const noise = own.noise.take(elements_ * range.lanes);
     std::copy_n(own.inputs.data(), elements_ * range.lanes, noise);

@@ -7,11 +7,11 @@
 
 namespace probust {
 
-/// Compiles a graph for the processor.
+/// Compiles a graph for the CPU.
 using Compile = std::unique_ptr<Program> (*)(const Graph&);
 
-/// This machine's processor as a device with one worker per thread, for a classifier and a function that compiles it.
-/// Error{resources} if a single example does not fit in memory.
+/// The CPU as a device with one worker per thread, for a classifier and a function that compiles it. Error{resources} if a single
+/// example does not fit in memory.
 std::unique_ptr<BatchDevice> make_host_device(std::string_view name, Compile compile, const Graph& classifier,
                                               const ExecutorOptions& options);
 

@@ -17,7 +17,7 @@ struct WeightBytes {
   std::int64_t constants = 0, packed = 0;
 };
 
-// The bytes of the graph's constants, and of their packed forms in the programs.
+// The sizes, in bytes, of the graph's constants and of their packed forms in the programs.
 WeightBytes weight_bytes(const Graph& graph, std::span<const Program* const> programs) {
   std::set<const Tensor*> constants;
   for (const Node& node : graph.nodes) {
@@ -61,7 +61,7 @@ void HostMemory::subtract_weights(const Graph& graph, std::span<const Program* c
   weights_ = bytes.constants + bytes.packed;
   const std::int64_t taken = weights_ + std::min(kProgramBytes, given_ / 4);
   if (taken >= given_) {
-    const bool transformed = bytes.packed > 2 * bytes.constants;  // by Winograd's algorithm
+    const bool transformed = bytes.packed > 2 * bytes.constants;  // weights transformed by Winograd's algorithm
     throw Error{ErrorCode::resources, option("memory"),
                 "is too small: the model's weights take " + std::to_string((taken >> 10) + 1) + "K",
                 transformed ? "give more than that, leave it out, or use " + option("device") + " eigen, which needs less"
@@ -78,7 +78,7 @@ void HostMemory::check_values_fit(const Graph& graph) {
   }
 }
 
-// Kernels use about this much memory in addition to the values; a tiny network with a small --memory needs less.
+// The memory that kernels use in addition to the values. A tiny network with a small --memory needs less.
 std::int64_t HostMemory::scratch_bytes() const { return options_.weights_included ? std::min(kScratchBytes, given_ / 64) : 0; }
 
 std::int64_t HostMemory::forward_bytes(const Program& forward, std::int64_t lanes) const {

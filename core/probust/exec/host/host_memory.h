@@ -8,7 +8,7 @@
 
 namespace probust {
 
-/// How the programs of a classifier share the memory of a processor, with batches that fit it. All functions throw
+/// Divides host memory among the programs of a classifier, and chooses batches that fit into it. All functions throw
 /// Error{resources} if a single example does not fit.
 class HostMemory {
  public:
@@ -19,15 +19,15 @@ class HostMemory {
   /// The memory as requested, including the weights.
   std::int64_t given() const { return given_; }
 
-  /// Subtracts the weights of these programs of a graph from the memory, if they are included in it. Null programs are skipped.
+  /// Subtracts the weights of the graph and of its programs from the memory, if `weights_included`. Null programs are skipped.
   void subtract_weights(const Graph& graph, std::span<const Program* const> programs);
 
-  /// Throws if values do not fit: compiling creates tables with one entry per element, and a small file can declare values that
-  /// fit no machine.
+  /// Throws if values do not fit. Check this before compiling, which creates tables with one entry per element: a small file can
+  /// declare values that are too large for any machine.
   void check_values_fit(const Graph& graph);
 
-  /// The preferred number of lanes of the kernels or, if their values do not fit into the cache, the smallest number of lanes
-  /// at which the kernels run well.
+  /// The preferred number of lanes or, if the values of that many lanes do not fit into the cache, the smallest number of lanes
+  /// at which the kernels run at full speed.
   Batch forward_batch(const Program& forward) const;
   Batch gradient_batch(const Program& gradient, std::int64_t rows) const;
 
@@ -39,7 +39,7 @@ class HostMemory {
 
   ExecutorOptions options_;
   std::int64_t given_, elements_, classes_;
-  std::int64_t weights_ = 0;  // the weights, if they are included in the memory
+  std::int64_t weights_ = 0;  // size of the weights, if these are included in the memory
 };
 
 }  // namespace probust

@@ -7,14 +7,14 @@
 #include "probust/base/linear_algebra.h"
 #include "probust/base/stop.h"
 
-// Reductions of gradients on the processor. Each sum depends only on its own lane.
+// Reductions of gradients on the CPU. Each sum depends only on its own lane.
 namespace probust {
 
 /// Gradients of one example, one per row, in double precision.
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// U Uᵀ. The sum runs in fixed blocks of elements, so its rounding does not depend on chunks. Throws Error{interrupted} if
-/// `stop` is set.
+/// U Uᵀ. Sums run over fixed blocks of elements, so that rounding does not depend on chunks. Throws Error{interrupted} if `stop`
+/// is set.
 Eigen::MatrixXd gram_of(const RowMatrix& u, const StopToken& stop);
 
 /// Copies gradients [elements][seeds][examples] to rows first_row, ... of each example's matrix.
@@ -30,8 +30,8 @@ struct GradientRows {
   std::int64_t first_row, seeds, stride, lanes;
 };
 
-/// sums(row, e) += the gradients of each lane, one lane after the other, so that the sums do not depend on how many samples run
-/// together.
+/// Adds the gradients of each lane to sums(row, e), one lane after another, so that the sums do not depend on how many samples
+/// run together.
 void add_rows(const GradientRows& gradients, RowMatrix& sums);
 
 /// along(row, b) += sum over e of gradient(e, row, b) noise[e * stride + b], in the order of the elements.

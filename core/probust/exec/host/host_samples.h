@@ -9,7 +9,7 @@
 #include "probust/exec/batch_device.h"
 #include "probust/exec/cpu/block.h"
 
-// Loops over lanes of noisy samples, on the processor.
+// Loops over lanes of noisy samples, on the CPU.
 namespace probust {
 
 /// Calls use(point, first_lane, end_lane) for runs of lanes of the same point.
@@ -22,10 +22,11 @@ void for_points(const SampleRange& range, Use use) {
   }
 }
 
-/// Lanes and elements of a tile; if a point has fewer samples, its lanes are treated like different points.
+/// The number of lanes and of elements in a tile. If a point has fewer samples than this, its lanes are treated like those of
+/// different points.
 inline constexpr std::int64_t kTile = 16;
 
-/// A square of values of rows in the layout of programs: tile[e][lane].
+/// A square block of values of rows, in the layout of programs: tile[e][lane].
 using Tile = std::array<std::array<float, kTile>, kTile>;
 
 /// Reads elements e .. e + count - 1 of kTile rows.
@@ -47,8 +48,8 @@ inline void read_tile(const std::array<const float*, kTile>& rows, std::int64_t 
   }
 }
 
-/// Calls use(to, values) for groups of up to kTile lanes of every element of x [elements][lanes]. `values` are those of the
-/// lanes' rows; row_of(lane) points to the elements of a row.
+/// Calls use(to, values) for groups of up to kTile lanes of every element of x [elements][lanes]. `values` are the elements of
+/// the lanes' rows; row_of(lane) points to the row of a lane.
 template <class RowOf, class Use>
 void for_rows(std::int64_t lanes, std::int64_t elements, float* x, const RowOf& row_of, Use use) {
   for (std::int64_t first = 0; first < lanes; first += kTile) {

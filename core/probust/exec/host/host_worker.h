@@ -10,7 +10,7 @@
 #include "probust/exec/host/host_rows.h"
 #include "probust/exec/programs/workspace.h"
 
-// The memory of a worker of the processor (host_device.cpp).
+// The memory of a worker on the CPU (host_device.cpp).
 namespace probust {
 
 struct HostCounts final : DeviceBuffer {

@@ -8,7 +8,7 @@
 // Measures how the time of a run is divided among its steps.
 namespace probust {
 
-/// While it exists, measures the time of each step of the programs.
+/// Measures the time of each step of a program during its lifetime.
 struct Timing {
   Timing(Workspace& timed, std::vector<double>& seconds) : workspace(timed) { workspace.seconds = &seconds; }
   ~Timing() { workspace.seconds = nullptr; }

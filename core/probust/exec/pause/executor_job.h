@@ -15,15 +15,15 @@ namespace probust {
 
 class StepwiseExecutor;
 
-/// A job whose pieces are ordinary code that asks an executor. If the time of a step is over, or an external engine must answer
-/// first, the current question ends with Error{interrupted}. The next step repeats the piece, and its earlier questions are
-/// answered from memory. So a repeated piece must ask the same questions (Error{internal} if an argument differs; a noise must
-/// have the same shape object), and must change the state of the job only after the last question.
+/// A job whose pieces are ordinary code that calls an executor. If the step's time limit is reached, or an external engine must
+/// answer first, the current question ends with Error{interrupted}. The next step repeats the piece, and questions that were
+/// already answered get the stored answers. So a repeated piece must ask the same questions (Error{internal} if an argument
+/// differs; a noise must have the same shape object), and must change the state of the job only after the last question.
 class ExecutorJob : public Job {
  public:
   ~ExecutorJob() override;
 
-  /// Forward and backward passes or, if an external engine runs the model, inputs that it has evaluated.
+  /// The number of forward and backward passes or, if an external engine runs the model, of the inputs that it has evaluated.
   std::int64_t done() const final;
 
  protected:

@@ -57,7 +57,7 @@ class QuestionKey {
   void add(const NoiseShape& shape) { add(shape.serial()); }
   void add(const Noise& noise) { with(*noise.shape, noise.scale); }
 
-  // Uses eight independent sums, because each step of a sum waits for the previous one.
+  // Uses eight independent sums, because each step of a sum must wait for the previous step.
   void add_bytes(std::span<const std::byte> bytes) {
     std::array<std::uint64_t, 8> sums{1, 2, 3, 4, 5, 6, 7, 8}, words{};
     const std::size_t whole = bytes.size() / sizeof words * sizeof words;

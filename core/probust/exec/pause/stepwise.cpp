@@ -46,7 +46,7 @@ void StepwiseExecutor::pause() {
   throw interruption();
 }
 
-// Called before a part of a question is computed. Pauses if the time is over.
+// Called before a part of a question is computed. Pauses if the step's time limit is reached.
 void StepwiseExecutor::begin_part() {
   if (time_.new_work_begun() && time_.over()) pause();
   time_.begin_new_work();
@@ -57,8 +57,8 @@ bool StepwiseExecutor::unlimited() const {
   return time_.left() == std::numeric_limits<double>::infinity() && external_ == nullptr && next_ == questions_.size();
 }
 
-// The number of units to compute next: as many as fit the remaining time at the pace so far, in whole groups of lanes; few at
-// first. Requests to `external` must be the same in every attempt, so their size does not depend on time.
+// The number of units to compute next: as many as fit into the remaining time at the pace so far, in whole groups of lanes; few
+// in the first part. Requests to `external` must be the same in every attempt, so their size does not depend on time.
 std::int64_t StepwiseExecutor::chunk(const Asked& asked, std::int64_t left, std::int64_t lanes_a_unit) const {
   const std::int64_t lanes = std::max<std::int64_t>(1, lanes_a_unit);
   const std::int64_t threads = inner().options().threads;
@@ -73,8 +73,8 @@ std::int64_t StepwiseExecutor::chunk(const Asked& asked, std::int64_t left, std:
   return std::min(count, left);
 }
 
-// The current question: a new one, or the one that the last attempt asked at this place. Throws its Error if it has been
-// refused.
+// The current question: a new one, or the one that the last attempt asked at this place. If the question has been refused, throws
+// its Error.
 StepwiseExecutor::Asked& StepwiseExecutor::next_question(std::uint64_t key) {
   if (next_ == questions_.size()) questions_.push_back({key});
   Asked& asked = questions_[next_];
@@ -94,8 +94,8 @@ void StepwiseExecutor::refuse(Asked& asked, const Error& error) {
   throw Error(error);
 }
 
-// Answers of the external engine for a part are stored until the part is done. Earlier answers, for noise that is drawn
-// between questions, are stored until the piece of work is done.
+// The external engine's answers for a part are stored until the part is done. Its earlier answers, for noise drawn between
+// questions, are stored until the piece of work is done.
 void StepwiseExecutor::begin_asking(Asked& asked) {
   if (external_ != nullptr && !asked.stored) asked.stored = external_->stored();
 }
@@ -218,7 +218,7 @@ const AverageJob& StepwiseExecutor::ask_averages(const Points& points, const Noi
   return averages;
 }
 
-// Runs one step of the averages. Answers of the external engine are not needed again, because the averages store their sums.
+// Runs one step of the averages. The external engine's answers are not needed again, because the averages store their sums.
 void StepwiseExecutor::add_one_piece(Asked& asked, AverageJob& averages) {
   begin_asking(asked);
   const auto added = guarded("the model", [&] { return averages.step(0); });
@@ -236,7 +236,7 @@ std::vector<Linearization> StepwiseExecutor::in_parts(const LinearizeAveraged& q
     const Points some = slice(points, first, std::min(together, points.size() - first));
     groups.push_back(&ask_averages(some, question.noise, question.samples));
   }
-  std::vector<Linearization> all;  // copied only once, because only the last attempt gets here
+  std::vector<Linearization> all;  // copied only once, because only the last attempt reaches this line
   for (const AverageJob* averages : groups) {
     std::vector<Linearization> some = averages->value();
     std::move(some.begin(), some.end(), std::back_inserter(all));
@@ -271,8 +271,8 @@ std::vector<Pairs> StepwiseExecutor::in_parts(const PairMargins& question) {
   return ask<std::vector<Pairs>>(QuestionKey("pairs").with(points, noise, count, first), count, points.size(), part, add);
 }
 
-// Computes first the gradients of all points and the projected noise, then the margins of the samples in parts, which draws
-// their noise again.
+// Computes the gradients of all points and the projected noise first, and then the margins of the samples in parts, for which
+// their noise is drawn again.
 std::vector<Projection> StepwiseExecutor::in_parts(const ProjectNoise& question) {
   const auto& [points, rivals, noise, count, known, at] = question;
   const QuestionKey key = QuestionKey("project").with(points, rivals, noise, count, std::int64_t{at == LinearizeAt::noise_mean});

@@ -13,12 +13,13 @@
 
 namespace probust {
 
-/// The executor that pieces of an ExecutorJob use. It answers questions until the time of the step is over or an external
+/// The executor that pieces of an ExecutorJob use. It answers questions until the step's time limit is reached or an external
 /// engine must answer first. It then pauses: the current question ends with Error{interrupted}. The next attempt asks the same
-/// questions again, and each continues where it was paused, because answers so far are stored until `forget`. No result depends
-/// on where it was paused, because no result depends on chunks.
+/// questions again, and each continues where it was paused, because partial answers are stored until `forget`. Results do not
+/// depend on pauses, because they do not depend on chunks.
 ///
-/// It pauses between lanes, samples and points. The gradients of one point, and the last step of its averages, are not split.
+/// Pauses are possible between lanes, samples and points, but not within the gradients of one point or the last step of its
+/// averages.
 class StepwiseExecutor final : public ForwardingExecutor {
  public:
   /// `inner` and `time` must outlive this object, and so must `external`, the source of the logits of `inner`, if any.
@@ -47,10 +48,10 @@ class StepwiseExecutor final : public ForwardingExecutor {
   struct Asked {
     std::uint64_t key;  ///< key of the question
     Partial answer{};
-    std::int64_t done = 0;  ///< number of units of the answer that are done: rows, points or samples
+    std::int64_t done = 0;  ///< number of finished units of the answer: rows, points or samples
     bool begun = false;
     double pace = 0;                      ///< milliseconds per unit
-    std::optional<std::size_t> stored{};  ///< answers of the external engine before those for the part in progress
+    std::optional<std::size_t> stored{};  ///< number of the external engine's answers before those for the part in progress
     std::optional<Error> refused{};
   };
 
@@ -84,7 +85,7 @@ class StepwiseExecutor final : public ForwardingExecutor {
   std::vector<Asked> questions_;
   std::size_t next_ = 0;
   bool paused_ = false;
-  std::map<Executor*, std::unique_ptr<StepwiseExecutor>> after_;  // by their inner executors
+  std::map<Executor*, std::unique_ptr<StepwiseExecutor>> after_;  // keyed by the executors that they wrap
 };
 
 }  // namespace probust

@@ -6,7 +6,7 @@
 namespace probust {
 namespace {
 
-// The values of the samples' points, one per lane.
+// The value of each lane's point.
 std::vector<std::int64_t> per_lane(const std::vector<std::int64_t>& values, const SampleRange& range) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(range.lanes));
   for (std::int64_t lane = 0; lane < range.lanes; ++lane) result[lane] = values[range.point(lane)];

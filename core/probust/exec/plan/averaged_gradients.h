@@ -22,7 +22,7 @@ class AveragedGradients {
   bool done() const { return done_ == samples_; }
   std::int64_t added() const { return done_; }  ///< samples added so far, per point
 
-  /// One per point, available after the last batch.
+  /// One result per point, available after the last batch.
   std::vector<Linearization>& results() { return results_; }
 
  private:

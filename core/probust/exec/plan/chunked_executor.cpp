@@ -95,7 +95,7 @@ class ChunkedExecutor final : public Executor {
     const Sweep which = prepare(classes());
     std::vector<float> rows(static_cast<std::size_t>(classes() * elements_));
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t unknown = 0;  // the position does not matter, because nothing is whitened
+      const std::int64_t unknown = 0;  // any position, because nothing is whitened
       device_->inputs().load(0, asked.x.data.data() + i * elements_, 1);
       device_->runs().sweep(0, which, std::span(&unknown, 1), {.rows = classes()}, [&](std::int64_t row, std::int64_t) {
         device_->gradients().read_gradients(0, rows.data() + row * elements_);
@@ -144,8 +144,8 @@ class ChunkedExecutor final : public Executor {
       return through(points, features->linearize_averaged(for_features(points), asked.noise, asked.samples));
     const Sweep which = prepare_sums();
     std::vector<Linearization> result(static_cast<std::size_t>(points.size()));
-    // Samples of several points fill whole batches together. The sums of a group of points take as much memory as the gradients
-    // of twice as many examples.
+    // The samples of several points fill whole batches together. The sums of a group of points take as much memory as the
+    // gradients of twice as many examples.
     const std::int64_t fitting = which.batch.examples / 2;
     loops_.for_chunks(points.size(), std::max<std::int64_t>(1, fitting), [&](std::int64_t first, std::int64_t count, int worker) {
       AveragedGradients mean(loops_, slice(points, first, count), asked.noise, asked.samples, which);
@@ -207,12 +207,12 @@ class ChunkedExecutor final : public Executor {
       device_->use();
       return body();
     });
-    facts_.forward_batch = device_->facts().forward_batch;  // programs that the call compiled take memory
+    facts_.forward_batch = device_->facts().forward_batch;  // newly compiled programs take memory
     facts_.options.memory = device_->facts().options.memory;
     return result;
   }
 
-  // Prepares sweeps over the margins at the input or, with LinearizeAt::noise_mean, under the noise.
+  // Prepares sweeps for `rows` margins, at the input or, with LinearizeAt::noise_mean, under the noise.
   Sweep prepare(std::int64_t rows, LinearizeAt at = LinearizeAt::input, const Noise* noise = nullptr) {
     Sweep which = device_->runs().prepare(at, rows);
     if (at == LinearizeAt::noise_mean) which.noise = noise;
@@ -233,7 +233,7 @@ class ChunkedExecutor final : public Executor {
     return features_.get();
   }
 
-  // The object for draws that points share, created on first use; null if the classifier does not begin with an affine layer.
+  // The evaluator for shared draws, created on first use; null if the classifier does not begin with an affine layer.
   const SharedDraws* shared_draws() {
     if (std::exchange(sought_start_, true) || device_->facts().classifier == nullptr) return shared_draws_.get();
     if (const std::optional<AffinePrefix> start = split_affine_prefix(*device_->facts().classifier))

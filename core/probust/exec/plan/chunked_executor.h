@@ -7,9 +7,9 @@
 
 namespace probust {
 
-/// The executor of any single device. It handles chunks, pairs, averages, projections, the last layer if there are many
-/// classes, progress and stop requests. Chunking never changes a result: lanes do not influence each other (program.h), sums
-/// over samples run in the order of the samples, and counts are integers. `progress`, if given, counts passes and carries stop
+/// The executor of any single device. It handles chunks, pairs, averages, projections, progress, stop requests and, if there are
+/// many classes, the last layer. Chunking never changes a result: lanes do not influence each other (program.h), sums over
+/// samples run in the order of the samples, and counts are integers. `progress`, if given, counts passes and carries stop
 /// requests.
 std::unique_ptr<Executor> make_chunked_executor(std::unique_ptr<BatchDevice> device, Progress* progress = nullptr);
 

@@ -17,7 +17,7 @@ inline SampleRange part(SampleRange range, std::int64_t begin, std::int64_t lane
   return range;
 }
 
-/// Loops over the lanes of a device, with its workers, batches and stop requests. All of them throw Error.
+/// Loops over the lanes of a device. They handle its workers, batches and stop requests, and throw Error.
 class LaneLoops {
  public:
   LaneLoops(BatchDevice& device, Progress& progress) : device_(device), progress_(progress) {}
@@ -38,7 +38,7 @@ class LaneLoops {
   }
 
   /// Draws the samples `all` of every placed point, in chunks, and calls body(samples, worker, meanwhile) for each chunk. The
-  /// body must call meanwhile() while the device computes, because drawing the next samples may take time on the host.
+  /// body must call meanwhile() while the device computes: this draws the next samples, which may take time on the host.
   template <class Body>
   void for_ranges(const PlacedPoints& placed, const SampleRange& all, const Body& body) const {
     const std::int64_t total = placed.points.size() * all.count;

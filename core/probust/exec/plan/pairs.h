@@ -19,7 +19,7 @@ struct AskedPairs {
 };
 
 /// Executor::project for as many points as fit one sweep, with one worker. rivals is [points][rows]. If `gradients` [points] is
-/// not empty, it receives the gradients [rows, elements] of these margins.
+/// not empty, the gradients [rows, elements] of these margins are written to it.
 void project(const LaneLoops& loops, int worker, const Sweep& which, const Points& points,
              std::span<const std::vector<std::int64_t>> rivals, const Noise& noise, AskedPairs asked,
              std::span<Projection> result, std::span<Eigen::MatrixXf> gradients = {});

@@ -15,8 +15,8 @@
 namespace probust {
 namespace {
 
-constexpr double kShare = 0.25;      // share of the memory for each part of the classifier, and for the values between them
-constexpr std::int64_t kBytes = 16;  // memory per value between the two parts, for one point and its share of the draws
+constexpr double kShare = 0.25;      // share of the memory for each part of the classifier, and for the values between the parts
+constexpr std::int64_t kBytes = 16;  // bytes per value between the two parts, for one point and its share of the draws
 
 constexpr std::int64_t kPairs = 4;  // pairs of each point that run together: many lanes, while one draw stays in the cache
 
@@ -50,7 +50,7 @@ class MovedOutputs final : public SampledNoise {
   std::int64_t draws_;
 };
 
-// The draws of some pairs, and the draw of each point.
+// The draws of some pairs, and the draw that each point uses.
 struct Draws {
   std::vector<std::int64_t> keys;                  // without repetition, ascending
   std::vector<std::vector<std::int64_t>> of_pair;  // [pairs][points] positions in `keys`

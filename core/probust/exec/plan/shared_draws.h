@@ -11,10 +11,10 @@
 
 namespace probust {
 
-/// The bytes per point that project_by_draw holds for this number of gradients; 0 if it is not used.
+/// The bytes per point that project_by_draw needs for this number of gradients; 0 if it is not used.
 std::int64_t bytes_to_project_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
-/// Whether project_by_draw may be used for this number of gradients per point, all of which it holds in memory.
+/// Whether project_by_draw, which holds all gradients in memory, may be used for this number of gradients per point.
 bool projects_by_draw(const Points& points, const Noise& noise, std::int64_t rows);
 
 /// Projection::along for pairs 0 .. count - 1 of points that share draws of additive noise, from their gradients [points][rows,
@@ -23,7 +23,7 @@ void project_by_draw(const LaneLoops& loops, const Points& points, const Noise& 
                      std::span<const Eigen::MatrixXf> gradients, std::span<Projection> result);
 
 /// Executor::pairs for points that share draws of additive noise and classifiers with an affine prefix
-/// (passes/affine_prefix.h). Only on the processor.
+/// (passes/affine_prefix.h). Only for the CPU.
 class SharedDraws {
  public:
   /// Null if the device cannot run parts of the classifier. Error{resources} if there is too little memory for them. Passes
@@ -33,7 +33,7 @@ class SharedDraws {
   std::vector<Pairs> pairs(const Points& points, const Noise& noise, std::int64_t count, std::int64_t first,
                            const StopToken& stop) const;
 
-  /// Calls Executor::release for the parts.
+  /// Calls Executor::release on the executors of both parts.
   void release() const;
 
  private:

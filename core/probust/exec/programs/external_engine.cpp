@@ -55,8 +55,8 @@ class ExternalProgram final : public Program {
   std::int64_t elements_, classes_;
 };
 
-// Prepares the examples, requests their logits and the gradients with respect to the prepared inputs, and computes from these
-// the gradients at the points.
+// Prepares the examples, requests their logits and the gradients with respect to the prepared inputs, and computes the gradients
+// at the points from those.
 class ExternalGradientProgram final : public Program {
  public:
   ExternalGradientProgram(ExternalEngine& external, const Graph& preparation, std::int64_t classes, std::int64_t most)

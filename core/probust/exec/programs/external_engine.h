@@ -14,13 +14,13 @@
 
 namespace probust {
 
-/// Passes that run elsewhere, such as in another inference engine on a web page, and functions of the caller that draw noisy
-/// samples. Calls cannot wait for either. If an answer is unknown, the call ends with an Error. The caller fetches it and
-/// calls again; the same inputs are then requested in the same order (ExecutorJob). Several threads may ask, but programs with
-/// an external model are for executors with one thread.
+/// Passes that run elsewhere, such as in another inference engine on a web page, and the caller's own functions that draw noisy
+/// samples. A call cannot wait for either: if an answer is unknown, the call ends with an Error. The caller then obtains the
+/// answer and calls again, and the same inputs are requested in the same order (ExecutorJob). Several threads may ask, but
+/// programs with an external model are only for executors with one thread.
 class ExternalEngine {
  public:
-  /// Inputs for which logits are needed, or gradients if there are cotangents, or changed inputs if there is a function.
+  /// Inputs for which logits are needed, gradients (if there are cotangents), or changed inputs (if there is a function).
   struct Inputs {
     std::int64_t count = 0;
     std::vector<float> values;        ///< [count, d] in the form that the model accepts
@@ -29,7 +29,7 @@ class ExternalEngine {
     std::vector<float> latents{};     ///< [count, k] the normals z for the function
   };
 
-  /// The inputs for which the last request had no answer; null if it has been supplied since.
+  /// The inputs for which the last request had no answer; null if the answer has been supplied since.
   const Inputs* wanted() const { return wanted_ ? &*wanted_ : nullptr; }
 
   /// Supplies the logits [count, classes] of the wanted inputs, or their gradients [count, d], or changed inputs [count, d].

@@ -10,9 +10,9 @@
 
 namespace probust {
 
-/// A classifier given as functions, such as a remote service or a model of another library. They are called on the thread of
-/// the call, or on several threads at once if the executor has several. An exception ends the call as Error{internal}, even if
-/// there are other estimators; but Error{interrupted} and Error{usage} are passed on unchanged. A point with NaN logits counts
+/// A classifier given as functions, such as a remote service or a model in another library. They are called on the caller's
+/// thread, or on several threads at once if the executor has several. An exception ends the whole call with Error{internal}, even
+/// if there are other estimators, but Error{interrupted} and Error{usage} are passed on unchanged. A point with NaN logits counts
 /// for no class.
 struct ClassifierFunctions {
   /// Returns the logits [n, C] of the points x [n, ...]. The logits of a point must not depend on other points.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kDigit = std::int64_t{1} << 16;  // float32 represents every digit exactly
 
-// Digits of the element numbers. Numbers start from 1, so that zero means padding.
+// Digits of the element numbers, which start from 1, so that 0 means padding.
 Tensor digits(const Shape& shape, std::int64_t unit) {
   Tensor numbers(shape);
   for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.data[i] = static_cast<float>((i + 1) / unit % kDigit);

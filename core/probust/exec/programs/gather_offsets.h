@@ -11,7 +11,7 @@
 namespace probust {
 
 /// For an operator with one operand that only moves elements: the operand's element for each element of the result, -1 for
-/// zeros. They are found by running the operator's reference evaluation on the element numbers.
+/// zeros. The offsets are found by running the operator's reference evaluation on element numbers.
 std::vector<std::int64_t> gather_offsets(Op op, const Attributes& attributes, const Shape& from, const Shape& to);
 
 /// The operand's element for each element of the shape to which it is broadcast.
@@ -19,7 +19,7 @@ std::vector<std::int64_t> broadcast_offsets(const Shape& from, const Shape& to);
 
 /// The image cells of each window, window by window, in the order of the taps, without cells in the padding.
 struct Windows {
-  std::vector<std::int64_t> begin;  ///< [windows + 1] where each window begins in `cells`
+  std::vector<std::int64_t> begin;  ///< [windows + 1] the position in `cells` at which each window begins
   std::vector<std::int64_t> cells;
   std::int64_t image = 0;  ///< number of cells of an image
   bool overlap = false;    ///< whether some cell belongs to two windows

@@ -40,13 +40,13 @@ struct PackedConstant {
   auto operator<=>(const PackedConstant&) const = default;
 };
 
-/// What a run may reuse from the previous run in the same workspace, which must have been a run of the same program.
+/// What a run may reuse from the previous run of the same program in the same workspace.
 enum class Reuse {
   nothing,
   examples,  ///< all values that do not depend on the seed; the run must have the same examples and inputs
 };
 
-/// A graph compiled for this machine's processor.
+/// A graph compiled for the CPU.
 class Program {
  public:
   virtual ~Program() = default;
@@ -54,16 +54,16 @@ class Program {
   /// The bytes of workspace for a run of this size, without inputs and outputs.
   virtual std::int64_t workspace_bytes(const Batch& batch) const = 0;
 
-  /// The bytes of additional scratch memory, if they are more than a few hundred KB.
+  /// The bytes of additional scratch memory, if more than a few hundred KB are needed.
   virtual std::int64_t scratch_bytes(const Batch&) const { return 0; }
 
-  /// All packed weights, which are held in addition to the graph's constants.
+  /// All packed weights, which take memory in addition to the graph's constants.
   virtual std::vector<PackedConstant> packed() const { return {}; }
 
   /// The smallest number of lanes at which most of the work runs at full speed.
   virtual std::int64_t least_lanes() const { return 1; }
 
-  /// Whether a run may end because an answer is not known yet, and is then repeated (external_engine.h).
+  /// Whether a run may end because an answer is not known yet, to be repeated later (external_engine.h).
   virtual bool answers_later() const { return false; }
 
   /// The steps of a run, in order; empty if unknown.
@@ -76,14 +76,14 @@ class Program {
                    Workspace& workspace, Reuse reuse = Reuse::nothing) const = 0;
 };
 
-/// Evaluates one node after the other, one lane at a time, with the operators' reference definitions. Slow; the other programs
-/// are tested against it.
+/// Evaluates one node after another, one lane at a time, by the operators' reference evaluations. Slow; the other programs are
+/// tested against it.
 std::unique_ptr<Program> compile_reference(const Graph& graph);
 
 /// Runs kernels over planned buffers, with the fastest algorithm for each product.
 std::unique_ptr<Program> compile_cpu(const Graph& graph);
 
-/// Compiles with the fastest of these that the build contains (devices.cpp).
+/// Compiles with the fastest backend that the build contains (devices.cpp).
 std::unique_ptr<Program> compile_on_processor(const Graph& graph);
 
 /// compile_cpu with only Eigen's matrix products, as in browsers.

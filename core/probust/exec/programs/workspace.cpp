@@ -53,7 +53,7 @@ void allow([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t co
 #endif
 }
 
-// Under AddressSanitizer, reading is forbidden, and a write would already have been reported.
+// Under AddressSanitizer, the zone must not be read, and a write would already have been reported.
 bool guarded([[maybe_unused]] const float* first, [[maybe_unused]] std::int64_t count) {
 #ifndef PROBUST_ADDRESS_SANITIZER
   for (std::int64_t i = 0; i < count; ++i) {
@@ -87,12 +87,12 @@ void Stretch::unguard() { allow(memory_.get(), size_); }
 
 void FreeAligned::operator()(float* memory) const { ::operator delete(memory, std::align_val_t(alignment)); }
 
-// Allocates large memory in large pages if the system has them: kernels read from many places at once, and touching small pages
-// for the first time takes as long as a few forwards.
+// Puts large allocations in large pages if the system has them: kernels read from many places at once, and first touching small
+// pages takes as long as a few forwards.
 void Stretch::allocate(std::int64_t floats) {
   memory_.reset();  // first, so that old and new memory do not exist at once
   size_ = 0;
-  const bool large = bytes_of(floats) >= 8 * kLargePage;  // its end may be in small pages
+  const bool large = bytes_of(floats) >= 8 * kLargePage;  // the end may be in small pages
   const std::size_t alignment = large ? kLargePage : kAlignment;
   memory_ = {static_cast<float*>(::operator new(bytes_of(floats), std::align_val_t(alignment))), FreeAligned{alignment}};
   size_ = floats;

@@ -31,7 +31,7 @@ class Stretch {
   Stretch(Stretch&& other) noexcept { *this = std::move(other); }
   Stretch& operator=(Stretch&& other) noexcept;
 
-  /// The floats that a part of `size` takes, including its share of the guard zones.
+  /// The number of floats that a part of this size takes, including its share of the guard zones.
   static std::int64_t footprint(std::int64_t size);
 
   /// Takes one part per entry of `sizes`, in order. Earlier parts become invalid; contents are undefined. Throws
@@ -84,7 +84,7 @@ struct Workspace {
   Stretch packed;   ///< for the operands of a matrix product
   /// For tests: fills uninitialized memory with NaN before every kernel, and checks the guard zones after it.
   bool verify = false;
-  /// If not null, a run ends with Error{interrupted} soon after it is set.
+  /// If not null, a run ends with Error{interrupted} soon after this token is set.
   const StopToken* stop = nullptr;
   /// If not null, the time of each step of the program is added here: [steps] seconds.
   std::vector<double>* seconds = nullptr;

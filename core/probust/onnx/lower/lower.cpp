@@ -12,7 +12,7 @@
 namespace probust::onnx {
 namespace {
 
-// Integers are stored as float32, which is exact up to 2^24; sentinels of 2^30 and more only stand for "to the end".
+// Integers are stored as float32, which is exact up to 2^24; sentinels of 2^30 and more merely stand for "to the end".
 void require_exact(Lowering& l, const Tensor& integers) {
   for (const float value : integers.data) {
     if (std::fabs(value) > 0x1p24F && std::fabs(value) < 0x1p30F)

@@ -16,13 +16,13 @@ namespace probust::onnx {
 
 /// A named value of the ONNX graph. Values that depend only on weights and shapes become constants as soon as they are known.
 struct Named {
-  ValueId id = kNoValue;  ///< kNoValue if the lowering of the node does not compute this output
+  ValueId id = kNoValue;  ///< kNoValue if the node's lowering does not compute this output
   bool integer = false;
   std::int32_t type = 0;  ///< ONNX's number for the element type, if known: for weights, constants, casts and texts
 };
 
-/// A limit on the cost of computing constants at import. A small file must not take much memory or time, so the budget grows
-/// with the file; real models compute constants only from weights that they contain.
+/// A limit on the cost of computing constants at import. A small file must not take much memory or time, so the budget grows with
+/// the size of the file; real models compute constants only from weights that they contain.
 class Budget {
  public:
   explicit Budget(std::size_t file_bytes);
@@ -95,7 +95,8 @@ class Lowering {
   [[noreturn]] void malformed(const std::string& what) const;                                  ///< Error{unreadable}
   [[noreturn]] void unsupported(const std::string& what, const std::string& hint = "") const;  ///< Error{unsupported}
 
-  /// A target shape without the batch of the exported model: the first extent is divided by the batch, if divisible.
+  /// A target shape without the batch of the exported model: the first extent is divided by the batch, if it is a multiple of the
+  /// batch.
   Shape without_batch(Shape shape) const;
 
   /// Converts a possibly negative axis to one of 0..rank-1.
@@ -113,10 +114,11 @@ class Lowering {
   std::map<std::string, Named> results_;
 };
 
-/// For an index with extent 1 along `axis`: 1 at that position of an axis of `extent`, 0 elsewhere.
+/// One-hot encoding of an index, which has extent 1 along `axis`: 1 at that position of an axis of `extent`, 0 elsewhere.
 ValueId one_hot(Lowering& l, ValueId index, std::int64_t axis, std::int64_t extent);
 
-/// sum^(1/p) for a norm, with derivative 0 at 0, where the root has none: a uniform patch of an image must not give NaN.
+/// sum^(1/p) for a norm, with derivative 0 at 0, where the root is not differentiable: a uniform patch of an image must not give
+/// NaN.
 ValueId norm_root(Lowering& l, ValueId sum, std::int64_t p = 2);
 
 /// A row of a table of ONNX operators.
@@ -124,8 +126,8 @@ struct OnnxOperator {
   std::string_view op_type;
   void (*lower)(Lowering&);
   bool differentiable;     ///< false if the derivative is zero almost everywhere
-  std::int64_t since = 1;  ///< the first version of its domain that has it
-  /// The core's operator with the same values for floats, element by element; it is exported under this ONNX name.
+  std::int64_t since = 1;  ///< the first version of its domain that contains it
+  /// The core operator that gives the same values for floats, element by element; it is exported under this ONNX name.
   std::optional<Op> exported = {};
   std::string_view parameter = {};  ///< the name of the attribute with the operator's parameter, if it has one
 };

@@ -111,7 +111,7 @@ void flatten(Lowering& l) {
                        {element_count({from.begin(), from.begin() + axis}), element_count({from.begin() + axis, from.end()})}));
 }
 
-// In the target shape, 0 keeps an extent and -1 is inferred.
+// In the target shape, 0 keeps the operand's extent, and -1 stands for the extent to infer.
 void reshape(Lowering& l) {
   const Shape from = l.shape(0);
   Shape to = l.is_constant(0) ? l.integers(1) : l.without_batch(l.integers(1));
@@ -186,13 +186,13 @@ void concat(Lowering& l) {
   l.set(l.add_node(Op::concat, operands, AxisAttribute{l.axis(l.attribute("axis", std::int64_t{0}), rank_of(l))}));
 }
 
-// The elements start, start + step, ... before `end` along one axis; with a negative step, by a gather.
+// The elements start, start + step, ... before `end` along one axis. A negative step becomes a gather.
 ValueId slice_axis(Lowering& l, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   const Shape from = l.graph[x].shape;
   const std::int64_t extent = from[axis];
   if (step == 0) l.malformed("has a step of 0");
   if (extent == 0) return x;                               // there is nothing to select
-  step = std::clamp<std::int64_t>(step, -extent, extent);  // a longer step also selects only one element
+  step = std::clamp<std::int64_t>(step, -extent, extent);  // longer steps also select only one element
   if (start < 0) start += extent;
   if (end < 0) end += extent;
   start = std::clamp<std::int64_t>(start, 0, step > 0 ? extent : extent - 1);
@@ -283,7 +283,7 @@ std::int64_t padded_source(std::int64_t position, std::int64_t extent, const std
   return folded < extent ? folded : period - folded;
 }
 
-// Removes cells for negative pads. These pads are then set to zero.
+// Removes the cells that negative pads crop, and sets these pads to zero.
 ValueId crop(Lowering& l, ValueId x, std::vector<std::int64_t>& low, std::vector<std::int64_t>& high) {
   for (std::size_t i = 0; i < low.size(); ++i) {
     const std::int64_t extent = l.graph[x].shape[i];
@@ -334,8 +334,8 @@ void pad(Lowering& l) {
   const Shape inner = l.graph[x].shape;
   ValueId y = l.add_node(Op::pad, {x}, zeros);
   if (value != 0) {
-    // The frame has the pad value everywhere except at the operand. It is not computed by subtraction, because the value may be
-    // infinite.
+    // The frame has the pad value everywhere except where the operand is. It is not computed by subtraction, because the pad
+    // value may be infinite.
     l.spend(element_count(l.graph[y].shape) + element_count(inner));
     Tensor ones(inner), frame(l.graph[y].shape);
     std::fill(ones.data.begin(), ones.data.end(), 1.0F);

@@ -47,8 +47,8 @@ ValueId repeat_heads(Lowering& l, ValueId x, std::int64_t heads) {
   return l.add_node(Op::gather, {x}, g);
 }
 
-// The bias from operand 3: numbers to add, or booleans for whether a key is visible. If the mask is shorter than the keys, the
-// remaining keys are hidden.
+// The bias from operand 3: numbers to add to the scores, or booleans that mark the visible keys. If the mask is shorter than the
+// keys, the remaining keys are hidden.
 ValueId mask_bias(Lowering& l, std::int64_t keys) {
   ValueId bias = l.in(kMask);
   if (l.integer(kMask)) bias = l.add_node(Op::select, {bias, l.scalar(0), l.scalar(-kInfinity)});
@@ -84,7 +84,7 @@ ValueId all_biases(Lowering& l, std::int64_t queries, std::int64_t keys) {
   if (!lengths.empty())
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t, std::int64_t k) { return k < lengths[b]; }));
   if (l.attribute("is_causal", std::int64_t{0}) != 0) {
-    // Query i comes after all earlier keys: those of the cache, or those without a query.
+    // Earlier keys, those in the cache or those without a query, are visible to every query.
     const std::int64_t past = l.has(kPastKey) ? l.shape(kPastKey).at(2) : 0;
     join(pattern_bias(l, batch, queries, keys, [&](std::int64_t b, std::int64_t q, std::int64_t k) {
       return k <= q + (l.has(kPastKey) || lengths.empty() ? past : lengths[b] - queries);

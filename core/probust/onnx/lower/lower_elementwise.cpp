@@ -33,7 +33,7 @@ constexpr OnnxOperator two(std::string_view name, bool differentiable, std::int6
   return {name, binary<op>, differentiable, since, op};
 }
 
-// A constant operand broadcast to `shape`.
+// A constant operand, broadcast to `shape`.
 const Tensor& spread(Lowering& l, std::size_t operand, const Shape& shape) {
   l.constant(operand);
   return constant_value(l.graph, l.add_node(Op::broadcast, {l.in(operand)}, ShapeAttribute{shape}));
@@ -170,7 +170,7 @@ void gelu(Lowering& l) {
   l.set(l.add_node(Op::multiply, {twice, l.scalar(0.5F)}));
 }
 
-// Bounds are attributes before opset 11 and operands from then on. Either may be omitted.
+// The bounds are attributes before opset 11, and operands since. Either may be omitted.
 void clip(Lowering& l) {
   const bool old = l.opset < 11;
   ValueId x = l.in(0);

@@ -14,7 +14,7 @@ namespace {
 constexpr int kDeepestBody = 32;
 constexpr std::int64_t kElementsPerInlinedNode = 64;
 
-// The outer names that a graph in an attribute reads: all names that it reads and does not define.
+// The outer names that a graph in an attribute reads: those that it does not define itself.
 void collect_reads(const GraphProto& graph, std::vector<std::string>& names) {
   std::set<std::string> own;
   for (const auto& [name, tensor] : graph.initializers) own.insert(name);
@@ -76,8 +76,7 @@ GraphLowering::GraphLowering(LoweringTarget target, const std::vector<NodeProto>
                 "has functions that call each other recursively, or more than " + std::to_string(kDeepestBody) + " levels deep",
                 "the model may be damaged"};
   if (depth > 0) target_.budget.spend(kElementsPerInlinedNode * static_cast<std::int64_t>(nodes.size()));
-  // Every name must be computed only once. Otherwise a later node could silently replace a weight or the output of another
-  // node.
+  // Every name must be computed only once: otherwise a later node could silently replace a weight or another node's output.
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     for (const std::string& name : nodes_[i].outputs) {
       if (name.empty()) continue;
@@ -111,7 +110,7 @@ GraphLowering::Needed GraphLowering::needed_for(const std::string& name) const {
   return needed;
 }
 
-// Kahn's algorithm. Among the nodes whose operands are known, the first in the file comes next.
+// Topological sort by Kahn's algorithm: among the nodes whose operands are known, the first in the file comes next.
 std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
   std::map<std::size_t, std::size_t> missing;  // operands not computed yet
   std::map<std::size_t, std::vector<std::size_t>> readers;
@@ -136,7 +135,8 @@ std::vector<std::size_t> GraphLowering::sorted(const Needed& needed) {
   refuse_cycle(left);
 }
 
-// Every node of `left` reads a value that another one computes, so following reads from any node leads into a cycle.
+// Every node of `left` reads a value that another node of `left` computes, so following operands from any node leads into a
+// cycle.
 void GraphLowering::refuse_cycle(const std::set<std::size_t>& left) {
   std::set<std::size_t> seen;
   for (std::size_t i = *left.begin();;) {
@@ -188,7 +188,7 @@ void GraphLowering::lower_node(const NodeProto& node) {
       lower_operator(lowering);
     }
   } catch (const Error& error) {
-    // Operators detect shapes that do not fit, but do not know the node's name.
+    // Core operators detect shapes that do not fit, but do not know the node's name.
     if (error.op == node.op_type) throw;
     throw lowering.error(error.code, "cannot be converted: " + error.sentence(), error.hint);
   } catch (const std::out_of_range&) {

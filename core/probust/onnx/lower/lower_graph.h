@@ -19,8 +19,8 @@ struct LoweringTarget {
   std::int64_t batch = 1;  ///< number of examples that the model was exported for, which is removed from its shapes
 };
 
-/// Lowers the nodes of one body: of the model's graph, of a branch, or of a function that the model defines. Each node is lowered
-/// once, and only when one of its outputs is needed.
+/// Lowers the nodes of one body: the model's graph, a branch, or a function that the model defines. Each node is lowered once,
+/// and only when one of its outputs is needed.
 class GraphLowering {
  public:
   /// `values` are the names that the body can read at the start. The nodes must outlive this object. Throws Error{unreadable}
@@ -31,8 +31,8 @@ class GraphLowering {
   /// Whether the body has a value of this name, or a node that computes it.
   bool has(const std::string& name) const { return values_.count(name) != 0 || producers_.count(name) != 0; }
 
-  /// The value of that name. Lowers the nodes that it needs, each after the nodes that compute its operands. The file need not
-  /// be sorted (keras2onnx writes unsorted files); a sorted file keeps its order. The id is kNoValue if the lowering of the
+  /// The value with this name. Lowers the nodes that it depends on, each after the nodes that compute its operands. The file need
+  /// not be sorted (keras2onnx writes unsorted files); a sorted file keeps its order. The id is kNoValue if the lowering of the
   /// node does not compute the output. Throws Error{unreadable} if no node computes the value or nodes form a cycle,
   /// Error{unsupported} if a needed operator is not supported.
   Named value(const std::string& name);
@@ -47,7 +47,7 @@ class GraphLowering {
   std::vector<Named> branch(const GraphProto& graph);
 
  private:
-  /// Nodes that remain to be lowered, each with those of them that compute its operands.
+  /// The nodes that remain to be lowered; for each of them, the remaining nodes that compute its operands.
   using Needed = std::map<std::size_t, std::vector<std::size_t>>;
 
   Lowering at(const NodeProto& node);

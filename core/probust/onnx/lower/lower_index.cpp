@@ -49,7 +49,7 @@ ValueId from_start(Lowering& l, ValueId index, std::int64_t extent) {
   return l.add_node(Op::select, {l.add_node(Op::less, {index, l.scalar(0)}), later, index});
 }
 
-// Gathers from [outer, extent, inner] at indices [count]; each index selects a whole slice.
+// Gathers slices of x, viewed as [outer, extent, inner], at indices [count].
 ValueId take_slices(Lowering& l, ValueId x, std::int64_t axis, ValueId index) {
   const Shape shape = l.graph[x].shape;
   const std::int64_t outer = element_count({shape.begin(), shape.begin() + axis});
@@ -77,7 +77,7 @@ void gather(Lowering& l) {
   l.set(0, build::reshape(l.graph, picked, to), l.integer(0));
 }
 
-// For each index e of `shape`, which selects along `axis`: the number of the element in a tensor of shape `data`.
+// The element numbers, in a tensor of shape `data`, that `indices` of this shape select along `axis`.
 Integers numbers_along(Lowering& l, const Shape& data, const Shape& shape, std::int64_t axis, const Integers& indices) {
   if (shape.size() != data.size())
     l.malformed("has data of shape " + to_string(data) + " and indices of shape " + to_string(shape) + ", which differ in rank");
@@ -112,7 +112,7 @@ void gather_elements(Lowering& l) {
   l.set(0, l.add_node(Op::take, {lines, from_start(l, l.in(1), data[axis])}, AxisAttribute{axis}), l.integer(0));
 }
 
-// Rows of indices [..., k] select slices of `data` after its first `batch` axes: the numbers of all their elements.
+// The numbers of all elements of the slices that rows of indices [..., k] select in `data`, after its first `batch` axes.
 Integers numbers_of_slices(Lowering& l, const Shape& data, const Shape& shape, const Integers& indices, std::int64_t batch) {
   const std::int64_t k = shape.empty() ? 0 : shape.back(), rank = static_cast<std::int64_t>(data.size());
   if (shape.empty() || k < 0 || batch < 0 || batch >= static_cast<std::int64_t>(shape.size()) || batch + k > rank ||
@@ -162,7 +162,7 @@ ValueId reduced(Lowering& l, const std::string& reduction, ValueId old, ValueId 
   l.malformed("has an unknown reduction '" + reduction + "'");
 }
 
-// Splits updates into rounds, so that no target occurs twice in a round.
+// Splits updates into rounds in which no target occurs twice.
 std::vector<Integers> rounds_of(const Integers& numbers) {
   std::vector<Integers> rounds;
   std::map<std::int64_t, std::size_t> seen;

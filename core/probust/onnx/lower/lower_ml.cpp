@@ -38,7 +38,7 @@ ValueId softmax_of_nonzero(Lowering& l, ValueId scores) {
   return l.add_node(Op::select, {present, l.add_node(Op::softmax, {masked}, AxisAttribute{1}), l.scalar(0)});
 }
 
-// Expands the score of one of two classes to both. After a logistic function, this is a softmax of (0, s).
+// Expands the score of one of two classes to both. With a logistic function, the two scores are a softmax of (0, s).
 ValueId both_of_two(Lowering& l, ValueId score, const std::string& transform) {
   const bool logistic = transform == "LOGISTIC";
   const ValueId other = logistic ? l.add_node(Op::multiply, {score, l.scalar(0)}) : l.add_node(Op::negate, {score});
@@ -97,8 +97,8 @@ ValueId kernel_values(Lowering& l, ValueId x, const Floats& vectors) {
   l.malformed("has an unknown kernel_type '" + type + "'");
 }
 
-// For machines that separate pairs of classes: the coefficients of the support vectors of each pair, as a matrix [vectors,
-// pairs].
+// The coefficients of the support vectors for each pair of classes, as a matrix [vectors, pairs], for machines that separate
+// pairs of classes.
 Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t vectors) {
   const Floats coefficients = l.attribute("coefficients", Floats{});
   const auto classes = static_cast<std::int64_t>(per_class.size()), pairs = classes * (classes - 1) / 2;
@@ -115,7 +115,7 @@ Tensor pair_coefficients(Lowering& l, const Integers& per_class, std::int64_t ve
   return result;
 }
 
-// Votes per class: a pair whose score is positive votes for its first class, otherwise for its second.
+// Votes per class: a pair votes for its first class if its score is positive, otherwise for its second.
 ValueId votes(Lowering& l, ValueId scores, std::int64_t classes) {
   const std::int64_t pairs = classes * (classes - 1) / 2;
   Tensor first({pairs, classes}), second({pairs, classes});
@@ -268,7 +268,7 @@ Floats label_numbers(Lowering& l, const std::string& stem, bool& integers) {
   return found->second.t.values->data;
 }
 
-// Maps each key to its value; other x get the default.
+// Maps each key to its value, and other x to the default.
 void label_encoder(Lowering& l) {
   bool integer_keys = false, integer_values = false;
   const Floats keys = label_numbers(l, "keys", integer_keys), values = label_numbers(l, "values", integer_values);

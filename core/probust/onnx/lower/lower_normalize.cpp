@@ -54,7 +54,7 @@ Normalized normalize(Lowering& l, ValueId x, const Axes& axes, float epsilon) {
   return {l.add_node(Op::multiply, {centred, inverse}), mean, inverse};
 }
 
-// Operand i, one number per channel, as [1, C, 1, ...].
+// Operand i, which has one number per channel, as [1, C, 1, ...].
 ValueId per_channel(Lowering& l, std::size_t i, std::size_t rank) {
   Shape shape(rank, 1);
   shape[1] = element_count(l.shape(i));
@@ -137,7 +137,7 @@ void instance_normalization(Lowering& l) {
   l.set(l.add_node(Op::add, {scaled, per_channel(l, 2, rank)}));
 }
 
-// Scale and bias are per group before opset 21, and per channel from then on.
+// Scale and bias are per group before opset 21, and per channel since.
 void group_normalization(Lowering& l) {
   require_channels(l);
   const Shape shape = l.shape(0);

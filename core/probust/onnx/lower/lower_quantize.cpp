@@ -31,8 +31,8 @@ Range range_of(Lowering& l, std::int64_t type) {
   }
 }
 
-// Operand i, a scale or zero point, reshaped to broadcast with x: one for all elements, one per entry of `axis`, or one per
-// block.
+// Operand i, a scale or zero point, reshaped to broadcast with x: it has one number for all elements, one per entry of `axis`, or
+// one per block.
 ValueId operand_for(Lowering& l, std::size_t i) {
   const Shape x = l.shape(0), own = l.shape(i);
   if (element_count(own) == 1) return build::reshape(l.graph, l.in(i), {});

@@ -13,8 +13,8 @@ namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-// The axes of a reduction, from the attribute or operand 1. Without axes, it reduces all axes, unless noop_with_empty_axes is
-// set.
+// The axes of a reduction, from the attribute or operand 1. If there are none, all axes are reduced, unless noop_with_empty_axes
+// is set.
 Axes reduced_axes(Lowering& l) {
   const auto rank = static_cast<std::int64_t>(l.shape(0).size());
   Axes axes = l.attribute_or_input("axes", 1).value_or(Axes{});
@@ -151,7 +151,7 @@ ValueId log_sum_exp_of(Lowering& l, ValueId x, const Axes& axes) {
   return l.add_node(Op::add, {log_sum_of(l, rest, axes), largest});
 }
 
-// Before opset 13, softmax flattens all axes from `axis` on; from then on, it applies to `axis` only.
+// Before opset 13, softmax flattens all axes from `axis` on; since opset 13, it applies to `axis` only.
 void along_axis(Lowering& l, ValueId (*function)(Lowering&, ValueId, std::int64_t axis)) {
   const Shape shape = l.shape(0);
   const auto rank = static_cast<std::int64_t>(shape.size());

@@ -62,8 +62,8 @@ double cubic(double x, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-// The weights of the inputs for the point `x`. The weight of a cell outside the image goes to the nearest cell, or is removed
-// and the others are rescaled.
+// The weights of the input cells for position `x`. The weight of a cell outside the image goes to the nearest cell, or is
+// removed, with the other weights rescaled.
 std::vector<double> weights_at(const Method& m, const AxisPlan& p, double x) {
   const bool linear = m.mode == "linear";
   const double shrink = m.antialias ? std::min(p.scale, 1.0) : 1, base = std::ceil(x) - 1, radius = linear ? 1 : 2;
@@ -190,7 +190,8 @@ Method method_of(Lowering& l) {
           l.attribute("exclude_outside", std::int64_t{0}) != 0};
 }
 
-// The operands since opset 11: x, the region (roi), scales, sizes. One of the last two is omitted or empty.
+// Resize since opset 11: the operands are x, the region (roi), scales and sizes, of which one of the last two is omitted or
+// empty.
 void resize_since_11(Lowering& l) {
   std::vector<AxisPlan> plans = plan_axes(l);
   const Method method = method_of(l);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tree ensembles of ai.onnx.ml: two older operators with one row of attributes per node, and TreeEnsemble, which stores
-// questions and leaves separately. All of them become one core operator; the final transformation becomes nodes.
+// The tree ensembles of ai.onnx.ml: two older operators with one row of attributes per node, and TreeEnsemble, which stores inner
+// nodes (questions) and leaves separately. All of them become one core operator; the final transformation becomes nodes.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,8 +23,8 @@ struct FileNode {
   std::vector<TreeWeight> weights;
 };
 
-// Stores the nodes of each tree contiguously, parents first. Rejects nodes that are missing or have several parents, because
-// the graph is then not a tree.
+// Stores the nodes of each tree contiguously, parents first. Rejects missing nodes and nodes with several parents, because the
+// nodes then do not form a tree.
 class TreeBuilder {
  public:
   TreeBuilder(Lowering& l, std::vector<FileNode> file) : l_(l), file_(std::move(file)), seen_(file_.size(), false) {}
@@ -224,8 +224,7 @@ void read_members(Lowering& l, std::vector<FileNode>& file, Trees& trees) {
   }
 }
 
-// The questions, followed by the leaves. A flag for each child determines whether its number is that of a question or of a
-// leaf.
+// The questions, followed by the leaves. A flag for each child tells whether its number counts questions or leaves.
 std::vector<FileNode> read_questions_and_leaves(Lowering& l) {
   constexpr Mode kModes[] = {Mode::less_equal, Mode::less,      Mode::greater_equal, Mode::greater,
                              Mode::equal,      Mode::not_equal, Mode::member};

@@ -24,8 +24,8 @@ Shape sized(Lowering& l, const std::string& name, Shape value, std::size_t rank)
   return value;
 }
 
-// auto_pad SAME: ceil(image / stride) windows. The padding is split evenly; an odd cell goes after (UPPER) or before (LOWER)
-// the image.
+// auto_pad SAME: ceil(image / stride) windows. The padding is split evenly; if the total is odd, the extra cell is added after
+// (UPPER) or before (LOWER) the image.
 void pad_same(Window& w, bool upper) {
   for (std::size_t i = 0; i < w.image.size(); ++i) {
     const std::int64_t windows = (w.image[i] + w.stride[i] - 1) / w.stride[i];
@@ -37,7 +37,7 @@ void pad_same(Window& w, bool upper) {
   }
 }
 
-// ceil_mode: one more window if it starts inside the image or its leading padding.
+// ceil_mode: adds one more window if that starts inside the image or its leading padding.
 void pad_for_ceil(Window& w) {
   for (std::size_t i = 0; i < w.image.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -92,8 +92,8 @@ void conv(Lowering& l) {
   l.set(add_channel_bias(l, l.add_node(Op::conv, {l.in(0), l.in(1)}, w), 2));
 }
 
-// Sets the padding with which a transposed convolution, with `extra` cells after its image, has the wanted output shape. An odd
-// cell goes after the image for SAME_UPPER, before it otherwise.
+// Sets the padding with which a transposed convolution, with `extra` cells after its image, has the wanted output shape. If the
+// total padding along an axis is odd, the larger part is after the image if `upper`, otherwise before it.
 void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape& wanted, bool upper) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::int64_t reach = w.dilation[i] * (w.kernel[i] - 1) + 1;
@@ -104,8 +104,9 @@ void pad_for_output(Window& w, const Shape& in, const Shape& extra, const Shape&
   w.image = wanted;
 }
 
-// If a whole stride remained after the last window, another window would fit. Such cells are removed from the padding first;
-// the remainder, which no tap reaches, is removed from the image. Returns the number of removed cells along each axis.
+// If at least a whole stride of cells remains after the last window, another window would fit. Removes these cells from the
+// padding first, and the rest, which no tap reaches, from the image. Returns the number of cells removed from the image along
+// each axis.
 Shape split_unreached(Window& w, const Shape& in) {
   Shape unreached(in.size(), 0);
   for (std::size_t i = 0; i < in.size(); ++i) {
