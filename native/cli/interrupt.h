@@ -8,7 +8,7 @@
 
 namespace probust::cli {
 
-/// From now on, SIGINT, SIGTERM and, unless it is ignored, SIGHUP end the program with the status kInterrupted.
+/// From now on, SIGINT, SIGTERM and (unless it is ignored) SIGHUP end the program with the status kInterrupted.
 void end_on_signals();
 
 /// Runs `work` and returns its exit status. During the call, SIGINT, SIGTERM and SIGHUP set `stop` instead of ending the

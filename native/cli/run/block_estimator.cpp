@@ -81,7 +81,7 @@ Results BlockEstimator::estimate(std::int64_t first, std::int64_t count, const s
 void BlockEstimator::note_refusal(const std::string& estimator, const Error& error) {
   const bool first = refused_.emplace(estimator, error).second;
   if (!first || problem_.arguments.quiet || plan_.estimators.size() == 1)
-    return;  // if it is the only estimator, the run ends with this error
+    return;  // if this is the only estimator, the run ends with this error
   const std::string whose = error.where.starts_with("estimator ") ? "" : "estimator " + estimator + " cannot be used: ";
   say("probust: {}{} (its rows have no p)\n", whose, error.message(as_flag));
 }
