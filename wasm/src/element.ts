@@ -28,7 +28,7 @@ declare global {
     'probust-gallery': HTMLElement & ProbustComponent & { count: number };
   }
   interface HTMLElementEventMap {
-    /** New rows are on screen. */
+    /** New rows are displayed. */
     'probust-rows': CustomEvent<RowsDetail>;
     'probust-progress': CustomEvent<Progress>;
     'probust-error': CustomEvent<{ error: unknown }>;
