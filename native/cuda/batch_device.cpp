@@ -17,8 +17,7 @@
 namespace probust::cuda {
 namespace {
 
-constexpr std::int64_t kHostBytes = std::int64_t{2}
-                                    << 30;  // host memory that callers assume when they plan how many results to hold
+constexpr std::int64_t kHostBytes = std::int64_t{2} << 30;  // host memory that callers assume when planning results to hold
 
 struct CudaCounts final : DeviceBuffer {
   Array<std::uint32_t> counters;  // [points][classes]

@@ -104,8 +104,7 @@ void put_chosen(Device& device, Operand from, const std::int32_t* which, std::in
 // ---- grid.cu: sampling of images [N, C, rows, columns] at positions [N, 2, ..]
 struct Grid {
   GridAxis rows, columns;
-  std::int64_t images = 1, channels = 1, pixels = 0,
-               positions = 0;  ///< counts; `pixels` is the number in one channel of an image
+  std::int64_t images = 1, channels = 1, pixels = 0, positions = 0;  ///< counts; `pixels` is that of one channel of an image
 };
 void grid_sample(Device& device, const Grid& grid, Operand image, Operand at, Output to);
 void grid_sample_transpose(Device& device, const Grid& grid, Operand values, Operand at, Output to);

@@ -22,8 +22,7 @@ struct Plan {
   std::vector<EstimatorSpec> estimators;
   std::vector<std::string> noise_paths;  ///< the files from which noise models were read
   bool whole_blocks = false;  ///< whether estimates depend on the other points of their block, which must then not be split
-  std::int64_t total =
-      0;  ///< forwards that `auto` distributes among all points and noise models; 0: each point has its own budget
+  std::int64_t total = 0;  ///< forwards that `auto` distributes among points and noise models; 0: each point has its own budget
 
   /// All pairs of noise and estimator, ordered by noise and then by estimator, like rows.
   std::vector<Question> questions() const;
