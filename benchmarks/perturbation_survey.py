@@ -50,7 +50,7 @@ NETWORKS = {
 
 
 def preprocessing(record):
-    """Options with which pixels are from 0 to 1, as perturbations require, even if the network expects bytes."""
+    """Options that make pixels range from 0 to 1, as perturbations require, even if the network expects bytes."""
     own = record["preprocess"]
     mean, std = own["mean"], own["std"]
     if not own["divide_by_255"]:
