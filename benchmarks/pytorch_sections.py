@@ -12,7 +12,7 @@ median = statistics.median
 FASTEST_KIND = {"mc": "forward", "taylor": "jacobian", "mmse": "jacobian"}  # whose fastest formulation an estimator uses
 SHOWN = {"mc": "`mc`, per sample", "taylor": "`taylor`", "mmse": "`mmse:5`"}
 SHORT_SEARCH = 0.1  # seconds per formulation for the table of growth
-BATCHED_CALL = 6  # seconds: longer batched calls of the paper's formulation are left out
+BATCHED_CALL = 6  # seconds; longer batched calls of the paper's formulation are omitted
 
 
 @dataclasses.dataclass

@@ -28,7 +28,7 @@ def timed(body):
 
 def median_time(body, seconds):
     """Seconds per call: the median of as many calls as fit into `seconds`. The first three calls are not counted, because
-    TorchScript optimizes in the second one. If a call takes long, only the first one, or none, is left out."""
+    TorchScript optimizes in the second one. If a call takes long, only the first one, or none, is omitted."""
     first = timed(body)
     if first > max(SLOW_CALL, seconds):
         return first
@@ -126,7 +126,7 @@ class Worker:
 
     def search(self, kind, seconds, names=None, batches=None):
         """The fastest formulation and batch size, and the names of formulations that are nearly as fast. Formulations for which
-        this version of PyTorch raises an error are left out."""
+        this version of PyTorch raises an error are omitted."""
         best, last, refused = None, {}, set()
         for batch in batches or BATCHES:
             for name in names or self.model.names(kind):

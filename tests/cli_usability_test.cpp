@@ -68,7 +68,7 @@ TEST(CliOutput, AnInputIsNotOverwritten) {
   EXPECT_EQ(test::read_whole(model), linear_model(""));
 }
 
-// A folder that does not exist, a file where a folder should be, and a folder where a file should be.
+// A folder that does not exist, a file in place of a folder, and a folder in place of a file.
 TEST(CliOutput, UnwritableOutputHasItsOwnStatus) {
   const Folder folder;
   const std::string run = folder / "run.sqlite", points = folder.write("x.csv", "1,2,0\n2,1,1\n");

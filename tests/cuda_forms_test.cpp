@@ -303,7 +303,7 @@ void expect_all_layers() {
 
 TEST(CudaProgram, ConvolutionsEndWithBiasResidualAndRectifier) { expect_all_layers(); }
 
-// Algorithms differ by size and epilogue.
+// The algorithm depends on the size and the epilogue.
 TEST(CudaProgram, RectifiersOfConvolutionsKeepWhatIsNotANumber) {
   for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
     Device device(0, precision);

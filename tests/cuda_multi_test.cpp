@@ -305,7 +305,7 @@ void expect_equal(const Answers& a, const Answers& b, const std::string& what) {
   expect_all_equal(a.projected, b.projected, what + ", project");
 }
 
-// Also tests more devices than points. A batch of 16 lanes gives several chunks per device.
+// Also tests more devices than points. With batches of 16 lanes, each device has several chunks.
 TEST(CudaSeveral, EveryCallGivesTheBitsOfOneDevice) {
   const Graph graph = test::small_smooth_network(4);
   std::map<std::int64_t, Answers> expected;

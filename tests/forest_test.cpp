@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decision trees and random forests: splits found by hand, defined results where no split is good, and files.
+// Decision trees and random forests: splits found by hand, defined results if no split is good, and files.
 #include "probust/train/forest.h"
 
 #include <gtest/gtest.h>

@@ -145,7 +145,7 @@ TEST(Gate, ThresholdsWithoutDataAreNotMet) {
       EXPECT_TRUE(std::isnan(check.measured)) << threshold.quantity();
     }
   }
-  EXPECT_FALSE(checked(rows_of_p({0.5}), drops_at_most(1)).met);  // the baseline has no such rows
+  EXPECT_FALSE(checked(rows_of_p({0.5}), drops_at_most(1)).met);  // the baseline has no rows for this noise and estimator
 }
 
 TEST(Gate, ThresholdsHaveNames) {

@@ -619,7 +619,7 @@ MatrixXd clustered(Index clusters, Index each, double within, double across, boo
 }
 
 TEST(NormalMultivariate, NearlyEqualVariablesDoNotFoolTheError) {
-  // The integrand is so steep that the first points show no scatter at all. Nested quadrature gives q.
+  // The integrand is so steep that the first points show no scatter at all. Nested quadrature computes q.
   const MatrixXd R = clustered(3, 4, 0.999991, 0.04, false);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Probability answer = mvn_cdf(std::vector<double>(12, 1.0), R, {.seed = seed});

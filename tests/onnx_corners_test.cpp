@@ -238,7 +238,7 @@ TEST(OnnxCorners, ColumnMajorImagesAreTurnedWithinTheirPlanes) {
   EXPECT_EQ(test::evaluate(graph, {image})[0].data, (Floats{0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11}));
 }
 
-// Two weights in one file, one after the other.
+// Two weights in one file, one after another.
 TEST(OnnxCorners, WeightsInAnotherFileBeginAtTheirOffset) {
   const Floats file{1, 2, 3, 40, 50, 60};
   const std::string tensor = test::encode_external({3}, "w", "weights", "12", "12");

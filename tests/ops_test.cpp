@@ -208,7 +208,7 @@ std::vector<int> terms_of(const OpCase& row) {
 }
 
 TEST(Ops, SumsAndMovesAreThoseThatTheTraitsName) {
-  std::map<Op, std::pair<bool, bool>> found;  // sums, moves
+  std::map<Op, std::pair<bool, bool>> found;  // whether sums and moves were found
   for (const OpCase& row : test::op_cases()) {
     if (row.operands.size() != 1 || !definition(row.op).traits.affine_in(0)) continue;
     const Graph graph = as_graph(row);

@@ -127,7 +127,7 @@ TEST(Plot, ValuesThatAreNotFiniteLeaveAGap) {
   const std::size_t line = text.find("stroke-width=\"2\"");
   ASSERT_NE(line, std::string::npos);
   const std::string path = text.substr(text.rfind("<path", line), line - text.rfind("<path", line));
-  EXPECT_EQ(occurrences(path, "M"), 3U);  // 0 to 1, 3, and 5
+  EXPECT_EQ(occurrences(path, "M"), 3U);  // three parts: 0 to 1, 3, and 5
   EXPECT_EQ(occurrences(path, "L"), 1U);
 }
 

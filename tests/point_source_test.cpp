@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data read block by block: the same points as if they were read at once, for every kind of file; bad rows; files that change.
+// Data read block by block: the same points as if all were read at once, for every kind of file; bad rows; files that change.
 #include "datasets/point_source.h"
 
 #include <gtest/gtest.h>

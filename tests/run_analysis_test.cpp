@@ -253,7 +253,7 @@ TEST(RunAnalysis, OneClassHasNoDifference) {
 TEST(RunAnalysis, ClassesWithoutScatterDifferForCertain) {
   const std::vector<Row> rows = rows_with({{0, 1, 0}, {1, 1, 0}, {2, 0.5, 1}, {3, 0.5, 1}, {4, 0.2, -1}, {5, 0.2}});
   const GroupBias bias = bias_of(grouped(rows)[0]);
-  EXPECT_EQ(bias.classes.size(), 2U);  // points without a label, or with -1, are left out
+  EXPECT_EQ(bias.classes.size(), 2U);  // points without a label, or with -1, are omitted
   ASSERT_TRUE(bias.largest);
   EXPECT_EQ(bias.largest->low, 0.5);
   EXPECT_EQ(bias.largest->high, 0.5);

@@ -424,7 +424,7 @@ class CudaBatchDevice final : public BatchDevice, BatchInputs, BatchRuns, BatchC
   std::optional<Ahead> ahead_;
   std::int64_t kept_examples_ = 0, kept_rows_ = 0;
   GradientGroup group_;
-  std::vector<std::int64_t> index_;  // positions in the data of a sweep's points
+  std::vector<std::int64_t> index_;  // the positions, in the data, of a sweep's points
   DeviceLogits on_device_;
   std::vector<float> host_logits_, host_variances_;
 };

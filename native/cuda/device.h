@@ -53,7 +53,7 @@ struct Convolution {
   bool transposed = false;
   Type type = Type::float32;  ///< type of images and filter: image_type of the device's precision
   const void* filter = nullptr;
-  const float* bias = nullptr;  ///< [O], null for none; a transpose has none
+  const float* bias = nullptr;  ///< [O]; null if there is none, as for a transpose
   bool has_residual = false;    ///< whether another value of the result's size is added; false for a transpose
   Activation activation = Activation::none;
 

@@ -216,7 +216,7 @@ struct NormalProblems {
   double* least = nullptr;                       ///< [count] the smallest conditional variance of any variable
   double* factor = nullptr;                      ///< [count][column][size]
   std::int32_t* order = nullptr;                 ///< [count][size]
-  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size] and [count][size] factor and limits, in `order`
+  double *rows = nullptr, *bounds = nullptr;     ///< [count][size][size] factor and [count][size] limits, both in `order`
 };
 /// Orders the variables of every problem, the most restrictive first. If a problem's `least` is below kSmallest, its rows are
 /// invalid.

@@ -151,7 +151,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
     return by_points<Projection>(asked.points, rows + asked.count - asked.known, call);
   }
 
-  // Creates an executor for each device. Devices with too little memory for the model are left out, unless all devices have too
+  // Creates an executor for each device. Devices with too little memory for the model are omitted, unless all devices have too
   // little.
   void make_parts(const Graph& classifier, const ExecutorOptions& options, CudaOptions cuda) {
     cuda.progress = &progress;
@@ -165,7 +165,7 @@ class MultiGpuExecutor final : public Executor, public normal::ProblemSolver {
         continue;
       }
       parts_.push_back(std::move(part).value());
-      cuda.warn = [](const std::string&) {};  // the other devices would give the same warnings
+      cuda.warn = [](const std::string&) {};  // the other devices would repeat the same warnings
     }
     if (parts_.empty()) throw Error(left_out.begin()->second);
     for (const auto& [ordinal, error] : left_out) warn_("cuda:" + std::to_string(ordinal) + " is not used: " + error.sentence());

@@ -196,7 +196,7 @@ std::vector<Probability> normal_probabilities(Device& device, std::span<const Pr
         solve(device, problems, some, size, bytes / 2, options, found);
       } catch (const Error& error) {
         if (!is_out_of_memory(error)) throw;
-        break;  // another process uses the memory; the answers found so far are kept
+        break;  // another process is using the memory; the answers found so far are kept
       }
     }
   }

@@ -32,7 +32,7 @@ bool has_decimal_comma(const std::string& cell) {
   return at != std::string::npos && csv_number(std::string(cell).replace(at, 1, "."));
 }
 
-// Values that pandas also reads as missing. A class is unlikely to have such a name.
+// Values that pandas also reads as missing. A class is unlikely to have one of these as its name.
 bool is_missing(const std::string& cell) {
   constexpr std::string_view kMarks[] = {"", "NA", "N/A", "NaN", "nan", "NULL", "null"};
   return std::find(std::begin(kMarks), std::end(kMarks), cell) != std::end(kMarks);

@@ -35,7 +35,7 @@ enum class Mark : std::uint8_t {
 struct Axis {
   std::string label{};
   std::optional<double> low{}, high{};    ///< ends of the axis; if empty, the ends of the data, extended to ticks
-  bool logarithmic = false;               ///< values that are not positive are left out
+  bool logarithmic = false;               ///< values that are not positive are omitted
   std::vector<std::string> categories{};  ///< names to show instead of numbers; category k is at value k
   bool every_value = false;  ///< whether ticks are at the values of the data, such as the scales of a sweep, if they are few
 };

@@ -106,7 +106,7 @@ void Database::open_to_read(bool locked) {
 }
 
 int Database::connect(const std::string& name, int flags) {
-  constexpr int kPatience = 60'000;  // milliseconds to wait for a lock; writers hold it for a few, readers for at most seconds
+  constexpr int kPatience = 60'000;  // milliseconds to wait for a lock; writers hold it for a few, readers at most for seconds
   sqlite3* connection = nullptr;
   const int result = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);

@@ -12,7 +12,7 @@ ROOT = HERE.parents[1]
 
 
 def promised(kind):
-    """The paths in the README's row for `kind`, as regular expressions: NAME is any name, and a folder any file in it."""
+    """The paths in the README's row for `kind`, as regular expressions: NAME matches any name, and a folder any file in it."""
     row = next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith(f"| {kind} |"))
     paths = [path for path in re.findall(r"`([^`]+)`", row.split("|")[2]) if "/" in path]
     return {path: re.compile(re.escape(path).replace("NAME", r"\w+") + (r"\w+\.cpp" if path.endswith("/") else "")) for path in paths}

@@ -132,7 +132,7 @@ class Network {
 
   // ---- any shape
 
-  // Mean squares of functions of a standard normal variable.
+  // The factors below are mean squares of functions of a standard normal variable.
   Feature relu(const Feature& x) { return add_node("Relu", {x.name}, x.shape, {}, 0.5 * x.power); }
   Feature sigmoid(const Feature& x) { return add_node("Sigmoid", {x.name}, x.shape, {}, 0.29); }
   Feature relu6(const Feature& x) { return add_node("Clip", {x.name, constant(0), constant(6)}, x.shape, {}, 0.5 * x.power); }

@@ -216,7 +216,7 @@ const probe = (session: Session, count: number): Wants => ({
   values: uniformPoints(count, elementCount(session.shape)),
 });
 
-/** Whether a batch gives the same results as its inputs one by one. */
+/** Whether a batch has the same results as its inputs one by one. */
 async function sameInBatches(alone: Session, together: Session): Promise<boolean> {
   const wants = probe(alone, 3);
   const [expected, actual] = [await alone.run(wants), await together.run(wants)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifiers that are JavaScript functions give the same numbers as probust's engine and the command line. Also tests their
+// Classifiers that are JavaScript functions produce the same numbers as probust's engine and the command line. Also tests their
 // errors.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

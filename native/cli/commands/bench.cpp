@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kSeconds = 0.25;     // time for all repetitions of a measurement
 constexpr int kRepeats = 5;           // repetitions, whose median is used
-constexpr double kSecondsOfAll = 12;  // time for all batch sizes of the forward, and for all of the Jacobian
+constexpr double kSecondsOfAll = 12;  // time for all batch sizes of the forward pass; the same for the Jacobian
 constexpr double kSlowestCall = 1.5;  // batch sizes are skipped if one call is expected to take more seconds than this
 constexpr double kKindsShown = 0.01;  // kinds of layers with a smaller share of the time are not listed
 

@@ -27,7 +27,7 @@ struct NoisySamples {
 NoisySamples noisy_samples(const Noise& noise, const Tensor& x, std::int64_t index, std::int64_t count, std::uint64_t seed);
 
 /// The index of the `wanted` sample with the most probable parameters. If several are equally probable, the one nearest to the
-/// point. Empty if no sample is wanted.
+/// point. Empty if `wanted` has no sample.
 std::optional<std::int64_t> most_probable(const NoisySamples& samples, const std::vector<bool>& wanted);
 
 /// The picture of a point that is an image. Three channels are colours, and a fourth is opacity, which is ignored. Otherwise,

@@ -26,7 +26,7 @@ BlockEstimator::BlockEstimator(const Plan& plan, Problem& problem, std::string m
   request_.seed = question.seed;
   request_.noises = plan.noises;
   request_.estimators = plan.estimators;
-  request_.others = true;  // an unsupported estimator gives rows with the reason
+  request_.others = true;  // the rows of an unsupported estimator contain the reason
   request_.refused = [this](const std::string& estimator, const Error& error) { note_refusal(estimator, error); };
   request_.one_block = true;
   request_.total = plan.total;

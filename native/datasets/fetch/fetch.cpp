@@ -195,7 +195,7 @@ class Fetch {
     }
   }
 
-  // Downloads the file from the first URL that works, and sets `url` to that URL. If the connection breaks, it tries again.
+  // Downloads the file from the first URL that works, and sets `url` to that URL. Tries again if the connection breaks.
   std::unique_ptr<CheckedFile> downloaded(const std::string& path, const PublishedFile& published, std::string& url) {
     constexpr int kAttempts = 3;
     std::vector<std::string> candidates;

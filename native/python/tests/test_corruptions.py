@@ -193,7 +193,7 @@ def test_motion_blur(size, side, severity):
     paths = {}
     for angle in np.deg2rad(np.linspace(-45, 45, 9001)[1:-1]):
         paths.setdefault(tuple(np.ceil(steps * np.sin(angle) - 0.5)) + tuple(np.ceil(steps * np.cos(angle) - 0.5)), angle)
-    # Few directions give the sample's value at the middle pixel. For these, whole images are compared.
+    # Only few directions result in the sample's value at the middle pixel. For these, whole images are compared.
     middle = side // 2
     at_middle = {}
     for path, angle in paths.items():

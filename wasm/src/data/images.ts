@@ -172,7 +172,7 @@ export function pointsOfImages(
 }
 
 /**
- * Decodes an image file in the browser, without colour management and rotation. `turned`: whether the file asks for a rotation.
+ * Decodes an image file in the browser, without colour management or rotation. `turned`: whether the file asks for a rotation.
  */
 export async function decodeImage(file: Blob, name: string): Promise<{ pixels: Pixels; turned: boolean }> {
   if (typeof createImageBitmap !== 'function' || typeof OffscreenCanvas === 'undefined') {
