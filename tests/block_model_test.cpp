@@ -304,7 +304,7 @@ TEST(Learning, UsesNoGradientsIfMarginsAreCurved) {
   }
 }
 
-// Three gradients explain up to 12 margins well enough.
+// Three gradients explain up to 12 margins well enough, but not more.
 TEST(Learning, UsesNoGradientsOfManyMargins) {
   std::mt19937 random(18);
   const Tensor x = test::random_tensor({20, 1, 8, 8}, random);

@@ -169,7 +169,7 @@ struct Card {
   std::int64_t memory = kUnlimited;
 };
 
-// Sets these devices as the emulated ones during its lifetime.
+// During the lifetime of this object, these are the emulated devices.
 class Cards {
  public:
   explicit Cards(const std::vector<Card>& cards) : count_(static_cast<int>(cards.size())) {

@@ -119,7 +119,7 @@ TEST(CudaPrecision, ResultsDoNotDependOnMemoryOrBatch) {
 }
 #endif
 
-// The least memory with which a classifier can run.
+// The smallest amount of memory with which a classifier can run.
 std::int64_t least_memory(const Graph& graph, Precision precision) {
   CudaOptions cuda;
   cuda.precision = precision;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Data files: well-formed files have the right contents, and all others give an Error.
+// Data files: well-formed files are read correctly, and all others result in an Error.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -29,7 +29,7 @@ TEST(LoadedModel, EstimatesOnePointOrMany) {
   const std::vector<Row> one = model.estimate(Tensor({2}, {0.5F, 0}), {"gaussian:0.5"}, {"taylor"});
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0].predicted, 0);
-  EXPECT_NEAR(one[0].estimate.p, normal::cdf(1.0), 1e-6);  // margin x0 - -x0 = 1, divided by the deviation 2 * 0.5
+  EXPECT_NEAR(one[0].estimate.p, normal::cdf(1.0), 1e-6);  // margin x0 - (-x0) = 1, divided by the deviation 2 * 0.5
 
   const std::vector<Row> many =
       model.estimate(Tensor({2, 2}, {0.5F, 0, -1, 0}), {"gaussian:0.5", "gaussian:1"}, {"taylor", "mc:2000"});

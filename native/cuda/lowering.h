@@ -207,7 +207,7 @@ void lower_on_the_host(DeviceLowering&, ValueId);
 std::map<ValueId, std::string> refused_convolutions(const Device& device, const Graph& graph);
 /// The products and convolutions that have an epilogue. Convolutions in `refused` have none.
 std::map<ValueId, Epilogue> plan_epilogues(const Graph& graph, const std::map<ValueId, std::string>& refused);
-/// The chains of element-wise operators outside of epilogues.
+/// The chains of element-wise operators outside epilogues.
 Chains plan_chains(const Graph& graph, const std::map<ValueId, Epilogue>& epilogues);
 
 }  // namespace probust::cuda

@@ -104,7 +104,7 @@ export class DatasetSession {
   #points: Points | undefined;
   #controller = new AbortController();
   #key = '';
-  /** A counter of changes outside of the state: new networks and points from files. */
+  /** A counter of changes outside the state: new networks and points from files. */
   #version = 0;
 
   constructor(private readonly callbacks: DatasetCallbacks) {}
