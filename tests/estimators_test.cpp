@@ -401,7 +401,7 @@ TEST(Estimators, PooledCovariancesAreBetterForSimilarPoints) {
   EXPECT_EQ(at(graph, x, 0.4, "regression:20:pooled").p, at(graph, x, 0.4, "regression:20").p);
 }
 
-// Estimates at one point of a linear classifier with two features of a common covariance.
+// Estimates p at one point of a linear classifier of four features.
 Estimate under(const Noise& noise, const std::string& text) {
   const Tensor weights({3, 4}, {1, 0, 0.5F, 0, -1, 1, 0, 0.2F, 0, -2, 0, 1});
   const auto executor = make_executor("cpu", test::linear_classifier(weights, kBias), {}).value();

@@ -129,7 +129,7 @@ Eigen::MatrixXd described(const NoiseShape& shape, std::int64_t elements, std::u
 // Correlated noise of three elements, and two points with their own covariances.
 const NoiseArray kCovariance{{3, 3}, {1, 0.5, 0, 0.5, 2, -0.3, 0, -0.3, 0.5}, "C"};
 const NoiseArray kFactor{{3, 2}, {1, 0, 0.5, 0.5, -1, 2}, "F"};
-const NoiseArray kRecords{{2, 3}, {1, 0.5, -2, -1, -0.5, 2}, "R"};  // fewer records than elements, and more
+const NoiseArray kRecords{{2, 3}, {1, 0.5, -2, -1, -0.5, 2}, "R"};  // fewer records than elements; below, more
 const NoiseArray kMoreRecords{{5, 3}, {1, 0, 0, -1, 0, 0, 0, 2, 1, 0, -2, 1, 0, 0, -2}, "R"};
 const NoiseArray kRecordsPerPoint{{2, 2, 3}, {1, 0, 1, -1, 0, -1, 0, 3, 0, 0, -3, 0}, "R"};
 const NoiseArray kPerPoint{{2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 4, 2, 0, 2, 1, 0, 0, 0, 0}, "N"};
